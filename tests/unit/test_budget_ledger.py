@@ -32,7 +32,6 @@ from privcurve.releases.budget_ledger import (
     Budget,
     BudgetLedger,
     Price,
-    format_claim,
     total,
     totals,
 )
@@ -207,7 +206,7 @@ def test_what_nothing_is_guaranteed_for_is_said():
     )
     ones = [added, partial, replaced]
     said = {one.neighbours: one for one in totals(ones, Budget())}
-    assert format_claim(said[ADD_REMOVE]) == format_claim(said[REPLACE_ONE]) == NOTHING
+    assert said[ADD_REMOVE].claim == said[REPLACE_ONE].claim == NOTHING
     # A change of private columns alone is a replacement.
     assert said[PRIVATE_COLUMNS].epsilon == 4
     assert said[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
@@ -215,7 +214,7 @@ def test_what_nothing_is_guaranteed_for_is_said():
     assert [one.neighbours for one in totals([added], Budget(neighbours=ADD_REMOVE))] == [
         ADD_REMOVE
     ]
-    assert format_claim(totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0]).endswith(
+    assert totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0].claim.endswith(
         "delta = 1: nothing is guaranteed"
     )
 

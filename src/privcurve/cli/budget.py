@@ -30,14 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Show the budget ledger of a dataset's records."""
     from privcurve import datasets
-    from privcurve.releases.budget_ledger import (
-        RELEASES,
-        BudgetLedger,
-        budget_of,
-        encode_price,
-        format_price,
-        totals,
-    )
+    from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, budget_of, totals
     from privcurve.releases.guard import check_complete
 
     description = datasets.describe(dataset_name(arguments.name))
@@ -53,16 +46,16 @@ def run(arguments: argparse.Namespace) -> None:
         "ledger": str(ledger.path),
         "releases": [_entry(one) for one in releases],
         "n_comparisons": n_comparisons,
-        "spent": [encode_price(one) for one in spent],
-        "budget": encode_price(budget) if left else None,
-        "left": encode_price(left) if left else None,
+        "spent": [one.content for one in spent],
+        "budget": budget.content if left else None,
+        "left": left.content if left else None,
     }
 
     def lines() -> Iterator[str]:
         n = len(releases)
         yield f"{ledger.path}: {n or 'no'} release{'' if n == 1 else 's'} of {records}"
         for one in releases:
-            yield from _release_lines(one, format_price(one.price))
+            yield from _release_lines(one)
         if n_comparisons:
             some = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
             yield f"{some} of these records, for their owner: not private, and nothing is spent"
@@ -72,35 +65,31 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _sum_lines(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
-    from privcurve.releases.budget_ledger import format_claim, format_price
-
     for one in spent:
-        yield f"spent:  {format_claim(one)} ({one.neighbours_text})"
+        yield f"spent:  {one.claim} ({one.neighbours_text})"
     if left is None:
         yield "budget: none is set (budget: {epsilon: …} in the description)"
         return
-    yield f"budget: {format_price(budget)} ({budget.neighbours_text})"
-    yield f"left:   {format_price(left)}"
+    yield f"budget: {budget} ({budget.neighbours_text})"
+    yield f"left:   {left}"
 
 
 def _entry(one: Release) -> dict[str, Any]:
     """Return what is told of a release to machines; nothing by which its noise could be told."""
-    from privcurve.releases.budget_ledger import encode_price
-
     facts = ("at", "dataset", "learner", "what", "folder", "kept", "error")
     return {
         "release": one.number,
         "state": one.state,
-        **encode_price(one.price),
+        **one.price.content,
         **{key: one.facts[key] for key in facts if key in one.facts},
     }
 
 
-def _release_lines(one: Release, price: str) -> Iterator[str]:
+def _release_lines(one: Release) -> Iterator[str]:
     from privcurve.releases.budget_ledger import DONE
 
-    facts = one.facts
-    what = f"{facts.get('learner', facts.get('what', '?'))}: {price} ({one.price.neighbours_text})"
+    price, facts = one.price, one.facts
+    what = f"{facts.get('learner', facts.get('what', '?'))}: {price} ({price.neighbours_text})"
     where = str(Path(facts["folder"])) if "folder" in facts else ""
     state = where if one.state == DONE else f"{one.state}; spent all the same"
     yield f"  {one.number}  {facts.get('at', '')}  {what}  {state}"

@@ -194,7 +194,6 @@ def _value(text: str, kind: type) -> Any:
 
 def report(arguments: argparse.Namespace, released: Released) -> None:
     """Tell which learner it is, what was written, and what all releases have spent."""
-    from privcurve.releases.budget_ledger import encode_price
     from privcurve.releases.released import CARD, MODEL, PAGE
 
     left = released.budget.subtract([*released.earlier_prices, released.price])
@@ -204,9 +203,9 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
         "model": str(released.path(MODEL)),
         "cards": [str(released.path(CARD)), str(released.path(PAGE))],
         "learner": released.learner_name,
-        **encode_price(released.price),
-        "spent": [encode_price(one) for one in released.totals],
-        "left": left and encode_price(left),
+        **released.price.content,
+        "spent": [one.content for one in released.totals],
+        "left": left and left.content,
         "ledger": str(released.ledger),
     }
     for sentence, large in released.delta_remarks():
@@ -218,7 +217,6 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
 def _lines(released: Released) -> Iterator[str]:
     from privcurve.learners.entries import by_rule
     from privcurve.privacy.seeds import SecretSeed
-    from privcurve.releases.budget_ledger import format_claim, format_price
     from privcurve.releases.choice import closing_sentence, is_choice
     from privcurve.releases.released import CARD, MODEL, PAGE
 
@@ -226,7 +224,7 @@ def _lines(released: Released) -> Iterator[str]:
         yield closing_sentence(released)
     else:
         yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
-    yield f"{released.path(MODEL)}: the model ({format_price(released.price)})"
+    yield f"{released.path(MODEL)}: the model ({released.price})"
     yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
     if released.price.delta < released.request.delta:
         yield (
@@ -237,10 +235,10 @@ def _lines(released: Released) -> Iterator[str]:
         yield f"seed: {released.seed}"
     else:
         yield f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it"
-    together = "; ".join(f"{format_claim(one)} ({one.neighbours_text})" for one in released.totals)
+    together = "; ".join(f"{one.claim} ({one.neighbours_text})" for one in released.totals)
     budget = released.budget
     limit = (
-        f"of a budget of {format_price(budget)}"
+        f"of a budget of {budget}"
         if budget.is_limited
         else "no budget is set (budget: {epsilon: …} in the description)"
     )

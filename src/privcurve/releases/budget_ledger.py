@@ -83,6 +83,25 @@ class Price:
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
+    def __str__(self) -> str:
+        delta = f", delta = {self.delta:.6g}" if self.delta else ""
+        return f"epsilon = {self.epsilon:.6g}{delta}"
+
+    @property
+    def claim(self) -> str:
+        """What releases guarantee together, in words."""
+        vacuous = math.isinf(self.epsilon) or self.delta >= 1
+        return f"{self}: nothing is guaranteed" if vacuous else str(self)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What JSON has of it."""
+        epsilon = "inf" if math.isinf(self.epsilon) else self.epsilon
+        unit: dict[str, Any] = {"unit": self.unit} if self.unit else {}
+        if self.neighbours == words.PRIVATE_COLUMNS and self.public is not None:
+            unit["public"] = list(self.public)
+        return {"epsilon": epsilon, "delta": self.delta, "neighbours": self.neighbours, **unit}
+
 
 @dataclass(frozen=True)
 class Budget(Price):
@@ -157,18 +176,6 @@ def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
 def protection(unit: str) -> str:
     """Say what a guarantee protects together: by the column of persons, if there is one."""
     return f"all records of one {unit}" if unit else "single records"
-
-
-def format_price(price: Price) -> str:
-    """Write a price in words."""
-    delta = f", delta = {price.delta:.6g}" if price.delta else ""
-    return f"epsilon = {price.epsilon:.6g}{delta}"
-
-
-def format_claim(price: Price) -> str:
-    """Write in words what releases guarantee together."""
-    vacuous = math.isinf(price.epsilon) or price.delta >= 1
-    return f"{format_price(price)}: nothing is guaranteed" if vacuous else format_price(price)
 
 
 # The ledger ------------------------------------------------------------------------
@@ -257,8 +264,8 @@ class BudgetLedger:
             line = {
                 "release": release.number,
                 "state": RESERVED,
-                **encode_price(price),
-                "together": [encode_price(one) for one in totals(prices, budget)],
+                **price.content,
+                "together": [one.content for one in totals(prices, budget)],
                 **facts,
             }
             self._append(file, line)
@@ -326,8 +333,8 @@ class BudgetLedger:
             if own.epsilon != price.epsilon:
                 doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"
             raise BudgetError(
-                f"this release would cost {format_price(own)}{doubled}, but {format_price(spent)} "
-                f"of the budget, {format_price(budget)}, is spent by "
+                f"this release would cost {own}{doubled}, but {spent} "
+                f"of the budget, {budget}, is spent by "
                 f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
                 "Nothing was trained. Release less, or decide in the description on a larger "
                 "budget: a decision about the people in the records, not about the model."
@@ -438,15 +445,6 @@ def _list(names: Sequence[str] | None) -> str:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def encode_price(price: Price) -> dict[str, Any]:
-    """Write a price as JSON has it."""
-    epsilon = "inf" if math.isinf(price.epsilon) else price.epsilon
-    unit: dict[str, Any] = {"unit": price.unit} if price.unit else {}
-    if price.neighbours == words.PRIVATE_COLUMNS and price.public is not None:
-        unit["public"] = list(price.public)
-    return {"epsilon": epsilon, "delta": price.delta, "neighbours": price.neighbours, **unit}
 
 
 def _now() -> str:

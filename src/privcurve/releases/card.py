@@ -23,7 +23,7 @@ from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
-from privcurve.releases.budget_ledger import Price, format_claim, format_price, total
+from privcurve.releases.budget_ledger import Price, total
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import format_parameter
@@ -188,7 +188,7 @@ def _format_privacy(released: Released) -> str:
     pure = ", pure" if released.statement.private and not released.price.delta else ""
     paid = released.request.accuracy
     accuracy = f", {paid:g} of it for the accuracy" if paid else ""
-    return f"{format_price(released.price)}{pure}{accuracy}"
+    return f"{released.price}{pure}{accuracy}"
 
 
 def _records_text(released: Released) -> str:
@@ -212,7 +212,7 @@ def _meaning(released: Released) -> Iterator[Block]:
         return
     price = released.price
     means = "mean" if price.delta else "means"
-    yield Text(f"{explain_price(price)} That is what {format_price(price)} {means}.")
+    yield Text(f"{explain_price(price)} That is what {price} {means}.")
     (together,) = [one for one in released.totals if one.neighbours == price.neighbours]
     if together != price:
         yield Text(
@@ -437,7 +437,7 @@ def _total_blocks(released: Released) -> Iterator[Block]:
         "one of them tells: their epsilons add up, and so do their deltas."
     )
     together = released.totals
-    claims = [f"Together, for {one.neighbours_text}: {format_claim(one)}." for one in together]
+    claims = [f"Together, for {one.neighbours_text}: {one.claim}." for one in together]
     yield Points(tuple(claims))
     if len(together) > 1:
         yield Text(CONVERTED)
@@ -445,8 +445,8 @@ def _total_blocks(released: Released) -> Iterator[Block]:
         budget = released.budget
         spent = total(released.prices, budget.neighbours)
         yield Text(
-            f"The data owner's budget for all releases is {format_price(budget)} "
-            f"({budget.neighbours_text}); {format_price(spent)} of it is spent."
+            f"The data owner's budget for all releases is {budget} "
+            f"({budget.neighbours_text}); {spent} of it is spent."
         )
     elif not released.description.public_benchmark:
         yield Text("The data owner has set no budget for all releases together.")

@@ -15,7 +15,7 @@ from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
 from privcurve.learners.shared import tuning
-from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, budget_of, format_price
+from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, budget_of
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
 from privcurve.releases.request import Request, format_parameter
@@ -121,7 +121,7 @@ def check_budget(request: Request, description: Description) -> None:
 def closing_sentence(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
-    own = format_price(replace(released.price, epsilon=released.request.epsilon))
+    own = replace(released.price, epsilon=released.request.epsilon)
     return f"At {own} the private choice kept {title} ({_format_setting(released.setting)})."
 
 

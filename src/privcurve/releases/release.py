@@ -262,7 +262,7 @@ def _last_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
         if same and one.state != budget_ledger.DONE:
             return one
     raise ReleaseError(
-        f"no release of {request.learner} with {budget_ledger.format_price(price)} has begun and "
+        f"no release of {request.learner} with {price} has begun and "
         f"not ended ({ledger.path}): there is nothing to resume"
     )
 
