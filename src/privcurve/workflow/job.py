@@ -1,6 +1,6 @@
 """The jobs of the rules: ``python -m privcurve.workflow.job <job> <arguments as JSON>``.
 
-An expected error is one message and exit code 1. Imports are late: each job loads what it needs.
+An expected error is one message and exit code 1. What some jobs alone need is imported late.
 
 Rules call it by ``shell:``. By ``script:`` the study `quickstart` takes about as much CPU time, but
 all of its 13 jobs run again when the file of the script is newer than what they made, as in a
@@ -16,15 +16,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from privcurve import datasets
+from privcurve.datasets import DatasetError, Domain
 from privcurve.errors import ExpectedError
-
-if TYPE_CHECKING:
-    from privcurve.datasets import Domain
-    from privcurve.experiments.jobs import StudyJobs
-    from privcurve.experiments.study import StudyError
-    from privcurve.privacy.seeds import Seed
+from privcurve.experiments import study as studies
+from privcurve.experiments.curves import CODED
+from privcurve.experiments.jobs import StudyJobs, find_job
+from privcurve.experiments.study import StudyError
+from privcurve.files import WriteError, replace_file, replace_text
+from privcurve.privacy import seeds
+from privcurve.privacy.seeds import Seed
 
 # When this process began, as it only computed until here.
 STARTED = time.perf_counter() - time.process_time()
@@ -32,9 +35,6 @@ STARTED = time.perf_counter() - time.process_time()
 
 def prepare(dataset: str) -> None:
     """Fetch, check and code a dataset; PRIVCURVE_DATA may name a mirror."""
-    from privcurve import datasets
-    from privcurve.experiments.curves import CODED
-
     folder = CODED / dataset
     data = datasets.prepare(dataset, folder)
     n_test = 0 if data.y_test is None else len(data.y_test)
@@ -52,11 +52,7 @@ def prepare(dataset: str) -> None:
 
 def ready(study: str) -> None:
     """Check that a study can be trained on its coded datasets, before any training."""
-    from privcurve import datasets
     from privcurve.experiments import readiness
-    from privcurve.experiments import study as studies
-    from privcurve.experiments.curves import CODED
-    from privcurve.files import replace_text
 
     loaded = studies.load(Path(study))
     lines, faults = [], []
@@ -68,16 +64,13 @@ def ready(study: str) -> None:
             faults.append(f"{study}: {data.name}: {error}")
         lines.append(f"{data.name} {data.checksum}\n")
     if faults:
-        raise studies.StudyError("\n".join(faults))
+        raise StudyError("\n".join(faults))
     replace_text(CODED / "ready" / f"{loaded.name}.txt", "".join(lines))
 
 
 def train(study: str, seed: int | str, dataset: str, job: str, file: str, **terms: Any) -> None:
     """Train parts of a study's curves on a dataset, and write their file."""
-    from privcurve.experiments import study as studies
-    from privcurve.experiments.jobs import find_job
     from privcurve.experiments.work import work
-    from privcurve.privacy import seeds
 
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
@@ -109,7 +102,6 @@ def output(
     from privcurve.outputs import record
     from privcurve.outputs.base import foreign_outputs, request_output
     from privcurve.outputs.registry import OUTPUTS
-    from privcurve.privacy import seeds
     from privcurve.workflow import reading
 
     path = Path(study)
@@ -126,17 +118,12 @@ def output(
 
 def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     """Audit one learner: search for a larger ε than it claims."""
-    from privcurve import datasets
     from privcurve.audit import run
     from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
     from privcurve.audit.pairs import Target, records
-    from privcurve.experiments.curves import CODED
-    from privcurve.experiments.study import StudyError
-    from privcurve.files import replace_file
     from privcurve.learners import own
     from privcurve.outputs import record
     from privcurve.outputs.base import AUDITS
-    from privcurve.privacy import seeds
 
     claims = {**ATTACKS, **own.claims()}
     if learner not in claims:
@@ -155,7 +142,6 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
 def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
     """Write what a run was made with and what it cost."""
     from privcurve.experiments import manifest
-    from privcurve.files import replace_text
     from privcurve.workflow.plan import MANIFEST
 
     studies = _jobs_of_studies(Path(home), configuration, configuration["studies"])
@@ -165,7 +151,6 @@ def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[s
 
 def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
     """Print how far each study is: runs done, failed and to do, and the time left."""
-    from privcurve.datasets import DatasetError
     from privcurve.experiments import jobs, summary
     from privcurve.workflow import reading
 
@@ -190,9 +175,6 @@ def _jobs_of_studies(
     home: Path, configuration: Mapping[str, Any], names: Sequence[str] | dict[str, None]
 ) -> dict[str, StudyJobs]:
     """Return the jobs of studies, by name; `home` is the folder of the workflow."""
-    from privcurve.experiments import study as studies
-    from privcurve.experiments.jobs import StudyJobs
-    from privcurve.privacy import seeds
     from privcurve.workflow.reading import study_files
 
     seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
@@ -205,8 +187,6 @@ def _jobs_of_studies(
 
 def _edit_error(study: str) -> StudyError:
     """Return the error for a study file that was edited while the workflow ran."""
-    from privcurve.experiments.study import StudyError
-
     return StudyError(
         f"{study} was changed after the workflow had read it; run the same command again. "
         "What is trained is kept."
@@ -227,17 +207,13 @@ def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -
 
     `records` are the numbers in the description: estimates of cost follow from them.
     """
-    from privcurve import datasets
-    from privcurve.experiments.curves import CODED
-    from privcurve.privacy import seeds
-
     notes = datasets.facts(CODED / name)
     if notes is None:
         # Raises if the dataset is coded but its description has changed.
         datasets.check_current(CODED / name)
-        raise datasets.DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
+        raise DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
-    domain = datasets.Domain.from_dict(notes["domain"])
+    domain = Domain.from_dict(notes["domain"])
     return _Coded(name, domain, *(records or (notes["n_rows"], notes["n_test"])))
 
 
@@ -254,8 +230,6 @@ def main(arguments: Sequence[str]) -> None:
 
 def run(work: Callable[[], None]) -> None:
     """Call a function; an expected error becomes one message and exit code 1."""
-    from privcurve.files import WriteError
-
     try:
         work()
     except WriteError as error:
