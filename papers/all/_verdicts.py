@@ -22,7 +22,7 @@ from privcurve.schema import suggestion
 RUNS = "runs"
 # The column that tells runs of a setting apart, and that of runs in the folds of one partition: all
 # curves have the same splits.
-SPLIT, FOLD = "repeat", "fold"
+SPLITS = SPLIT, FOLD = "repeat", "fold"
 KEYS = ["dataset", "epsilon"]
 # The column of the standard error of a mean over places, by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
@@ -70,16 +70,41 @@ def verdicts(
     return pd.DataFrame(rows, columns=verdict_columns(paired))
 
 
-def check(claim: Mapping[str, Any], telling: Sequence[str]) -> None:
-    """Raise ValueError if a word of a claim would have no effect, or another one than it says.
+def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:
+    """Raise ValueError if a claim on runs names a column that none has, or averages over curves.
 
-    `telling` are the columns that tell single runs of the study apart.
+    `places` have the columns that tell the runs of the study apart, but for `SPLITS`.
     """
+    names = dict.fromkeys((*(name for place in places for name in place), *SPLITS))
+    columns = dict.fromkeys((*_telling_columns(claim), *claim.get("each", ())))
+    for column in columns:
+        if column not in names:
+            raise ValueError(
+                f"claim {claim['name']}: no run has {column!r}{suggestion(column, names)}"
+            )
+    if set(SPLITS) & set(columns):
+        return
+    wanted = [
+        {name: set(map(key_text, one if isinstance(one, list) else [one]))
+         for name, one in part.items()}
+        for part in _parts(claim)
+    ]  # fmt: skip
+    seen: dict[Key, Any] = {}
+    for place in places:
+        texts = {name: key_text(place.get(name)) for name in columns}
+        if any(all(texts[name] in some for name, some in part.items()) for part in wanted):
+            other = seen.setdefault(tuple(texts.values()), place)
+            if other is not place:
+                several = f"several runs of one split have the same {' and '.join(columns)}"
+                both = dict.fromkeys((other["arm"], place["arm"]))
+                raise ValueError(
+                    f"claim {claim['name']}: {several} ({', '.join(both)}); say more under 'where'"
+                )
+
+
+def check(claim: Mapping[str, Any]) -> None:
+    """Raise ValueError if a word of a claim would have no effect, or another one than it says."""
     keys, name = claim.get("by", KEYS), f"claim {claim['name']}"
-    columns = (*_telling_columns(claim), *claim.get("each", ()))
-    for column in columns if claim.get("table") == RUNS else ():
-        if column not in telling:
-            raise ValueError(f"{name}: no run has {column!r}{suggestion(column, telling)}")
     for word in ("over", "less_by"):
         for stray in claim.get(word, ()):
             if stray not in keys:
@@ -373,6 +398,12 @@ def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     return table
 
 
+def _parts(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the values of the rows that a claim is about."""
+    parts = [claim[one] for one in ("where", "less") if one in claim]
+    return [*parts, *({**part, **claim["base"]} for part in parts if "base" in claim)]
+
+
 def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
     """Average single runs over all splits and then, if there are several, without each in turn.
 
@@ -380,9 +411,7 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
     has no value. Raises ValueError if a row would be a mean over several curves or settings.
     """
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
-    parts = [claim[one] for one in ("where", "less") if one in claim]
-    parts += [{**part, **claim["base"]} for part in parts if "base" in claim]
-    mine = pd.concat([select_rows(runs, part) for part in parts])
+    mine = pd.concat([select_rows(runs, part) for part in _parts(claim)])
     mine = mine[~mine.index.duplicated()]
     # A key may lack a value, such as the parameter of another method.
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}

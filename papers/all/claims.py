@@ -12,10 +12,17 @@ from typing import Any, ClassVar
 from privcurve import schema
 from privcurve.lazy import pd
 from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
-from privcurve.outputs.sweep import TELLING
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
-from ._verdicts import RUNS, STANDARD_ERROR, check, check_printed, verdict_columns, verdicts
+from ._verdicts import (
+    RUNS,
+    STANDARD_ERROR,
+    check,
+    check_printed,
+    check_runs,
+    verdict_columns,
+    verdicts,
+)
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
@@ -42,10 +49,12 @@ class Claims(Output):
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
         if not _claims(request):
             raise ValueError(f"{path} has no claim with study: {request.study.name}")
-        methods = request.study.methods.values()
-        own = [name for one in methods for name in (*one.varied, *one.settings[0])]
+        runs = [one for one in _claims(request) if one.get("table") == RUNS]
+        places = list(request.places(request.study.methods.values())) if runs else []
+        for claim in runs:
+            check_runs(claim, places)
         for claim in _claims(request):
-            check(claim, (*TELLING, *own))
+            check(claim)
             if "less_printed" in claim:
                 check_printed(claim, _printed_files(request)[claim["less_printed"]])
 

@@ -81,8 +81,8 @@ class EnsembleErrors(Output):
                 own = {**registry.entry(method.learner).defaults, **point.setting}
                 key = (method.learner, point.epsilon, *_setting(method.learner, own).values())
                 if key in seen:
-                    facts = f"tells settings apart by {', '.join(SETTING)} alone"
-                    raise ValueError(f"it {facts}: {seen[key]} and {method.name} have the same")
+                    rule = f"tells settings apart by {', '.join(SETTING)} alone"
+                    raise ValueError(f"it {rule}: {seen[key]} and {method.name} have the same")
                 seen[key] = method.name
 
     def files(self, request: OutputRequest) -> Files:

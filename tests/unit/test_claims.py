@@ -1,5 +1,6 @@
 """Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
 
+import math
 import re
 from pathlib import Path
 
@@ -79,8 +80,6 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"where": {"metod": "lr"}}, "no run has 'metod'; did you mean 'method'?"),
-        ({"each": ["datset"]}, "no run has 'datset'"),
         ({"less_by": ["method"]}, "less_by: 'method' is not among dataset, epsilon"),
         ({"statistic": "spearman", "over": ["dataset", "epsilon"]}, "is over one column"),
         ({"table": "accuracy", "of_runs": "std"}, "'of_runs' is of single runs"),
@@ -89,9 +88,32 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
 )
 def test_a_word_that_would_have_no_effect_is_refused(words, says):
     claim = {**SOME, "name": "C", "where": {"method": "lr"}, "table": "runs"}
-    judge.check(claim, ("method", "dataset", "epsilon"))
+    judge.check(claim)
     with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
-        judge.check({**claim, **words}, ("method", "dataset", "epsilon"))
+        judge.check({**claim, **words})
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"where": {"metod": "lr"}}, "no run has 'metod'; did you mean 'method'?"),
+        ({"each": ["datset"]}, "no run has 'datset'"),
+        ({"where": {"method": ["lr", "boost"]}, "by": ["dataset"]}, "dataset and method (boost~"),
+        ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and method (boost~"),
+    ],
+)
+def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
+    curves = [("lr", "lr", math.inf), ("boost", "boost~c", 1.0), ("boost", "boost~p", 1.0)]
+    places = [
+        {"dataset": dataset, "method": method, "arm": arm, "epsilon": epsilon}
+        for dataset in "ab"
+        for method, arm, epsilon in curves
+    ]
+    claim = {**SOME, "name": "C", "where": {"method": "lr"}, "table": "runs"}
+    judge.check_runs(claim, places)
+    with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
+        judge.check_runs({**claim, **words}, places)
+    judge.check_runs({**claim, "where": {"method": "boost"}, "by": ["dataset", "arm"]}, places)
 
 
 def test_a_line_is_compared_at_each_epsilon():

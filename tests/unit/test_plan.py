@@ -73,6 +73,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
             [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "method": "majority"}}}],
             "no curve has these values",
         ),
+        ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
         (["claims"], "there is no papers/claims.yaml"),
         ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),

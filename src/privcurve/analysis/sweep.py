@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -175,7 +175,12 @@ def _check_points(
     # As texts, so that a parameter which only one setting has counts as different.
     different = first.astype(str).nunique(dropna=False)
     differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or ["arm"]
-    raise ValueError(
-        f"a point has several results: {', '.join(differ)} vary too; make them lines or panels, or "
+    raise ValueError(explain_several(differ))
+
+
+def explain_several(varied: Sequence[str]) -> str:
+    """Say that a point has several results, and what varies between them."""
+    return (
+        f"a point has several results: {', '.join(varied)} vary too; make them lines or panels, or "
         "give 'at' a value of each"
     )

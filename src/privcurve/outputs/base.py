@@ -239,6 +239,24 @@ class OutputRequest:
         """Return the curves of some methods, on all datasets of the study."""
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
+    def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
+        """Yield the columns that tell results of some methods apart, but for splits, beforehand.
+
+        A parameter that a grid selects has a value that is like no other.
+        """
+        for dataset, method in itertools.product(self.study.datasets, methods):
+            own: dict[str, Any] = {"dataset": dataset, "arm": method.name}
+            own |= {"method": method_of(method.base)}
+            own |= {"learner": method.learner, "calibration": method.calibration}
+            own |= {"delta": method.delta, "neighbours": method.relation}
+            first, last = method.settings[0], method.settings[-1]
+            chosen = [name for name in first if first[name] != last[name]]
+            for epsilon in method.epsilons:
+                one = {**first, **dict.fromkeys(chosen, (method.name, epsilon))}
+                for setting in method.settings if self.study.select == ALL else (one,):
+                    place = {**own, "epsilon": epsilon, "setting": str(setting)}
+                    yield {**setting, **method.varied, **place}
+
     def dataset_titles(self) -> list[list[str]]:
         """Return name and title of each dataset, as a fact that figures depend on."""
         return [[name, dataset_title(name)] for name in self.study.datasets]

@@ -112,6 +112,22 @@ class Sweep(Output):
                     raise ValueError(f"at: {name}: no curve has {one!r}")
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
             raise ValueError(f"at = {dict(at)}: no curve has these values")
+        self._check_points(request, methods)
+
+    def _check_points(self, request: OutputRequest, methods: Sequence[Method]) -> None:
+        """Raise ValueError if a point would have several results."""
+        options, points = request.options, dict[tuple[str, ...], dict[str, Any]]()
+        keys = (*options["panels"], *options["lines"], options["x"])
+        for place in request.places(methods):
+            at = (sweep.is_one_of(place.get(name), one) for name, one in options["at"].items())
+            if place.get(options["x"]) is None or not all(at):
+                continue
+            other = points.setdefault(tuple(str(place.get(key)) for key in keys), place)
+            if other is not place:
+                differ = {name for name in place if place[name] != other.get(name, place[name])}
+                raise ValueError(
+                    sweep.explain_several(sorted(differ - {"arm", "setting"}) or ["arm"])
+                )
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.wanted_methods(*request.options.get("levels", ()))
