@@ -85,6 +85,25 @@ def test_what_can_not_be_made_is_named(outputs, says):
 
 
 @pytest.mark.parametrize(
+    ("file", "calibrations", "says"),
+    [
+        ("sparsty", ["published", "certified"], "no file is called sparsity, rademacher, model_c"),
+        ("model_card", ["published", "certified"], "model_card needs model_accuracy"),
+        ("settings", ["certified"], "two calibrations of a learner: published, certified"),
+    ],
+)
+def test_printed_numbers_that_nothing_is_beside_are_refused(
+    tmp_path, monkeypatch, file, calibrations, says
+):
+    monkeypatch.chdir(tmp_path)
+    Path("papers/mine/printed").mkdir(parents=True)
+    Path(f"papers/mine/printed/{file}.csv").touch()
+    boost = {"learner": "lazybb", "calibrations": calibrations}
+    with pytest.raises(StudyError, match=says):
+        small({"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine")
+
+
+@pytest.mark.parametrize(
     "outputs",
     [
         [{"sparsity": {"learner": "boost"}}],
