@@ -14,6 +14,7 @@ from page_of_a_study import make_page, texts
 from privcurve.figures import page, pictures, style
 from privcurve.outputs import leaderboard
 from privcurve.outputs.answers import full_sentence, rankings
+from privcurve.outputs.wishes import Wish
 from privcurve.privacy.budget import LOOKED
 from privcurve.workflow import reading
 
@@ -53,6 +54,21 @@ def test_the_page_says_what_the_terminal_says(made, monkeypatch):
     for dataset in plan.studies["tiny"].datasets:
         for place in rankings(outputs, dataset, [0.5, 1, 2]):
             assert said.count(f"\n{full_sentence(place.sentence())}\n") >= 1
+
+
+def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(made, monkeypatch):
+    monkeypatch.chdir(made.parents[2])
+    plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    outputs = {one.output.word: one for one in plan.study_outputs("tiny")}
+    metrics = []
+    monkeypatch.setattr(
+        leaderboard,
+        "needed_epsilon",
+        lambda places, wish: metrics.extend(place.metric for place in places),
+    )
+    list(leaderboard._section(outputs, "toy-line", None, Wish.parse("auc >= 0.6")))
+    assert plan.studies["tiny"].metric == "accuracy"
+    assert set(metrics) == {"auc"}
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
@@ -212,7 +212,9 @@ def _section(
     epsilons = sorted(filter(math.isfinite, all_epsilons))
     # In a study without privacy only the references are ranked.
     places = rankings(outputs, dataset, epsilons or [math.inf])
-    want = needed_epsilon(places, wish) if wish else None
+    # Another study on the page may rank by another metric.
+    ranked = rankings(outputs, dataset, epsilons or [math.inf], wish.metric) if wish else []
+    want = needed_epsilon(ranked, wish) if wish else None
     if want is not None:
         yield Text(full_sentence(want.sentence), answer=True)
     prices = price.sentences(outputs[PRICE], dataset, study.metric) if PRICE in outputs else {}
@@ -223,7 +225,7 @@ def _section(
         yield from answers[k]
     if epsilons:
         named = _colours(places)
-        yield _picture(places, named, want)
+        yield _picture(places, named, want if wish and wish.metric == study.metric else None)
         others = [
             _picture(ranked, named)
             for name in MEASURES
