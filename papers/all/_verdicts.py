@@ -381,13 +381,30 @@ def _compared_values(
         number = part.min(skipna=False) if best == "smallest" else number
         theirs[tuple(map(key_text, key))] = float(number)
     numbers = []
+    limits = _limits(matched, theirs)
     for row in frame[matched].itertuples(index=False, name=None):
         texts = tuple(map(key_text, row))
-        # A method without privacy has one row, at ε = ∞: it is compared at each ε.
-        pairs = zip(matched, texts, strict=True)
-        limit = tuple("inf" if name == "epsilon" else text for name, text in pairs)
-        numbers.append(theirs.get(texts, theirs.get(limit, math.nan)))
+        limit = limits.get(_without_epsilon(matched, texts), math.nan)
+        numbers.append(theirs.get(texts, limit))
     return numbers
+
+
+def _limits(names: Sequence[str], theirs: Mapping[Key, float]) -> dict[Key, float]:
+    """Return the values at ε = ∞ of what has no other ε, by its other keys.
+
+    A method without privacy has one row: it is compared at each ε. One that has other ε, but not
+    the one that is looked at, is not compared there.
+    """
+    limits: dict[Key, list[float]] = {}
+    for key, value in theirs.items():
+        is_limit = dict(zip(names, key, strict=True)).get("epsilon", "inf") == "inf"
+        own = limits.setdefault(_without_epsilon(names, key), [])
+        own.append(value if is_limit else math.nan)
+    return {key: own[0] for key, own in limits.items() if len(own) == 1}
+
+
+def _without_epsilon(names: Sequence[str], key: Key) -> Key:
+    return tuple(text for name, text in zip(names, key, strict=True) if name != "epsilon")
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:

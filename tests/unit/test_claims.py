@@ -123,6 +123,17 @@ def test_a_line_is_compared_at_each_epsilon():
     assert verdict({**claim, "every": True})["verdict"] == judge.FAILS
 
 
+def test_a_curve_without_the_epsilon_is_not_compared_at_its_limit():
+    more = {"dataset": ["a", "a"], "arm": ["dp", "dp"], "accuracy": [0.7, 0.8]}
+    table = pd.concat([TABLE, pd.DataFrame({**more, "epsilon": [1.0, math.inf]})])
+    claim = {"name": "C", "claim": "c", "source": "s", "above": 0, "less": {"arm": "dp"}}
+    claim["where"] = {"arm": "boost", "dataset": "a"}
+    (row,) = judge.verdicts([claim], {"accuracy": table}).to_dict("records")
+    assert row["mean"] == pytest.approx(0.05)
+    table.loc[table["arm"].eq("dp") & table["epsilon"].eq(1), "epsilon"] = 2.0
+    assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.UNKNOWN
+
+
 def test_several_rows_of_a_key_are_refused():
     with pytest.raises(ValueError, match="several rows have the same dataset"):
         verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
