@@ -255,6 +255,21 @@ def test_a_draft_of_amounts_in_words_reads_numbers_too() -> None:
     assert codes[:3, 3].tolist() == [0, 3, 2]
 
 
+def test_a_column_may_be_called_unit() -> None:
+    people = np.random.default_rng(0).integers(0, 30, 120)
+    frame = pd.DataFrame(
+        {"patient_id": people, "unit": ["ICU", "ER"] * 60, "y": ["n", "n", "y"] * 40}
+    )
+    drafted = Schema.draft(frame, "y")
+    assert drafted.undecided == ["unit", "unit"]
+    drafted["unit"] = ["ICU", "ER"]
+    drafted["unit"] = {"column": "patient_id", "at_most": 2}
+    assert (drafted.undecided, drafted.at_most) == ([], 2)
+    drafted = Schema.draft(frame.rename(columns={"unit": "ward"}), "y")
+    with pytest.raises(DatasetError, match="unit = 'patient_id' is neither"):
+        drafted["unit"] = "patient_id"
+
+
 def test_truth_values_are_categories() -> None:
     frame = pd.DataFrame({"smokes": [True, False, True]})
     codes = Schema({"smokes": [False, True]}, ["n", "y"]).encode(frame)

@@ -56,6 +56,9 @@ _TYPES: Mapping[str, Callable[[str], Any]] = {
 # The key that has to be decided for each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
 
+# An example of a unit, for messages.
+_UNIT = '{"column": "patient_id", "at_most": 5}'
+
 
 class Schema:
     """The public facts of a raw table: its columns, what they can hold, and the classes.
@@ -119,10 +122,7 @@ class Schema:
         self._words = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):
-                raise DatasetError(
-                    f"Schema: unit = {unit!r} must be a mapping, such as "
-                    '{"column": "patient_id", "at_most": 5}'
-                )
+                raise DatasetError(f"Schema: unit = {unit!r} must be a mapping, such as {_UNIT}")
             facts["unit"] = dict(unit)
         self._set_facts(facts, _values_of(label))
 
@@ -200,8 +200,8 @@ class Schema:
                 raise DatasetError(str(error).replace(str(path), FRAME)) from None
         if unused := [repr(name) for name, column in drafted.columns.items() if not column.kind]:
             warnings.warn(
-                f"the draft leaves out {list_names(unused)}: identifiers, sentences, lists, or one "
-                "value alone. To learn from one of them, describe it in a Schema of your own",
+                f"the draft leaves out {list_names(unused)}: identifiers, sentences, lists, or at "
+                "most one value. To learn from one of them, describe it in a Schema of your own",
                 stacklevel=2,
             )
         return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
@@ -212,7 +212,12 @@ class Schema:
         The name ``unit`` stands for whose records they are, as in a new schema; or ``none``. The
         name ``label`` stands for the classes, where they are undecided.
         """
-        if name == "unit" and name in self._facts:
+        is_none = isinstance(given, str) and given == "none"
+        of_persons = is_none or (isinstance(given, Mapping) and "column" in given)
+        # A column of this name may be to be decided too.
+        if name == "unit" and name in self._facts and (of_persons or name not in self.names):
+            if not of_persons:
+                raise DatasetError(f'Schema: unit = {given!r} is neither {_UNIT} nor "none"')
             self._set_facts({**self._facts, "unit": _yaml_value(given)}, self._values)
             return
         if name == "label" and "label" in self.undecided and name not in self.names:
@@ -261,7 +266,7 @@ class Schema:
         if self.undecided:
             hints = ['schema["age"] = (0, 120)']
             if "unit" in self.undecided:
-                hints.append('schema["unit"] = {"column": "patient_id", "at_most": 5}, or "none"')
+                hints.append(f'schema["unit"] = {_UNIT}, or "none"')
             if any(entry.get("format", "") is None for entry in self._facts["columns"]):
                 hints.append(
                     'schema["day"] = {"kind": "date", "bounds": ["1990-01-01", "2029-12-31"], '
