@@ -298,6 +298,12 @@ def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
     ]
 
 
+def test_a_folder_of_parts_is_no_file(folder, capsys):
+    (folder / "parts.parquet").mkdir()
+    assert predict("parts.parquet") == 1
+    assert "parts.parquet can't be read: it is a folder" in capsys.readouterr().err
+
+
 def test_all_records_may_be_skipped(folder, capsys):
     (folder / "new.csv").write_text("age,town,day\n" + "old,Oslo,2020-01-05\n" * 3)
     assert predict("new.csv --on-error skip") == 3

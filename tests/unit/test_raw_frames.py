@@ -124,6 +124,7 @@ def as_table(frame: pd.DataFrame) -> pyarrow.Table:
         lambda frame: frame.astype({"Contract": "string", "tenure": "Int64"}),
         as_arrow,
         as_table,
+        lambda frame: as_table(frame).to_batches()[0],
         lambda frame: frame.to_dict("list"),
     ],
 )

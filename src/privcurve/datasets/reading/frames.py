@@ -102,7 +102,7 @@ def _names(frame: Any) -> list[Any]:
 
     if isinstance(frame, Mapping):
         return list(frame)
-    is_arrow = isinstance(frame, pyarrow.Table)
+    is_arrow = isinstance(frame, (pyarrow.Table, pyarrow.RecordBatch))
     return list(frame.column_names if is_arrow else getattr(frame, "columns", ()))
 
 

@@ -83,7 +83,8 @@ def open_unlabelled(
     description = Unlabelled(domain, parser, source, copied=copied)
     if parser.kind != DELIMITED:
         if not path.is_file():
-            raise DatasetError(f"{path} can't be read: there is no such file")
+            why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
+            raise DatasetError(f"{path} can't be read: {why}")
         is_parquet = parser.kind == PARQUET
         ignored = _unused_fields(description, parquet.schema_of(path).names) if is_parquet else ()
         read = parquet.read if is_parquet else excel.read
