@@ -117,7 +117,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
             expected, chance = model.predict_frame(row)[0], model.predict_proba(row)[0, 1]
         except DatasetError:
             refused += 1
-            assert answered.iloc[k, -3:].isna().all(), rows[k]
+            assert answered.iloc[k, [0, 1, -1]].isna().all(), rows[k]
         else:
             assert told[k] == expected, rows[k]
             assert answered["probability of sick"][k] == pytest.approx(chance, abs=1e-12)
@@ -209,6 +209,11 @@ def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
         first = sql.query(models_[0], "records").rstrip(";\n")
         base.execute(f"CREATE TABLE kept AS {first.replace('predicted_y', 'first')}")
         told = pd.read_sql_query(sql.query(models_[1], "kept"), base)
+        # Earlier answers are not taken for those of the query either.
+        base.execute(f"CREATE TABLE answered AS {first}")
+        second = sql.query(models_[1], "answered").rstrip(";\n")
+        answers = [answer for (answer,) in base.execute(f"SELECT predicted_y FROM ({second})")]
+    assert answers == list(told["predicted_y"])
     assert list(told["predicted_y"]) == list(models_[1].predict_frame(frame))
     assert list(told["first"]) == list(models_[0].predict_frame(frame))
 

@@ -81,7 +81,8 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     statement = model.statement
     return (
         f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
-        f"SELECT t.*,\n  {_join_lines(answers)}\nFROM (\n"
+        # First: databases take the first of two columns of a name, and the table may hold answers.
+        f"SELECT\n  {_join_lines([*answers, 't.*'])}\nFROM (\n"
         f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_quote_name(table)} AS t\n) AS t;\n"
     )
 
