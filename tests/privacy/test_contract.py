@@ -15,7 +15,7 @@ import mistakes_joint  # noqa: F401, adds its own
 import mistakes_partial  # noqa: F401, adds its own
 import pytest
 from audit_less_noise import BREAK
-from mistakes_any import GRADIENT, MAJORITY, MISTAKES, PATE, TWO, WRITTEN
+from mistakes_any import COUNTS, GRADIENT, MAJORITY, MISTAKES, PATE, TWO, WRITTEN
 
 from privcurve.audit import contract
 from privcurve.audit.contract import (
@@ -23,12 +23,16 @@ from privcurve.audit.contract import (
     CONTROL,
     NOISE,
     POST_PROCESSING,
+    SEALED,
     SENSITIVITY,
     Case,
     check,
+    check_at_size,
 )
 from privcurve.audit.contract_cases import CASES
 from privcurve.audit.watched_fits import Watch
+from privcurve.learners import noisy_bayes
+from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
@@ -163,6 +167,34 @@ def test_what_fails_in_real_fits_alone_is_said(monkeypatch):
     assert "a real fit ends with OverflowError: of real noise\n  one table:" in str(breach)
     monkeypatch.setattr(Watch, "_numbers", own)
     assert not check(MAJORITY, n_random=20).breach
+
+
+def counted_twice(self, records, curator):
+    margins = records.counts * records.labels
+    self.margin_ = curator.number(MARGIN, (records.counts * margins).sum())
+
+
+def test_a_record_that_counts_as_often_as_its_likes_is_seen(monkeypatch):
+    """With a row for each record it would count once."""
+    monkeypatch.setattr(NoisyMajorityClassifier, "_release", counted_twice)
+    text = str(check(MAJORITY).breach)
+    assert text.startswith(SENSITIVITY)
+    assert " times)" in text
+
+
+def test_a_bound_that_holds_for_few_columns_alone_is_seen_at_real_size(monkeypatch):
+    monkeypatch.setattr(noisy_bayes, "feature_histograms_l1", lambda m: 2.0 * min(m, 2))
+    assert check(COUNTS).breach is None
+    breach = check_at_size(COUNTS).breach
+    assert breach.point == SENSITIVITY
+    assert "3 times what is announced (4)" in breach.why
+
+
+def test_a_fit_of_its_own_is_not_what_is_tried(monkeypatch):
+    monkeypatch.setattr(NoisyMajorityClassifier, "fit", lambda self, X, y: self, raising=False)
+    breach = check(MAJORITY).breach
+    assert breach.point == SEALED
+    assert "fit sees open records" in breach.why
 
 
 @pytest.mark.parametrize("learner", [name for name in LEARNERS if LEARNERS[name].peer])

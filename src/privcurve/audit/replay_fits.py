@@ -66,8 +66,10 @@ class BreachError(RuntimeError):
 
 
 def _rows(records: Records) -> str:
-    rows = zip(records.codes.tolist(), records.labels.tolist(), strict=True)
-    return "; ".join(f"{codes} labelled {label:+d}" for codes, label in rows)
+    columns = (part.tolist() for part in (records.codes, records.labels, records.counts))
+    table = zip(*columns, strict=True)
+    rows = (f"{codes} labelled {label:+d}" + f" ({n} times)" * (n > 1) for codes, label, n in table)
+    return "; ".join(rows)
 
 
 @dataclass
