@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from sys import getrefcount
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(own)
         for door in doors:
             door.sealed_for = own
+        n_known = _count_references(doors)
         # NumPy's warnings would tell of exact values; those about public numbers are off too.
         with np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(own, records, counted), doors)
@@ -52,8 +54,9 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             raise own.refused
         for door in doors:
             door.sealed_for = name
+        is_kept = _count_references(doors) != n_known
         for learner in chosen:
-            refuse_noise_kept(learner, name)
+            refuse_noise_kept(learner, name, deeply=is_kept)
         # Nearly always no sealed value is left, so the search for one is skipped.
         if records.learner or getrefcount(own) > n_alone:
             for learner in chosen:
@@ -71,12 +74,19 @@ def refuse_kept(model: Any, learner: str) -> None:
             raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
 
 
-def _find_held(value: Any) -> Sealed | None:
-    """Return a sealed value that something holds, also in attributes and containers; or None."""
+def _count_references(doors: Sequence[Curator]) -> list[int]:
+    return [getrefcount(door) for door in doors]
+
+
+def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
+    """Return a sealed value that something holds, also in attributes and containers; or None.
+
+    Or what else is of some kinds.
+    """
     left: list[Any] = [value]
     seen = set()
     for one in left:
-        if isinstance(one, Sealed):
+        if isinstance(one, kinds):
             return one
         kind = type(one)
         if (kind is np.ndarray and not one.dtype.hasobject) or id(one) in seen:
@@ -89,6 +99,8 @@ def _find_held(value: Any) -> Sealed | None:
             parts = one.ravel().tolist() if one.dtype.hasobject else ()
         elif isinstance(one, Mapping):
             parts = (*one.keys(), *one.values())
+        elif isinstance(one, MethodType):
+            parts = (one.__self__,)
         elif closure := getattr(one, "__closure__", None):
             parts = [cell.cell_contents for cell in closure]
         left += [part for part in parts if type(part) not in PLAIN]
@@ -97,11 +109,19 @@ def _find_held(value: Any) -> Sealed | None:
     return None
 
 
-def refuse_noise_kept(model: Any, name: str) -> None:
-    """Refuse a fitted model on which a curator or a stream of random numbers is left."""
+def refuse_noise_kept(model: Any, name: str, deeply: bool = True) -> None:
+    """Refuse a fitted model on which a curator or a stream of random numbers is left.
+
+    Of what attributes hold curators are looked for too, `deeply`.
+    """
     for key, value in vars(model).items():
-        if isinstance(value, (Curator, np.random.Generator)) and key != "random_state":
-            what = f"{key} of the fitted model is a {type(value).__name__}, which tells the noise"
+        if key == "random_state":
+            continue
+        told = value if isinstance(value, (Curator, np.random.Generator)) else None
+        if told is None and deeply:
+            told = _find_held(value, Curator)
+        if told is not None:
+            what = f"{key} of the fitted model has a {type(told).__name__}, which tells the noise"
             raise SealedError(name, what, "with a name of the method's own")
 
 
