@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import sys
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -170,19 +171,21 @@ def test_what_a_database_with_types_holds_is_answered_alike():
     flag = Column("flag", "categorical", categories=(("1", "1"), ("0", "0"), ("other", "other")))
     day = Column("day", "numeric", (18262.0, 19722.0), 2, dates="iso", missing_bin=True)
     size = Column("size", "numeric", (0.0, 2.0), 2, missing_bin=True)
-    domain = Domain((flag, day, size), Label("y", "no", "yes"), missing=("NA",), unknown="other")
+    domain = Domain(
+        (flag, day, size), Label("y", "no", "yes"), missing=("NA", "1900-01-01"), unknown="other"
+    )
     codes = np.array(list(np.ndindex(3, 3, 3)) * 20, dtype=np.uint8)
     labels = np.where(codes.sum(axis=1) % 4 < 2, "no", "yes")
     learner = NoisyBayesClassifier(epsilon=50, n_bins=3, classes=("no", "yes"), random_state=0)
     models.save("model.json", learner.fit(codes, labels), domain)
     rows = [
         [True, False, True, False, "true?"],
-        [None, "2020-01-01", "2023-01-01T10:00", None, "9999-12-31 23:59:59"],
+        [None, date(1900, 1, 1), "2023-01-01T10:00", None, "9999-12-31 23:59:59"],
         [0.5, None, 1.5, None, 1.5],
     ]
     cells = [
         ["true", "false", " true", "false", "true?"],
-        ["", "2020-01-01", "2023-01-01 10:00:00", "NA", "9999-12-31 23:59:59"],
+        ["", "1900-01-01 00:00:00", "2023-01-01 10:00:00", "NA", "9999-12-31 23:59:59"],
         [0.5, "nan", 1.5, "", 1.5],
     ]
     frames = [

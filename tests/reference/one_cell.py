@@ -80,7 +80,11 @@ def day(cell, column, domain):
         naive = cell if cell.tzinfo is None else cell.astimezone(UTC)
         cell = naive.date()
     if isinstance(cell, date):
-        return cell.toordinal() - date(1970, 1, 1).toordinal()
+        shown = {
+            cell.isoformat(),
+            cell.strftime("%Y-%m-%d" if column.dates == "iso" else column.dates),
+        }
+        return "missing" if shown & set(domain.missing) else number_of(cell)
     text = spellings(cell, domain)[0].strip()
     if text in ("", *domain.missing):
         return "missing"
@@ -91,7 +95,11 @@ def day(cell, column, domain):
             moment = datetime.strptime(text, column.dates)
     except ValueError:
         return "missing" if as_number(text, domain.decimal) in markers(domain) else REFUSED
-    return day(moment, column, domain)
+    return number_of((moment if moment.tzinfo is None else moment.astimezone(UTC)).date())
+
+
+def number_of(day):
+    return day.toordinal() - date(1970, 1, 1).toordinal()
 
 
 def spellings(cell, domain):

@@ -256,6 +256,17 @@ def test_a_draft_of_amounts_in_words_reads_numbers_too() -> None:
     assert codes[:3, 3].tolist() == [0, 3, 2]
 
 
+def test_a_day_that_stands_for_a_missing_one_does_so_in_each_type(tmp_path) -> None:
+    (tmp_path / "schema.yaml").write_text(
+        "columns: [{name: d, kind: date, bounds: [1950-01-01, 2029-12-31], missing: bin}]\n"
+        'label: {column: y, positive: "1", negative: "0"}\nmissing: [1900-01-01]\n'
+    )
+    read = Schema.from_description(tmp_path / "schema.yaml")
+    never = "1900-01-01"
+    for day in ([never], [date(1900, 1, 1)], pd.to_datetime([never]), np.array([never], "M8[D]")):
+        assert read.encode({"d": day}).tolist() == [[10]]
+
+
 def test_a_column_may_be_called_unit() -> None:
     people = np.random.default_rng(0).integers(0, 30, 120)
     frame = pd.DataFrame(

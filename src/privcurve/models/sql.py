@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from privcurve.coding import Floats
-from privcurve.datasets.coding import Markers, TextCodes
+from privcurve.datasets.coding import Markers, TextCodes, days_of
 from privcurve.datasets.domain import NUMERIC, Column, Domain, format_day
 from privcurve.datasets.reading import TRUTHS
 from privcurve.learners.shared.chances import clipped_log_odds
@@ -138,6 +138,9 @@ def _number_cases(
     if column.missing_bin:
         words = dict.fromkeys(["", *domain.missing, *(() if column.dates else NAN)])
         yield f"WHEN TRIM({text}) IN ({', '.join(map(_quote_text, words))}) THEN {missing}"
+    if days := days_of(domain.missing, column.dates) if column.dates else ():
+        texts = ", ".join(f"'{format_day(day)}'" for day in sorted(days))
+        yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
     if column.dates:
         # Types of times differ in what they can be compared with; texts of all sort alike.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -68,16 +69,27 @@ def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = 
     """Read a column of dates as days since 1970-01-01, as :func:`read_numbers` does numbers.
 
     Cells are texts, `date` or None; an array of ``datetime64`` holds days, and one of numbers is
-    read as the texts that they are.
+    read as the texts that they are. A day that `missing` lists is one in cells of both kinds.
     """
+    marked = days_of(missing, form)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
-        absent = np.isnat(values)
         day_numbers = values.astype("datetime64[D]").astype(np.float64)
+        absent = np.isnat(values) | np.isin(day_numbers, list(marked))
         return np.where(absent, np.nan, day_numbers), absent, {}
     if isinstance(values, np.ndarray):
         values = [text_of(value, (), decimal) for value in values.tolist()]
     markers = Markers(missing, decimal)
-    return _read_each(values, lambda cell: _date(cell, form, markers))
+    return _read_each(values, lambda cell: _date(cell, form, markers, marked))
+
+
+def days_of(texts: Iterable[str], form: str) -> frozenset[int]:
+    """Return the days among some texts, in ISO's form or another."""
+    days = set()
+    for text in texts:
+        for one in (form, ISO):
+            with suppress(ValueError, OverflowError):
+                days.add(read_day(text, one))
+    return frozenset(days)
 
 
 def read_day(text: str, form: str = ISO) -> int:
@@ -190,9 +202,12 @@ def _explain_infinite(value: float) -> str:
     return f"{value:g}, not a finite number"
 
 
-def _date(cell: str | date, form: str, markers: Markers) -> tuple[float, str]:
+def _date(
+    cell: str | date, form: str, markers: Markers, marked: frozenset[int]
+) -> tuple[float, str]:
     if isinstance(cell, date):
-        return _day(cell), ""
+        day = _day(cell)
+        return np.nan if day in marked else day, ""
     text = cell.strip()
     if text in markers.texts:
         return np.nan, ""
