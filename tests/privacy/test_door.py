@@ -100,6 +100,34 @@ def test_calls_that_are_parallel_are_counted():
         model.fit(X, Y)
 
 
+class Helper:
+    """Asks for a learner, as the project's own helpers do."""
+
+    def __init__(self, curator):
+        self.curator = curator
+
+
+KEPT = {
+    "the curator": lambda curator: curator,
+    "its stream": lambda curator: curator._source,
+    "a helper that has it": Helper,
+    "its method": lambda curator: [curator.number],
+    "a function that has it": lambda curator: [lambda: curator.number(MARGIN, 0)],
+}
+
+
+@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
+    def release(self, records, curator):
+        self.n_records_, self.n_features_used_ = records.n, 0
+        self.margin_ = curator.number(MARGIN, (records.counts * records.labels).sum())
+        self.left_ = kept(curator)
+
+    monkeypatch.setattr(NoisyMajorityClassifier, "_release", release)
+    with pytest.raises(SealedError, match=r"left_ of the fitted model .* tells the noise"):
+        NoisyMajorityClassifier(n_bins=2, epsilon=1.0, random_state=1).fit([[0], [1]], [0, 1])
+
+
 def test_what_makes_answers_of_records_tells_nothing():
     def refuse(records):
         raise ValueError(f"{records.labels.sum()}")

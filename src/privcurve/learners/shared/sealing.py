@@ -46,7 +46,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(own)
         for door in doors:
             door.sealed_for = own
-        n_known = _count_references(doors)
+        n_before = _count_references(doors)
         # NumPy's warnings would tell of exact values; those about public numbers are off too.
         with np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(own, records, counted), doors)
@@ -54,7 +54,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             raise own.refused
         for door in doors:
             door.sealed_for = name
-        is_kept = _count_references(doors) != n_known
+        is_kept = _count_references(doors) != n_before
         for learner in chosen:
             refuse_noise_kept(learner, name, deeply=is_kept)
         # Nearly always no sealed value is left, so the search for one is skipped.
@@ -117,11 +117,11 @@ def refuse_noise_kept(model: Any, name: str, deeply: bool = True) -> None:
     for key, value in vars(model).items():
         if key == "random_state":
             continue
-        told = value if isinstance(value, (Curator, np.random.Generator)) else None
-        if told is None and deeply:
-            told = _find_held(value, Curator)
-        if told is not None:
-            what = f"{key} of the fitted model has a {type(told).__name__}, which tells the noise"
+        source = value if isinstance(value, (Curator, np.random.Generator)) else None
+        if source is None and deeply:
+            source = _find_held(value, Curator)
+        if source is not None:
+            what = f"{key} of the fitted model has a {type(source).__name__}, which tells the noise"
             raise SealedError(name, what, "with a name of the method's own")
 
 
