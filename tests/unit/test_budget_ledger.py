@@ -82,6 +82,13 @@ def test_deltas_and_tenths_add_up_by_themselves(book):
     assert not Budget(1.0, 0.0).admits(total(more, REPLACE_ONE))
 
 
+def test_a_refusal_says_where_the_budget_allows_no_delta(book):
+    with pytest.raises(LedgerError, match=r"\)\. The budget allows no delta\. Nothing"):
+        book.check(TWO, Price(1.0, 1e-6, REPLACE_ONE))
+    with pytest.raises(LedgerError, match=r"\)\. Nothing was trained"):
+        book.check(TWO, Price(3.0, 0.0, REPLACE_ONE))
+
+
 def test_what_was_only_begun_and_what_failed_is_spent(book):
     book.reserve(TWO, ONE, {})
     book.close(book.reserve(TWO, ONE, {}), FAILED, {})

@@ -332,12 +332,13 @@ class BudgetLedger:
             doubled = ""
             if own.epsilon != price.epsilon:
                 doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"
+            no_delta = "The budget allows no delta. " if own.delta > 0 == budget.delta else ""
             raise BudgetError(
                 f"this release would cost {own}{doubled}, but {spent} "
                 f"of the budget, {budget}, is spent by "
                 f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
-                "Nothing was trained. Release less, or decide in the description on a larger "
-                "budget: a decision about the people in the records, not about the model."
+                f"{no_delta}Nothing was trained. Release less, or decide in the description on a "
+                "larger budget: a decision about the people in the records, not about the model."
             )
 
     def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
