@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     contract = commands.add_parser(
         "contract",
-        help="check learners on all small neighbours",
+        help="check learners on small neighbouring tables",
         description="Train a learner on small neighbouring tables with the same answers, and check "
         "that nothing but announced mechanism calls depends on a record. By default all learners "
         "of this project.",

@@ -1,4 +1,4 @@
-"""The contract: five points that a private learner keeps on all small neighbours.
+"""The contract: five points that a private learner keeps on small neighbours.
 
 1. *Control*: the same answers give the same calls, for a table and its neighbour.
 2. *Post-processing*: the same answers give the same fitted model, bit for bit.
@@ -88,7 +88,7 @@ class Case:
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
     # Calls (without numbers) whose bound may be more than twice what is seen, and why.
     idle: Mapping[str, str] = field(default_factory=dict)
-    # Records of the tables: 1 and 2 are tried in full, larger ones at random.
+    # Records of the tables; more pairs are tried of 1 and 2 than of larger ones.
     sizes: Sequence[int] = (1, 2, 3, 12)
     bins: Sequence[int] = BINS  # of the columns of the tables
     # How many records of each person are kept, where ε and δ are those of persons.
@@ -417,9 +417,10 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 
 
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
-    """Yield neighbouring tables: all of one and two records, and random larger ones.
+    """Yield neighbouring tables: random ones, most of them of one and two records.
 
-    Of those every other pair has equal records that come in turn in one row, which counts them.
+    Of larger ones every other pair has equal records that come in turn in one row, which counts
+    them.
     """
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]

@@ -14,9 +14,10 @@ examples:
   privcurve export model.json --to sql --table patients > patients.sql
   privcurve export model.json --to sql --table patients --proba -o patients.sql
 
-The query is of CASE alone (EXP with --proba), tried with SQLite and DuckDB. It adds
-predicted_<label> to the table's columns: NULL in a row that the model refuses. The table's columns
-have the model's names; numbers are numbers there, and dates are dates or ISO texts.
+The query is of CASE alone (EXP with --proba), tried with SQLite and DuckDB. It puts
+predicted_<label> before the table's columns: NULL in a row that the model refuses. The table's
+columns have the model's names; numbers are numbers there, and dates are dates or ISO texts. Columns
+of kind: text have no form in SQL.
 """
 
 SQL = "sql"
