@@ -245,10 +245,24 @@ class Cluster:
                 )
                 for one in held
             ]
+            self._wait(futures)
             yield from self._client.gather(futures)
         except self._lost as error:
             why = str(error).partition("\n")[0] or type(error).__name__
             raise PartError(f"Dask could not ask all parts: {why}") from None
+
+    def _wait(self, futures: Sequence[Any]) -> None:
+        """Wait for answers; raise TimeoutError if no worker is left to give them."""
+        from distributed import wait
+
+        while True:
+            try:
+                with self._client.as_current():
+                    wait(futures, timeout=WAIT)
+            except TimeoutError:
+                self._client.wait_for_workers(1, timeout=WAIT)
+            else:
+                return
 
 
 # What holds parts, and asks them.

@@ -160,6 +160,17 @@ def test_a_worker_that_is_killed_changes_nothing(machines, expected, at_question
     assert machines.workers[0].wait() == -signal.SIGKILL
 
 
+@needs_dask
+@pytest.mark.slow
+def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
+    machines, expected, at_question, monkeypatch
+):
+    monkeypatch.setattr(parts, "WAIT", 1)
+    at_question(30, lambda: [worker.kill() for worker in machines.workers])
+    with pytest.raises(ReleaseError, match=r"could not ask all parts: .* workers .*--resume"):
+        release(gam(), seed=SEED, scheduler=machines.address)
+
+
 KILLED = """
 import os, signal, sys
 from privcurve.cli.main import main
