@@ -42,7 +42,8 @@ Make = Callable[[Records], Any]
 # Seconds for a scheduler to answer, and for its first worker.
 WAIT = 30
 
-VERSION = metadata.version("privcurve")
+PACKAGE = "privcurve"
+VERSION = metadata.version(PACKAGE)
 
 
 class PartError(RuntimeError):
@@ -211,6 +212,7 @@ class Cluster:
         try:
             self._client: Any = distributed.Client(scheduler, set_as_default=False, timeout=WAIT)
             self._client.wait_for_workers(1, timeout=WAIT)
+            self._check_versions()
         except OSError as error:
             where = scheduler or "this machine"
             self.close()
@@ -219,6 +221,21 @@ class Cluster:
                 "machine dask worker tcp://…"
             ) from None
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
+
+    def _check_versions(self) -> None:
+        """Refuse a scheduler or workers that have another privcurve, before a question is asked."""
+        ask = (metadata.version, PACKAGE)
+        try:
+            versions = {
+                "the scheduler": self._client.run_on_scheduler(*ask),
+                **self._client.run(*ask),
+            }
+        except metadata.PackageNotFoundError:
+            versions = {"the scheduler, or a worker,": "not installed"}
+        for place, version in versions.items():
+            if version != VERSION:
+                self.close()
+                raise PartError(f"{place} has privcurve {version}: install {VERSION} on each")
 
     def close(self) -> None:
         """Leave the workers, and stop those that were started."""

@@ -171,6 +171,19 @@ def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
         release(gam(), seed=SEED, scheduler=machines.address)
 
 
+@needs_dask
+@pytest.mark.parametrize(("package", "place"), [("privcurve", "has privcurve"), ("no", "a worker")])
+def test_machines_with_another_version_are_refused_before_anything_is_spent(
+    machines, big, monkeypatch, package, place
+):
+    big(ROWS)
+    monkeypatch.setattr(parts, "VERSION", "0.0.0")
+    monkeypatch.setattr(parts, "PACKAGE", package)
+    with pytest.raises(ReleaseError, match=f"{place}.*install 0.0.0 on each"):
+        release(gam(), seed=SEED, scheduler=machines.address)
+    assert not BudgetLedger(Path("releases/mine")).releases()
+
+
 KILLED = """
 import os, signal, sys
 from privcurve.cli.main import main
