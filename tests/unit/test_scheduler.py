@@ -1,6 +1,9 @@
 """Snakemake's scheduler wakes no more often than it must, and what is not there is left."""
 
+import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,9 +13,10 @@ import pytest
 from packaging.specifiers import SpecifierSet
 from snakemake.exceptions import WorkflowError
 from snakemake.scheduling.job_scheduler import JobScheduler
+from snakemake.shell import shell
 from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
-from privcurve.workflow.snakemake import check_shared_files, keep_one_timer
+from privcurve.workflow.snakemake import check_shared_files, keep_one_timer, use_this_python
 
 ROOT = Path(__file__).parents[2]
 DELAY = 0.2
@@ -95,3 +99,19 @@ def test_one_range_of_versions_is_allowed_everywhere():
 
 def read(name):
     return (ROOT / name).read_text()
+
+
+@pytest.mark.parametrize("name", ["python", "python3"])
+def test_rules_call_the_python_that_runs_snakemake_whatever_its_name(tmp_path, monkeypatch, name):
+    for place, program in (("other", "python"), ("my place", name)):
+        file = tmp_path / place / program
+        file.parent.mkdir()
+        file.write_text(f"#!/bin/sh\necho {place} $1\n")
+        file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'other'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(sys, "executable", str(file))
+    monkeypatch.setattr(shell, "_process_prefix", None)
+    use_this_python()
+    assert shell("python -m", read=True) == "my place -m\n"
+    with pytest.raises(subprocess.CalledProcessError):
+        shell("false | true")

@@ -13,6 +13,8 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import shlex
+import shutil
 import sys
 import threading
 import time
@@ -70,9 +72,17 @@ def keep_one_timer() -> None:
 
 
 def use_this_python() -> None:
-    """Let rules that call ``python -m …`` use the Python that runs Snakemake."""
+    """Let rules that call ``python -m …`` use the Python that runs Snakemake.
+
+    It may be called python3 alone, as Debian's is: then ``python`` would be another one, if any.
+    """
     folder = str(Path(sys.executable).parent)
     os.environ["PATH"] = os.pathsep.join([folder, *os.get_exec_path()])
+    if shutil.which("python", path=folder) is None:
+        from snakemake.shell import shell
+
+        mine = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
+        shell.prefix("set -euo pipefail; " + mine)  # Snakemake's own, which ours replaces
 
 
 def home_of(rules: object) -> Path:
