@@ -82,8 +82,9 @@ def test_a_summary_always_runs_and_needs_no_lock(finished):
     for kind, path in (("input", "results/data/toy-line/encoded.npz"), ("output", "all")):
         (locks / f"0.{kind}.lock").write_text(f"{path}\nresults/manifest.json\n")
     assert "locked" in finished.run("--forcerun", "manifest", ok=False).lower()
-    assert summary(finished) == done
     assert summary(finished, "--nolock") == done
+    assert len(list(locks.iterdir())) == 2
+    assert summary(finished) == done
 
 
 @pytest.mark.slow
