@@ -1,4 +1,4 @@
-"""The Mα-loss: Bayes risk, link, and its inverse (docs/boosted_dp.md).
+"""The Mα-loss: Bayes risk, link, and its inverse (papers/boosted_dp/README.md).
 
 With α = 1 it is Matsushita's loss, with α = 0 the 0/1 loss. A and B are the weights of positive
 and of negative records in a node, q = A/(A + B); z is a margin.

@@ -128,7 +128,7 @@ def weigh_rows(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
-    r"""Boosted private trees with the Mα-loss (Nock and Henecka 2022; docs/boosted_dp.md).
+    r"""Boosted private trees with the Mα-loss (Nock and Henecka 2022; papers/boosted_dp/README.md).
 
     Each round grows a complete tree on records of weight :math:`\psi^{-1}(-y H(x))`. A
     question is chosen by the Bayes risk :math:`\Phi` of its two sides, with noise; a leaf votes,

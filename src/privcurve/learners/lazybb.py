@@ -73,7 +73,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
         certified and δ = 0, else the exponential mechanism.
     start : str
         ``none``, or ``public``: votes are of private columns alone, and what they say is added
-        to the log-odds by the public columns, which cost nothing (docs/partial.md, P2). Rounds
+        to the log-odds by the public columns, which cost nothing (docs/proofs.md, P2). Rounds
         begin there: the margin of a record is that of the start, in whole votes, and what was
         voted since.
         Labels are public then, and the guarantee is about private columns.

@@ -36,7 +36,7 @@ SCORE_SENSITIVITY = 1.0
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
-    r"""Naive Bayes from (code × label) counts with noise (docs/partial.md, P3).
+    r"""Naive Bayes from (code × label) counts with noise (docs/proofs.md, P3).
 
     Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
     [x_{ij} = c]|` with noise; the counts of each get noise once. The score is a prior plus

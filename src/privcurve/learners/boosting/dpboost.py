@@ -89,7 +89,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
 
     Calibrations: ``published`` has the paper's noise, which is refuted for adding, removing and
     replacing a record alike; ``certified`` what is proved for replacing one. See
-    docs/competitors.md.
+    docs/proofs.md.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class PublicStart:
     """Log-odds of the label by the public columns: where a learner may begin for nothing.
 
     Made from public columns and labels, so it is the same, to the last bit, whatever the
-    private columns hold (docs/partial.md).
+    private columns hold (docs/proofs.md).
     """
 
     columns: tuple[int, ...]  # the public columns

@@ -178,7 +178,7 @@ def holders_statement(
     whoever has the model: only that party's messages depend on it, so that costs of parties
     do not add up. Under a secure sum a party that wants to know takes its own share of the
     noise off the sum: it is one of the `n_colluding`. With none, the guarantee is for the
-    server and whoever has the model (docs/distributed.md, Who sees what).
+    server and whoever has the model (papers/distributed/README.md, Who sees what).
     """
     assumptions: list[str] = []
     exclusions: list[str] = []
