@@ -1,6 +1,6 @@
 """About how much memory the training of each learner takes: what its jobs ask a cluster for.
 
-Measured at the peak of the process, scoring included, on 0.4 to 5 million records of 8 and of 30
+Measured at the peak of the process, scoring included, on 0.2 to 5 million records of 8 and of 30
 columns of ten codes, four fifths of which are trained on. No two records are alike: tables with
 many that are take less, down to a third.
 """
@@ -15,13 +15,13 @@ PEAKS: Mapping[str, tuple[float, float]] = {
     "one_rule": (31, 7.6),
     "topdown": (57, 3.6),
     "dpboost": (60, 2.4),
-    "dp_bagging": (35, 12.1),
+    "dp_bagging": (41, 4.0),
     "dp_logistic_regression": (73, 12.3),
-    "brc": (569, 8.8),
-    "boosting_for_people": (566, 9.0),
+    "brc": (80, 8.2),
+    "boosting_for_people": (0, 24.7),
     "noisy_bayes": (49, 2.6),
     "distributed_topdown": (63, 5.5),
-    "random_trees": (662, 6.0),
+    "random_trees": (148, 3.3),
     "bdpe": (71, 2.6),
     "dp_forest": (59, 2.5),
     "privgam": (41, 4.3),
