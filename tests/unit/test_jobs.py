@@ -104,9 +104,8 @@ def is_of_interpret(method):
     return method.learner == "dp_ebm"
 
 
-@pytest.mark.parametrize(
-    ("seconds_per_job", "column"), [pytest.param(30, 2, marks=pytest.mark.slow), (1200, 3)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("seconds_per_job", "column"), [(30, 2), (1200, 3)])
 def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
     shipped, seconds_per_job, column
 ):
