@@ -22,7 +22,8 @@ from privcurve.schema import suggestion
 RUNS = "runs"
 # The column that tells runs of a setting apart, and that of runs in the folds of one partition: all
 # curves have the same splits.
-SPLITS = SPLIT, FOLD = "repeat", "fold"
+SPLIT, FOLD = "repeat", "fold"
+SPLITS = (SPLIT, FOLD)
 KEYS = ["dataset", "epsilon"]
 # The column of the standard error of a mean over places, by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"

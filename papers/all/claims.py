@@ -44,19 +44,19 @@ class Claims(Output):
         path = _path(request)
         if not path.is_file():
             raise ValueError(f"there is no {path}, where the claims of the paper stand")
-        missing = [str(path) for path in _printed_files(request).values() if not path.is_file()]
+        printed, claims = _printed_files(request), _claims(request)
+        missing = [str(path) for path in printed.values() if not path.is_file()]
         if missing:
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
-        if not _claims(request):
+        if not claims:
             raise ValueError(f"{path} has no claim with study: {request.study.name}")
-        runs = [one for one in _claims(request) if one.get("table") == RUNS]
-        places = list(request.places(request.study.methods.values())) if runs else []
-        for claim in runs:
-            check_runs(claim, places)
-        for claim in _claims(request):
+        places = list(request.places(request.study.methods.values()))
+        for claim in claims:
             check(claim)
+            if claim.get("table") == RUNS:
+                check_runs(claim, places)
             if "less_printed" in claim:
-                check_printed(claim, _printed_files(request)[claim["less_printed"]])
+                check_printed(claim, printed[claim["less_printed"]])
 
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:

@@ -39,16 +39,16 @@ class Printed(Output):
             both = ", ".join(CALIBRATIONS)
             raise ValueError(f"printed numbers are beside two calibrations of a learner: {both}")
         files = _files(request)
-        if files and not files.keys() & {*TABLES, "settings"}:
-            names = ", ".join((*TABLES, "settings"))
-            raise ValueError(f"{request.paper}/printed: no file is called {names}")
-        if "model_card" in files and "model_accuracy" not in files:
-            raise ValueError(f"{request.paper}/printed: model_card needs model_accuracy beside it")
         if not files:
             papers = sorted({path.parts[1] for path in PAPERS.glob("*/printed/*.csv")})
             raise ValueError(
                 f"{request.paper} has no printed numbers; there are those of: {', '.join(papers)}"
             )
+        if not files.keys() & {*TABLES, "settings"}:
+            names = ", ".join((*TABLES, "settings"))
+            raise ValueError(f"{request.paper}/printed: no file is called {names}")
+        if "model_card" in files and "model_accuracy" not in files:
+            raise ValueError(f"{request.paper}/printed: model_card needs model_accuracy beside it")
 
     def reads(self, request: OutputRequest) -> Reads:
         files = _files(request)

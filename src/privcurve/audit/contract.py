@@ -71,9 +71,6 @@ REAL_SIZES = {1.0: 60, 100.0: 200}
 # Most rows of the domain on which models are compared.
 MOST_ROWS = 2_000
 
-# Learners whose answers a script hands out by rows: either side needs a row for each record.
-BY_ROW = ("pate",)
-
 # Tables that are tried for real fits: one of them must do.
 MOST_TABLES = 5
 
@@ -126,7 +123,10 @@ class Case:
         return list(itertools.product(*(range(k) for k in self.bins), range(self.n_classes)))
 
     def table(self, rows: Sequence[Record], together: bool = False) -> Records:
-        """Return records as a learner takes them, in that order; equal ones in turn `together`."""
+        """Return records as a learner takes them, in their order.
+
+        `together`: equal records that follow each other are one row, which counts them.
+        """
         table = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.bins) + 1)
         begins = np.full(len(table), True)
         if together:
@@ -419,12 +419,13 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
     """Yield neighbouring tables: random ones, most of them of one and two records.
 
-    Of larger ones every other pair has equal records that come in turn in one row, which counts
-    them.
+    In every other pair of larger ones, equal records that follow each other are one row.
     """
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]
     universe = case.universe
+    # Such learners are answered row by row: either side needs a row for each record.
+    by_row = getattr(registry.estimator_class(case.learner), "scores_cost_answers", False)
     for n in case.sizes:
         if case.at_most is not None:
             pairs = [_random_persons(case, n, rng) for _ in range(n_random)]
@@ -435,7 +436,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
         else:
             pairs = [_random_pair(case, n, rng) for _ in range(n_random)]
         for k, pair in enumerate(pairs):
-            together = n > 2 and k % 2 > 0 and case.learner not in BY_ROW
+            together = n > 2 and k % 2 > 0 and not by_row
             one, other = (case.table(table, together) for table in pair)
             yield one, other
 

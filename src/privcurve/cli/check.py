@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.cli import console
-from privcurve.cli.errors import DONE, FAILED, UNDECIDED, CommandError
+from privcurve.cli.errors import CommandError
+from privcurve.errors import DONE, FAILED, UNDECIDED
 
 if TYPE_CHECKING:
     from privcurve.datasets.describing import Report, Tally

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
 from privcurve.cli import console
-from privcurve.cli.errors import DONE, UsageError
+from privcurve.cli.errors import UsageError
+from privcurve.errors import DONE
 from privcurve.numerals import amount, count
 from privcurve.privacy.budget import LOOKED
 

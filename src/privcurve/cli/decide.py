@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from privcurve.cli.check import dataset_name
-from privcurve.cli.errors import DONE, UNDECIDED, CommandError
+from privcurve.cli.errors import CommandError
+from privcurve.errors import DONE, UNDECIDED
 
 if TYPE_CHECKING:
     from privcurve.datasets.describing import CardQuestion, Question

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privcurve.cli import console
-from privcurve.cli.errors import DONE, USAGE, CommandError, check_output
+from privcurve.cli.errors import CommandError, check_output
+from privcurve.errors import DONE, USAGE
 
 if TYPE_CHECKING:
     from privcurve.datasets.describing import Draft, Proposal

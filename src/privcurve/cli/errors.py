@@ -1,14 +1,10 @@
-"""Exit codes, and the errors of commands that are shown as one message."""
+"""What exit codes mean, and the errors of commands that are shown as one message."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from privcurve.errors import ExpectedError
-
-# Exit codes, the same for every command; argparse ends with USAGE too. Ctrl-C is STOPPED.
-DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
-STOPPED = 130
+from privcurve.errors import USAGE, ExpectedError
 
 EXIT_CODES = """\
 exit codes: 0 done; 1 failed; 2 the command line is not understood; 3 done, but records were

@@ -11,14 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from privcurve.cli import console
-from privcurve.cli.errors import (
-    DONE,
-    PICTURES,
-    UsageError,
-    check_output,
-    check_picture,
-    check_separator,
-)
+from privcurve.cli.errors import PICTURES, UsageError, check_output, check_picture, check_separator
+from privcurve.errors import DONE
 from privcurve.numerals import amount, count
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from privcurve.cli import console
-from privcurve.cli.errors import DONE, PICTURES, UsageError, check_picture
+from privcurve.cli.errors import PICTURES, UsageError, check_picture
+from privcurve.errors import DONE
 from privcurve.numerals import count
 
 HELP = "say what a model makes of each column, by its model.json alone"

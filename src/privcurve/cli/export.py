@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from privcurve.cli.errors import DONE, UsageError, check_output
+from privcurve.cli.errors import UsageError, check_output
+from privcurve.errors import DONE
 
 HELP = "write a model as a query of SQL, which answers as privcurve predict does"
 EXAMPLES = """\

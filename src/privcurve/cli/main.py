@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from privcurve import __version__
-from privcurve.cli.errors import DONE, EXIT_CODES, FAILED, STOPPED
-from privcurve.errors import ExpectedError
+from privcurve.cli.errors import EXIT_CODES
+from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError
 
 # In the order of use.
 COMMANDS = (

@@ -14,14 +14,8 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from privcurve.cli import console
-from privcurve.cli.errors import (
-    DONE,
-    SKIPPED,
-    CommandError,
-    UsageError,
-    check_output,
-    check_separator,
-)
+from privcurve.cli.errors import CommandError, UsageError, check_output, check_separator
+from privcurve.errors import DONE, SKIPPED
 
 if TYPE_CHECKING:
     from privcurve.datasets.coding import CodedPiece, NewRecords

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from privcurve.errors import ExpectedError
+from privcurve.errors import UNDECIDED, ExpectedError
 
 # Faults in one message: enough to mend several at a time, and few enough to read.
 MOST = 20
@@ -25,7 +25,7 @@ class DatasetError(ExpectedError, RuntimeError):
 class UndecidedError(DatasetError):
     """A description of which a person has to decide something first."""
 
-    exit_code = 4
+    exit_code = UNDECIDED
 
 
 class Problems:

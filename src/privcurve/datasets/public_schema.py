@@ -364,11 +364,12 @@ class Schema:
         """Return the schema in the words of a description (docs/datasets.md)."""
         import yaml
 
-        columns = [
-            {**entry, "name": escape_name(entry["name"])} for entry in self._facts["columns"]
+        facts = dict(self._facts)
+        facts["columns"] = [
+            {**entry, "name": escape_name(entry["name"])} for entry in facts["columns"]
         ]
-        public = {"public": [*map(escape_name, self._facts.get("public", ()))]}
-        facts = {**self._facts, "columns": columns, **(public if public["public"] else {})}
+        if "public" in facts:
+            facts["public"] = [*map(escape_name, facts["public"])]
         return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
 
     def __eq__(self, other: object) -> bool:

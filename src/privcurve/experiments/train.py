@@ -60,8 +60,7 @@ def fit_method(
     if isinstance(train, PartedRecords):
         learners = template.fit_parts(train, settings, [Curator(stream) for stream in streams])
     else:
-        data = (train.codes, train.labels)
-        learners = template.fit_many(*data, settings, streams, train.counts)
+        learners = template.fit_many(train.codes, train.labels, settings, streams, train.counts)
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners

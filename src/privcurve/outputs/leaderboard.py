@@ -211,10 +211,13 @@ def _section(
     all_epsilons = {e for method in study.methods.values() for e in method.epsilons}
     epsilons = sorted(filter(math.isfinite, all_epsilons))
     # In a study without privacy only the references are ranked.
-    places = rankings(outputs, dataset, epsilons or [math.inf])
-    # Another study on the page may rank by another metric.
-    ranked = rankings(outputs, dataset, epsilons or [math.inf], wish.metric) if wish else []
-    want = needed_epsilon(ranked, wish) if wish else None
+    ranked_at = epsilons or [math.inf]
+    places = rankings(outputs, dataset, ranked_at)
+    want, is_of_metric = None, wish is not None and wish.metric == study.metric
+    if wish is not None:
+        # Another study on the page may rank by another metric.
+        wished = places if is_of_metric else rankings(outputs, dataset, ranked_at, wish.metric)
+        want = needed_epsilon(wished, wish)
     if want is not None:
         yield Text(full_sentence(want.sentence), answer=True)
     prices = price.sentences(outputs[PRICE], dataset, study.metric) if PRICE in outputs else {}
@@ -225,7 +228,7 @@ def _section(
         yield from answers[k]
     if epsilons:
         named = _colours(places)
-        yield _picture(places, named, want if wish and wish.metric == study.metric else None)
+        yield _picture(places, named, want if is_of_metric else None)
         others = [
             _picture(ranked, named)
             for name in MEASURES

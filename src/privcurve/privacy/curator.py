@@ -99,7 +99,7 @@ class Curator(Account):
         """
         values = self._values(exact)
         call = self._charge(call)
-        return self._numbers(call, _hidden(values)) if call.private else values.copy()
+        return self._numbers(call, _require_finite(values)) if call.private else values.copy()
 
     def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
@@ -134,7 +134,9 @@ class Curator(Account):
         """
         values = self._values(scores)
         call = self._charge(call)
-        return self._choose(call, _hidden(values)) if call.private else int(np.argmax(values))
+        return (
+            self._choose(call, _require_finite(values)) if call.private else int(np.argmax(values))
+        )
 
     def threshold(self, call: Call | str, ends: Floats, scores: Floats) -> float:
         """Return a point of an interval, chosen by a score that is constant on pieces of it.
@@ -194,7 +196,7 @@ class Curator(Account):
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
         exact : ndarray of int64
         """
-        values = self._whole(call, exact)
+        values = self._require_whole(call, exact)
         self._charge(call)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
@@ -207,7 +209,7 @@ class Curator(Account):
             Its scale is a whole number.
         scores : ndarray of int64, shape (n_candidates,)
         """
-        values = self._whole(call, scores)
+        values = self._require_whole(call, scores)
         self._charge(call)
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
@@ -241,7 +243,7 @@ class Curator(Account):
         for _ in values:
             call = self._charge(call)
         self._most_parts = max(self._most_parts, parts)
-        return self._share(call, _hidden(values), parts) if call.private else values.copy()
+        return self._share(call, _require_finite(values), parts) if call.private else values.copy()
 
     def party(self, n: int) -> list[Curator]:
         """Return the curators of `n` data holders, each with a stream of its own."""
@@ -339,7 +341,7 @@ class Curator(Account):
     def _values(self, exact: Any) -> Floats:
         return np.asarray(self._open(exact), dtype=np.float64)
 
-    def _whole(self, call: Call, exact: Any) -> Ints:
+    def _require_whole(self, call: Call, exact: Any) -> Ints:
         """Return whole numbers; refuse others, whose fractions whole noise would show."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
@@ -415,8 +417,8 @@ class Curator(Account):
         return party_of(start)
 
 
-def _hidden(exact: Floats) -> Floats:
-    """Return exact values that noise hides: finite ones."""
+def _require_finite(exact: Floats) -> Floats:
+    """Return exact values; refuse those that are not finite, which noise does not hide."""
     if not np.isfinite(exact).all():
         raise DoorError("an exact value that is no finite number, which noise does not hide")
     return exact

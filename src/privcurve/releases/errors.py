@@ -1,6 +1,6 @@
 """The errors of releases."""
 
-from privcurve.errors import ExpectedError
+from privcurve.errors import OVER_BUDGET, ExpectedError
 
 
 class ReleaseError(ExpectedError, RuntimeError):
@@ -14,4 +14,4 @@ class LedgerError(ReleaseError):
 class BudgetError(LedgerError):
     """A release that the budget does not allow, or what deltas would add up to."""
 
-    exit_code = 5
+    exit_code = OVER_BUDGET

@@ -79,10 +79,7 @@ def _count_references(doors: Sequence[Curator]) -> list[int]:
 
 
 def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
-    """Return a sealed value that something holds, also in attributes and containers; or None.
-
-    Or what else is of some kinds.
-    """
+    """Return a value of some kinds that something holds, also in attributes and containers."""
     left: list[Any] = [value]
     seen = set()
     for one in left:
@@ -112,7 +109,7 @@ def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
 def refuse_noise_kept(model: Any, name: str, deeply: bool = True) -> None:
     """Refuse a fitted model on which a curator or a stream of random numbers is left.
 
-    Of what attributes hold curators are looked for too, `deeply`.
+    `deeply` searches for curators in whatever the attributes hold, too.
     """
     for key, value in vars(model).items():
         if key == "random_state":
