@@ -46,6 +46,7 @@ def test_the_citation_has_what_its_schema_requires():
     assert citation["license"] == PROJECT["license"]
 
 
+@pytest.mark.slow
 def test_the_package_shows_what_is_meant_and_imports_it_when_it_is_used():
     code = (
         "import sys, privcurve; print({*dir(privcurve)} ^ {*privcurve.__all__});"

@@ -12,6 +12,7 @@ from privcurve.privacy.seeds import SeedError
 from privcurve.workflow import reading
 
 
+@pytest.mark.slow
 def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
     shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from checkout import slow, write_dataset
+from checkout import write_dataset
 
 pytestmark = pytest.mark.workflow
 
@@ -16,12 +16,13 @@ def refused(project, *says, arguments=(), **environment):
     return output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"epsilon": [1]}, ("unknown key 'epsilon'", "'epsilons'")),
         # Other words: tests/unit/test_study.py.
-        slow({"datasets": ["toy line"]}, ("toy line",)),
+        ({"datasets": ["toy line"]}, ("toy line",)),
     ],
 )
 def test_studies(project, changes, says):
