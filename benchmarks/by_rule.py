@@ -27,8 +27,10 @@ import pandas as pd
 import yaml
 
 from privcurve import datasets
+from privcurve.experiments.splits import distinct_records
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
+from privcurve.privacy.curator import Curator
 from privcurve.workflow.reading import study_files
 
 STUDIES = study_files({}, Path(__file__).parents[1])
@@ -116,8 +118,8 @@ def runs(
     model = registry.make(spec["learner"], data.domain, {**spec.get("fixed", {}), **budget})
     words = (data.name, size, delta, epsilon, label, repeat)
     rng = np.random.default_rng(zlib.crc32(repr(words).encode()))
-    codes, labels, counts = datasets.distinct(data.X[rows], data.y[rows])
-    (model,) = model.fit_many(codes, labels, [{}], [rng], counts)
+    records = distinct_records(data.domain, data.X[rows], data.y[rows])
+    (model,) = model.fit_records(records, [{}], [Curator(rng)])
     yield float((model.predict(data.X[others]) == data.y[others]).mean())
 
 

@@ -63,15 +63,18 @@ def against_adaboost(repeats: int) -> dict[str, Any]:
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
+    from privcurve.coding import Records
     from privcurve.learners import LazyBBClassifier
+    from privcurve.privacy.curator import Curator
 
     name, X, y, n_bins = adult()
     rows, labels, counts = distinct_rows(X, y)
-    learner = LazyBBClassifier(n_rounds=N_ROUNDS, n_bins=n_bins, random_state=0)
+    learner = LazyBBClassifier(n_rounds=N_ROUNDS, n_bins=n_bins, classes=(-1, 1), random_state=0)
     alone = best(lambda: learner.fit(rows, labels, counts), repeats)
     batch = 32
-    rngs = [np.random.default_rng(seed) for seed in range(batch)]
-    batched = best(lambda: learner.fit_many(rows, labels, [{}] * batch, rngs, counts), repeats)
+    records = Records(rows, labels, counts, np.array(n_bins))
+    curators = [Curator(np.random.default_rng(seed)) for seed in range(batch)]
+    batched = best(lambda: learner.fit_records(records, [{}] * batch, curators), repeats)
     one_hot = np.concatenate(
         [X[:, [j]] == np.arange(size) for j, size in enumerate(n_bins)], axis=1
     ).astype(np.float64)

@@ -25,9 +25,7 @@ def is_of_trees(model: Inspection) -> bool:
 def margins_of(model: Inspection, part: Records) -> Floats:
     """Return the normalised margin y·Σh/τ of each row of a part, in [−1, 1]."""
     votes = model.learner.model_
-    return np.asarray(
-        votes.tally(model.learner._code(part.codes, fit=False)) * part.labels / votes.n_rounds
-    )
+    return np.asarray(votes.tally(model.learner._merge(part.codes)) * part.labels / votes.n_rounds)
 
 
 def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
@@ -89,7 +87,7 @@ def round_by_round(
     margins: dict[str, list[tuple[Floats, Any]]] = {}
     n_runs = repeats if np.isfinite(epsilon) else 1
     for model in train_afresh(dataset, method, point, n_runs, seed):
-        codes = model.learner._code(model.train.codes, fit=False)
+        codes = model.learner._merge(model.train.codes)
         advantages.append(
             round_advantages(model.learner, codes, model.train.labels, model.train.counts)
         )

@@ -8,12 +8,14 @@ import pytest
 from holder_process import Process
 from made_learners import problem
 
+from privcurve.audit.pairs import records
 from privcurve.holders.holder import NONE
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.learners.shared import dealt
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
 
 ORDERED = (False, True, False, True)
@@ -34,7 +36,9 @@ def fitted(name, parameters, n=300, seed=7):
     X, y, _ = problem(n)
     rng = np.random.default_rng(seed)
     labels = X[:, 2] if parameters.get("n_classes") == 3 else np.where(y == "yes", 1, -1)
-    return learner(name, **parameters).fit_many(X, labels, [{}], [rng])[0]
+    return learner(name, **parameters).fit_records(
+        records(X, labels, N_BINS), [{}], [Curator(rng)]
+    )[0]
 
 
 SETTINGS = [

@@ -14,10 +14,13 @@ from made_learners import (
     private_learners,
     problem,
 )
+from sklearn.base import clone
 
+from privcurve.audit.pairs import records
 from privcurve.learners.registry import LEARNERS, entry
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import relation
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_COVERED, NOT_FLOATS, NOT_SELECTION
 from privcurve.privacy.seeds import OF_CHACHA
 
@@ -66,10 +69,11 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
     if entry(name).peer:
         pytest.skip("another library draws with a generator of its own")
     X, y, n_bins = problem(100)
-    learner = make(name, n_bins=n_bins)
+    y = np.where(y == "yes", 1, -1)
+    learner = make(name, n_bins=n_bins, classes=(-1, 1))
     public, begun = np.random.default_rng, []
     monkeypatch.setattr(np.random, "default_rng", lambda seed: begun.append(seed) or public(seed))
-    of_number = make(name, n_bins=n_bins, random_state=NUMBER).fit(X, y).privacy_
+    of_number = clone(learner).set_params(random_state=NUMBER).fit(X, y).privacy_
     # Public numbers begin what is neither noise nor a coin: rows to measure a bound, features that
     # a library might draw. Not every fit comes to that: records that are drawn may have one label.
     allowed = {*begun} - {NUMBER}
@@ -77,7 +81,7 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
     # Types still, as draws ask of which kind a stream is; but none can be begun.
     monkeypatch.setattr(np.random, "MT19937", NeverBegun)
     monkeypatch.setattr(np.random, "PCG64", NeverBegun)
-    first = learner.fit_many(X, y, [{}], [seeds.stream(bytes(32))])[0]
+    first = learner.fit_records(records(X, y, n_bins), [{}], [Curator(seeds.stream(bytes(32)))])[0]
     for model in (first, learner.fit(X, y)):
         assert OF_CHACHA in model.privacy_.exclusions
         assert "PCG64" not in str(model.privacy_)
@@ -88,12 +92,14 @@ def test_a_secret_stream_begins_no_other_generator(name, monkeypatch):
 def test_half_spaces_of_a_secret_seed_are_outputs_of_chacha20():
     """A released BRC model shows a stream of coins: of PCG64 its seed can be computed."""
     X, y, n_bins = problem(100)
+    side = records(X, np.where(y == "yes", 1, -1), n_bins)
     secret, digest = seeds.SecretSeed(bytes(range(32)), Path("a.seed")), "ab" * 32
     shown = []
     # By the same number PCG64 draws what was shown before.
     for start in (seeds.start_number(secret, digest), None):
         begun = [seeds.generator(secret, digest) if start is None else seeds.stream(start)]
-        model = make("brc", n_bins=n_bins).fit_many(X, y, [{}], begun)[0]
+        learner = make("brc", n_bins=n_bins, classes=(-1, 1))
+        model = learner.fit_records(side, [{}], [*map(Curator, begun)])[0]
         shown.append({number for vote in model.votes_ for number in vote.coefficients})
     # Coins have a stream of their own, whose key is the first that the stream of noise gives.
     key = seeds.generator(secret, digest).bytes(32)

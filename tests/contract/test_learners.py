@@ -24,9 +24,11 @@ from made_learners import (
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
+from privcurve.audit.pairs import records
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Checks that a learner cannot pass, and why. Anything else must pass.
@@ -278,9 +280,10 @@ def test_counts_stand_for_records(name):
 
 
 @learners
-def test_fit_is_fit_many_of_one_in_any_company(name):
+def test_a_fit_is_the_same_in_any_company(name):
     X, y, n_bins = problem()
-    learner = make(name, n_bins=n_bins)
+    y = np.where(y == "yes", 1, -1)
+    learner = make(name, n_bins=n_bins, classes=(-1, 1))
     settings = [{}, {}]
     if private(name):
         settings = [{"epsilon": 0.3}, {"epsilon": np.inf}, {"epsilon": 4.0}, {"epsilon": 0.3}]
@@ -293,7 +296,9 @@ def test_fit_is_fit_many_of_one_in_any_company(name):
         for setting, seed in zip(settings, seeds, strict=True)
     ]
     for order in (list(seeds), list(seeds)[::-1]):
-        together = learner.fit_many(X, y, [settings[i] for i in order], rngs(*order))
+        together = learner.fit_records(
+            records(X, y, n_bins), [settings[i] for i in order], [*map(Curator, rngs(*order))]
+        )
         for i, fitted in zip(order, together, strict=True):
             assert np.array_equal(fitted.decision_function(X), alone[i])
             assert {**fitted.get_params(), **settings[i]} == fitted.get_params()
@@ -316,13 +321,6 @@ def test_measures_and_stages(name):
         assert all(stage.shape == (300,) for stage in stages)
         assert np.array_equal(stages[-1], scores)
         assert len(stages) == 1 or not np.array_equal(stages[0], stages[-1])
-
-
-@learners
-def test_one_generator_a_setting(name):
-    X, y, n_bins = problem(20)
-    with pytest.raises(ValueError, match="2 settings but 1 generators"):
-        make(name, n_bins=n_bins).fit_many(X, y, [{}, {}], rngs(0))
 
 
 @learners

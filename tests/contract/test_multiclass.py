@@ -10,6 +10,7 @@ from privcurve.audit.pairs import records
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry
+from privcurve.privacy.curator import Curator
 
 NAMES = ("left", "middle", "right")
 multiclass = pytest.mark.parametrize("name", registry.multiclass_names())
@@ -79,7 +80,7 @@ def test_audited_models_are_those_of_the_learner(name):
         learner = registry.make(name, facts)
         side = records(X, labels, n_bins)
         (fast,) = fits(learner, side, 1, np.random.default_rng(3))
-        (slow,) = learner.fit_many(X, labels, [{}], rngs(3))
+        (slow,) = learner.fit_records(side, [{}], [*map(Curator, rngs(3))])
         assert np.array_equal(fast.decision_function(X), slow.decision_function(X))
 
 

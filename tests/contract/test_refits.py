@@ -16,7 +16,6 @@ from privcurve.datasets import DatasetError
 from privcurve.learners import (
     NoisyBayesClassifier,
     PrivGAMClassifier,
-    RandomTreesClassifier,
     TunedClassifier,
     registry,
 )
@@ -38,13 +37,6 @@ def test_a_refit_that_fails_leaves_the_former_fit():
         model.fit(X, np.full(len(X), 7))
     np.testing.assert_array_equal(model.decision_function(X), scores)
     assert model.privacy_ == statement
-
-
-@pytest.mark.parametrize("name", ["n_bins", "bounds", "classes", "schema", "mixed_bins"])
-def test_settings_of_one_training_share_how_the_data_are_read(name):
-    model = PrivGAMClassifier(**FACTS)
-    with pytest.raises(ValueError, match=f"all settings share {name}: set it on the learner"):
-        model.fit_many(X, Y, [{}, {name: 4}], [RNG, RNG])
 
 
 @pytest.mark.parametrize("epsilon", [np.float32(0.5), np.float16(0.5), np.int64(1)])
@@ -129,12 +121,6 @@ def test_a_choice_refuses_an_order_of_other_columns(learner):
     choice = TunedClassifier(learner=learner, ordered=[True], **FACTS)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
         choice.fit(X, Y)
-
-
-def test_settings_of_one_training_take_codes_alone():
-    schema = Schema({"a": (0, 1), "b": (0, 1)}, label=[0, 1])
-    with pytest.raises(ValueError, match="with a schema, fit"):
-        RandomTreesClassifier(schema=schema).fit_many(FRAME, Y, [{}], [RNG])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from privcurve.audit.pairs import Target, all_neighbours, flipped_constant, reco
 from privcurve.audit.search import search_exact, search_sampled
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.sensitivity.lazybb import lazybb_zeta
 
 CLASSES = {"classes": (-1, 1)}
@@ -46,7 +47,7 @@ QUICK = (LEARNERS[4],)
 @pytest.mark.parametrize("learner", LEARNERS[::2], ids=str)
 def test_picks_are_those_of_fit_bit_for_bit(learner):
     rng = np.random.default_rng(3)
-    fitted = learner.fit_many(SIDE.codes, SIDE.labels, [{}] * 40, [rng] * 40, SIDE.counts)
+    fitted = learner.fit_records(SIDE, [{}] * 40, [Curator(rng) for _ in range(40)])
     picks = sample_picks(learner, SIDE, 40, np.random.default_rng(3))
     assert np.array_equal(picks, [model.chosen_ for model in fitted])
 

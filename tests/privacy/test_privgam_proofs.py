@@ -128,10 +128,10 @@ def log_chances(n_bins, ordered, rows, n_stumps, parameters):
         **parameters,
     )  # fmt: skip
     table = np.array(rows, dtype=np.int64).reshape(len(rows), len(n_bins) + 1)
-    codes, labels, logs = table[:, :-1].astype(np.uint8), table[:, -1], []
+    side, logs = records(table[:, :-1], table[:, -1], n_bins), []
     for places in itertools.product(range(2 * (sum(n_bins) + 1)), repeat=n_stumps):
         curator = Scripted(places)
-        made._train(codes, labels, [{}], [curator], np.ones(len(rows), dtype=np.int64))
+        made.fit_records(side, [{}], [curator])
         logs.append(curator.log)
     return np.array(logs)
 

@@ -20,6 +20,7 @@ from privcurve.audit.pairs import Pair
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.coding import Records, limit_places
 from privcurve.experiments import study
+from privcurve.experiments.splits import distinct_records
 from privcurve.learners import base, registry
 from privcurve.learners.shared import by_schema
 from privcurve.privacy.budget import (
@@ -29,6 +30,7 @@ from privcurve.privacy.budget import (
     group_guarantee,
     replace_one_guarantee,
 )
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import epsilon_of_ledger
 from privcurve.releases import request as requests
 from privcurve.releases.request import Request
@@ -287,7 +289,8 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
     unit = datasets.describe("visits").unit
     request = Request("visits", EPSILON, delta, "noisy_bayes", unit=unit)
     learner = requests.make_estimator(request, data.domain)
-    (fitted,) = learner.fit_many(data.X, data.y, [{}], [np.random.default_rng(0)])
+    side = distinct_records(data.domain, data.X, data.y)
+    (fitted,) = learner.fit_records(side, [{}], [Curator(np.random.default_rng(0))])
     stated = fitted.privacy_
     assert {entry.mechanism for entry in stated.ledger} == {"gaussian"}
     of_person = [replace(one, sensitivity=2 * one.sensitivity) for one in stated.ledger]

@@ -29,7 +29,7 @@ from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.curator import call_of
+from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 
 PAIR = cross_columns()
@@ -85,7 +85,7 @@ def test_a_state_is_all_that_a_fit_leaves():
     states = sample_states(learner, PAIR, PAIR.left, 5, np.random.default_rng(3))
     rng = np.random.default_rng(3)
     side = PAIR.left
-    fitted = learner.fit_many(side.codes, side.labels, [{}] * 5, [rng] * 5, side.counts)
+    fitted = learner.fit_records(side, [{}] * 5, [Curator(rng) for _ in range(5)])
     assert states.columns["chosen_"].ravel().tolist() == [m.chosen_[0] for m in fitted]
     expected = [m.decision_function(PAIR.canaries) @ PAIR.labels for m in fitted]
     assert states.columns[SCORE].ravel().tolist() == expected
@@ -120,11 +120,11 @@ LEARNERS = [
 
 def plainly(learner, n, side=SIDE):
     rng = np.random.default_rng(3)
-    return learner.fit_many(side.codes, side.labels, [{}] * n, [rng] * n, side.counts)
+    return learner.fit_records(side, [{}] * n, [Curator(rng) for _ in range(n)])
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_scores_are_those_of_fit_many(learner, monkeypatch):
+def test_scores_are_those_of_a_fit(learner, monkeypatch):
     monkeypatch.setattr("privcurve.audit.fits.BATCH", 4)
     signs = [SIDE.labels[0], -OTHER.labels[0]]
     expected = [model.decision_function(DRAWN.canaries) @ signs for model in plainly(learner, 10)]

@@ -4,6 +4,7 @@ import boosted_trees as reference
 import numpy as np
 import pytest
 
+from privcurve.audit.pairs import records as coded
 from privcurve.kernels.m_alpha import inverse_link, record_weights
 from privcurve.learners.bdpe import BDPEClassifier
 from privcurve.privacy.curator import Curator
@@ -145,7 +146,9 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     }
     assert sum(chances.values()) == pytest.approx(1)
     rng = np.random.default_rng(5)
-    models = learner.fit_many(X, y, [{}] * n, [rng] * n, counts)
+    models = learner.fit_records(
+        coded(X, y, n_bins, counts), [{}] * n, [Curator(rng) for _ in range(n)]
+    )
     seen = dict.fromkeys(chances, 0)
     for model in models:
         seen[tuple(model.splits_[0].tolist())] += 1
@@ -208,7 +211,7 @@ class Watched(Curator):
 def watched(curator, **parameters):
     X, y = problem(300)
     learner = BDPEClassifier(n_bins=N_BINS, classes=(-1, 1), **parameters)
-    return learner._train(X, y, [{}], [curator], None)[0]
+    return learner.fit_records(coded(X, y, N_BINS), [{}], [curator])[0]
 
 
 def test_leaves_have_noise_for_the_largest_weight_of_their_round():

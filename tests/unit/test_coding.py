@@ -37,7 +37,7 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
     theirs = LazyBBClassifier(random_state=other, bounds=(low, high), **common)
     theirs.fit(numbers, coded.y)
     assert np.array_equal(coding.code_equal_width(numbers, (low, high), ours.n_bins_), coded.X)
-    assert np.array_equal(theirs._code(numbers, fit=False), coded.X)
+    assert np.array_equal(theirs._code(numbers), coded.X)
     assert np.array_equal(ours.decision_function(coded.X), theirs.decision_function(numbers))
 
 

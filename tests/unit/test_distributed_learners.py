@@ -6,6 +6,7 @@ import distributed_tree as reference
 import numpy as np
 import pytest
 
+from privcurve.audit.pairs import records
 from privcurve.holders.boosting import draw_trees
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
@@ -114,8 +115,9 @@ def test_the_certified_tree_of_one_machine_is_topdown(epsilon, delta):
     rules = {"splits": "threshold", "leaves": "rules"}
     one = learner("distributed_topdown", protocol="single", **options)
     other = learner("topdown", **rules, **options)
+    side = records(X, labels_of(y, 2), N_BINS)
     fits = [
-        each.fit_many(X, labels_of(y, 2), [{}], [np.random.default_rng(4)])[0]
+        each.fit_records(side, [{}], [Curator(np.random.default_rng(4))])[0]
         for each in (one, other)
     ]
     for a, b in zip(fits[0].model_.forest, fits[1].model_.forest, strict=True):

@@ -94,7 +94,7 @@ class Learner:
         )
         vars(self).update(more)
 
-    def decision_function(self, X):
+    def score_codes(self, X):
         return np.asarray(X)[:, 0] - 0.5
 
 
@@ -104,7 +104,7 @@ PART = Records(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]), np.arr
 class LearnerOfThree(Learner):
     """Scores of a record have a level of their own, which says nothing of its class."""
 
-    def decision_function(self, X):
+    def score_codes(self, X):
         return np.log(self.predict_proba(X)) + 10 * np.arange(len(X))[:, None]
 
     def predict_proba(self, X):

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from privcurve.coding import Records
 from privcurve.learners.brc import BoostingForPeopleClassifier
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import LogisticRegressionClassifier
+from privcurve.privacy.curator import Curator
 
 BINS = (3, 4, 5)
 KNOWN = {"n_bins": BINS, "classes": (-1, 1)}
@@ -68,7 +70,10 @@ def test_what_a_vote_is_worth():
 def test_a_start_beside_other_settings_of_one_batch():
     X, y = records()
     learner = LazyBBClassifier(**KNOWN, public_columns=(0,), n_rounds=3)
-    plain, started = learner.fit_many(X, y, [{}, {"start": "public"}], [seeded(), seeded()])
+    side = Records(X, y, np.ones(len(y), dtype=np.int64), np.array(KNOWN["n_bins"]))
+    plain, started = learner.fit_records(
+        side, [{}, {"start": "public"}], [Curator(seeded()), Curator(seeded())]
+    )
     alone = LazyBBClassifier(**KNOWN, n_rounds=3, random_state=seeded()).fit(X, y)
     assert np.array_equal(plain.decision_function(X), alone.decision_function(X))
     assert plain.privacy_ == alone.privacy_

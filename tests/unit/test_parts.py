@@ -115,10 +115,7 @@ def fitted(domain, records):
     rounds = {"epsilon": 2.0, "delta": DELTA, "method": "cyclic"}
     learner = registry.make("privgam", domain, rounds)
     rng = np.random.Generator(np.random.PCG64(1))
-    if isinstance(records, PartedRecords):
-        (model,) = learner.fit_parts(records, [{}], [Curator(rng)])
-    else:
-        (model,) = learner.fit_many(records.codes, records.labels, [{}], [rng], records.counts)
+    (model,) = learner.fit_records(records, [{}], [Curator(rng)])
     return str(model.model_) + str(model.privacy_) + str(model.n_records_)
 
 
@@ -226,11 +223,10 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
     big(100, columns=fine)
     with pytest.raises(ReleaseError, match="noisy_bayes merges mixed bins with all records in one"):
         release(gam(learner="noisy_bayes"), seed=SEED)
-    learner = registry.make("lazybb", datasets.describe("mine").domain)
+    domain = datasets.describe("mine").domain
+    none = PartedRecords((), np.array(domain.n_bins))
     with pytest.raises(ValueError, match="lazybb needs all records in one memory"):
-        learner.fit_parts(
-            PartedRecords((), np.array([2])), [{}], [Curator(np.random.default_rng())]
-        )
+        registry.make("lazybb", domain).fit_records(none, [{}], [Curator(np.random.default_rng(0))])
 
 
 def test_an_ordinary_table_is_one_part_whoever_adds_up(big, capsys):

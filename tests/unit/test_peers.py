@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from small_study import content
 
+from privcurve.audit.pairs import records
 from privcurve.experiments import study
 from privcurve.learners import registry
 from privcurve.learners.registry import estimator_class
 from privcurve.privacy.accountants.compose import GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
+from privcurve.privacy.curator import Curator
 
 PEERS = [name for name, entry in registry.LEARNERS.items() if entry.peer]
 
@@ -200,8 +202,8 @@ def test_a_replaced_record_costs_a_diffprivlib_tree_twice_its_epsilon():
         learner = estimator_class("dpl_decision_tree")(
             max_depth=1, n_bins=2, classes=(-1, 1), epsilon=1.0
         )
-        rngs = [np.random.default_rng([7, seed]) for seed in range(300)]
-        fits = learner.fit_many(X, np.array(y), [{}] * 300, rngs)
+        curators = [Curator(np.random.default_rng([7, seed])) for seed in range(300)]
+        fits = learner.fit_records(records(X, y, [2]), [{}] * 300, curators)
         shares.append(np.mean([fit.decision_function(X)[0] < 0 for fit in fits]))
     # False alarm: below 1e-6 each (5.9 standard errors).
     assert shares[0] == pytest.approx(math.exp(-2) / 2, abs=0.086)

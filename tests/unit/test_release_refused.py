@@ -373,7 +373,7 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
 def test_made_up_records_are_as_many_and_tell_nothing(mine):
     domain = datasets.describe("mine").domain
     for n in (2, 60, 64, 65, 100_000):
-        X, y, counts = make_records(domain, n)
+        X, y, counts, _ = make_records(domain, n)
         assert counts.sum() == n
         assert counts.min() >= 1
         assert set(y.tolist()) == {-1, 1}

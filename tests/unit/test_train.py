@@ -79,7 +79,7 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, method
     assert trainer.training_seconds == 0
 
 
-@pytest.mark.parametrize("name", ["_plan", "decision_function"])
+@pytest.mark.parametrize("name", ["_plan", "score_codes"])
 def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, method, tmp_path, monkeypatch, name
 ):

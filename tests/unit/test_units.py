@@ -406,8 +406,6 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
     assert len(model.predict_proba(frame[["town", "age"]])) == len(frame)
     with pytest.raises(ValueError, match="counts: with a unit in schema each row is one record"):
         model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
-    with pytest.raises(ValueError, match="fit_many takes codes or numbers: with a schema, fit"):
-        model.fit_many(frame, frame.sick, [{}], [np.random.default_rng(0)])
 
 
 def test_rows_that_train_are_those_of_a_release(persons):

@@ -20,6 +20,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.privacy import seeds
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
 
@@ -108,7 +109,7 @@ class Claim:
         """Return the statement of a fitted learner; ValueError if it is not the claim."""
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)
-        (fitted,) = learner.fit_many(side.codes, side.labels, [{}], [rng], side.counts)
+        (fitted,) = learner.fit_records(side, [{}], [Curator(rng)])
         own: PrivacyStatement = fitted.privacy_
         if (own.epsilon, own.delta, own.neighbours) != (self.epsilon, self.delta, self.stated):
             raise ValueError(

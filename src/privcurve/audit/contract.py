@@ -42,7 +42,7 @@ from privcurve.audit.replay_fits import (
 )
 from privcurve.audit.states import fitted_attributes, is_same
 from privcurve.audit.watched_fits import faults
-from privcurve.coding import Floats, Records, class_labels, limit_places
+from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
@@ -383,9 +383,7 @@ def announced_loss(entry: LedgerEntry) -> float:
 def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
     """Train a learner on records through a curator."""
     learner = case.estimator(side.n_bins.tolist())
-    labels = np.array(class_labels(case.n_classes))
-    y = labels[side.labels] if case.n_classes > 2 else side.labels
-    return learner._train(side.codes, y, [{}], [curator], side.counts)[0]
+    return learner.fit_records(side, [{}], [curator])[0]
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:

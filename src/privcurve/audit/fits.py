@@ -20,13 +20,13 @@ BATCH = 500
 def fits(
     learner: CodedClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Train n times with one stream: yield the models of `fit_many`, bit for bit.
+    """Train n times with one stream: yield the models of `fit_records`, bit for bit.
 
     Records are not sealed. Parameters and records are checked once and not n times, which is most
     of the time of a fit on tiny data. The learner's own code draws and uses the noise.
     """
     checked = copy_untrained(learner, side)
-    codes = checked._code(side.codes, fit=False)
+    codes = checked._code(side.codes)
     _, targets = checked._targets(side.labels, len(side.labels))
     coded = Records(codes, targets, side.counts, side.n_bins)
     for start in range(0, n, BATCH):
@@ -36,7 +36,7 @@ def fits(
 
 
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return what `fit_many` makes of a learner before its training begins."""
+    """Return what `fit_records` makes of a learner before its training begins."""
 
     def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""
@@ -46,7 +46,7 @@ def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     idle = type("Idle", (type(learner),), {"_fit_batch": train_nothing})
     blank = idle(**learner.get_params(deep=False))
     apart = np.random.default_rng(0)
-    (model,) = blank.fit_many(side.codes, side.labels, [{}], [apart], side.counts)
+    (model,) = blank.fit_records(side, [{}], [Curator(apart)])
     model.__class__ = type(learner)
     del model._fitted_statement
     return model

@@ -44,7 +44,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
         second = Replay([0], first)
         try:
             for side, curator in ((likely, first), (unlikely, second)):
-                learner._train(side.codes, side.labels, [{}], [curator], side.counts)
+                learner.fit_records(side, [{}], [curator])
                 curator.close()
         except BreachError as breach:
             if breach.point == CONTROL:

@@ -42,7 +42,7 @@ class RightRows:
         total = 0
         for start in range(0, len(labels), AT_ONCE):
             some = slice(start, start + AT_ONCE)
-            scores = self._learner.decision_function(np.ascontiguousarray(codes[some]))
+            scores = self._learner.score_codes(np.ascontiguousarray(codes[some]))
             total += int(counts[some][right_answers(scores, labels[some])].sum())
         return total
 
@@ -55,12 +55,11 @@ def accuracy(scores: Array, labels: Array, counts: Array) -> float:
 
 def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
     """Return the mean over the classes that occur of the share of right answers."""
-    right = right_answers(scores, labels)
-    shares = [
-        counts[right & (labels == label)].sum() / counts[labels == label].sum()
-        for label in np.unique(labels)
-    ]
-    return math.fsum(shares) / len(shares)
+    places = np.maximum(labels, 0)
+    totals = np.bincount(places, weights=counts)
+    right = np.bincount(places, weights=counts * right_answers(scores, labels))
+    occur = totals > 0
+    return math.fsum(right[occur] / totals[occur]) / int(occur.sum())
 
 
 def auc(scores: Array, labels: Array, counts: Array) -> float:
@@ -147,7 +146,7 @@ def score(
     The fit took `seconds`. The statement of a private fit must imply the neighbour relation, and
     neither it nor its ledger may exceed the budget (ε, δ); otherwise the run has failed.
     """
-    values = learner.decision_function(scored.codes)
+    values = learner.score_codes(scored.codes)
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model gives scores that are not finite"))
     loss, ranked = None, values

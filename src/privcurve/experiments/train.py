@@ -56,11 +56,7 @@ def fit_method(
         ids.stream(run, _delta_used(template, method, setting, dataset.domain, train.n))
         for run, setting in zip(runs, settings, strict=True)
     ]
-    learners: list[Any]
-    if isinstance(train, PartedRecords):
-        learners = template.fit_parts(train, settings, [Curator(stream) for stream in streams])
-    else:
-        learners = template.fit_many(train.codes, train.labels, settings, streams, train.counts)
+    learners: list[Any] = template.fit_records(train, settings, [*map(Curator, streams)])
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners

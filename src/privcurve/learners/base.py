@@ -40,7 +40,6 @@ from privcurve.learners.shared.checks import (
     check_unmasked,
     generator_of,
     plain_number,
-    refuse_facts,
     refuse_others,
     warn_of_index,
     warn_of_order,
@@ -154,7 +153,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         learner = self._with_schema_facts(y)
         before = dict(vars(self))
         try:
-            (fitted,) = learner._train(X, y, [{}], None, counts)
+            fitted = learner._fit_rows(X, y, counts)
         except BaseException:
             self.__dict__ = before  # the former fit, whole
             raise
@@ -178,96 +177,61 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         facts = schema_facts(self, self.schema, y)
         return type(self)(**{**self.get_params(deep=False), **facts})
 
-    def fit_many(
+    def fit_records(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        records: Records | PartedRecords,
         settings: Sequence[Mapping[str, Any]],
-        rngs: Sequence[np.random.Generator],
-        counts: ArrayLike | None = None,
+        curators: Sequence[Curator],
     ) -> list[Self]:
-        """Train one copy of this learner for each setting, on the same data.
+        """Train one copy of this learner for each setting, on coded records.
 
         Parameters
         ----------
-        X, y, counts
-            As for :meth:`fit`, but not a raw frame.
+        records : Records or PartedRecords
+            Labels are −1 and +1, of more than two classes 0 … K − 1.
         settings : sequence of mapping
-            Parameters that replace this learner's own.
-        rngs : sequence of numpy.random.Generator
+            Parameters that replace this learner's own, but for its public facts.
+        curators : sequence of Curator
             One for each setting; the only source of randomness.
 
         Returns
         -------
         list of fitted learners
-            In the order of `settings`. Each is, bit for bit, what it would be alone.
-        """
-        if len(settings) != len(rngs):
-            raise ValueError(f"{len(settings)} settings but {len(rngs)} generators")
-        if self.schema is not None:
-            raise ValueError("fit_many takes codes or numbers: with a schema, fit")
-        refuse_facts(settings)
-        return self._train(X, y, settings, [Curator(rng) for rng in rngs], counts)
+            In the order of `settings`. Each is, bit for bit, what it would be alone, and of the
+            same records in one memory.
 
-    def _train(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        settings: Sequence[Mapping[str, Any]],
-        curators: Sequence[Curator] | None,
-        counts: ArrayLike | None,
-    ) -> list[Self]:
-        """Train; without curators each learner has one with the stream of its random_state."""
-        learners = self._copies_with(settings)
-        codes = self._code(X, fit=True)
+        Raises
+        ------
+        ValueError
+            If a setting or a code is not allowed, or the records are in parts, and the learner
+            sees more of them than sums over parts: see `LearnerEntry.in_parts`.
+        """
+        learners, classes = self._copies_with(settings), np.asarray(self.classes)
+        self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
+        self.n_features_in_ = len(self.n_bins_)
+        if isinstance(records, PartedRecords):
+            for learner in learners:
+                terms = {"setting": learner._setting(), "in_parts": True, "facts": learner}
+                if why := entry(self._learner).refuses(**terms):
+                    raise ValueError(why)
+        else:
+            labels = records.labels
+            if entry(self._learner).multiclass:
+                labels = (labels > 0 if len(classes) == 2 else labels).astype(np.int64)
+            codes = records.codes if records.learner else check_codes(records.codes, self.n_bins_)
+            records = records._replace(codes=codes, labels=labels)
+        return self._train(learners, records, classes, curators)
+
+    def _fit_rows(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None) -> Self:
+        """Check and code rows, and train."""
+        learners = self._copies_with([{}])
+        codes = self._encode(X, fit=True)
         warn_of_index(X, y)
         labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
         rows = training_rows(self.schema, X, counts)
         records = Records(codes[rows], targets[rows], weights[rows], self.n_bins_)
-        return self._fit_records(learners, settings, records, labels, curators)
-
-    def fit_parts(
-        self,
-        records: PartedRecords,
-        settings: Sequence[Mapping[str, Any]],
-        curators: Sequence[Curator],
-    ) -> list[Self]:
-        """Train one copy of this learner for each setting, on records in parts.
-
-        Parameters
-        ----------
-        records : PartedRecords
-            Coded, with labels as :meth:`_fit_one` is told of them.
-        settings : sequence of mapping
-            As for :meth:`fit_many`.
-        curators : sequence of Curator
-            One for each setting.
-
-        Returns
-        -------
-        list of fitted learners
-            Each is, bit for bit, what it would be of the same records in one memory.
-
-        Raises
-        ------
-        ValueError
-            If the learner sees more of records than sums over parts: see `LearnerEntry.in_parts`.
-        """
-        for learner in self._copies_with(settings):
-            terms = {"setting": learner._setting(), "in_parts": True, "facts": learner}
-            if why := entry(self._learner).refuses(**terms):
-                raise ValueError(why)
-        return self._fit_coded(records, settings, curators)
-
-    def _fit_coded(
-        self, records: Any, settings: Sequence[Mapping[str, Any]], curators: Sequence[Curator]
-    ) -> list[Self]:
-        """Train on records that are coded and checked, also where they are sealed already."""
-        self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
-        self.n_features_in_ = len(self.n_bins_)
-        labels, learners = np.asarray(self.classes), self._copies_with(settings)
-        return self._fit_records(learners, settings, records, labels, curators)
+        return self._train(learners, records, labels, None)[0]
 
     def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""
@@ -279,15 +243,17 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learners.append(learner)
         return learners
 
-    def _fit_records(
+    def _train(
         self,
         learners: list[Self],
-        settings: Sequence[Mapping[str, Any]],
         records: Any,
         labels: NDArray[Any],
         curators: Sequence[Curator] | None,
     ) -> list[Self]:
-        """Train on records, in one memory or in parts, that are checked."""
+        """Train on records, in one memory or in parts, that are checked.
+
+        Without curators each learner has one with the stream of its random_state.
+        """
         if not records.learner and records.n > self._most_records:
             most = f"{self._most_records:,} records"
             raise ValueError(f"{self._learner} adds up to {most} without overflow")
@@ -315,11 +281,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 )
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
-        # Copies, for a list or an array may be changed in place; and no seed, which is a secret.
-        own = copy.deepcopy(self._without_seed(self.get_params(deep=False)))
-        for learner, setting in zip(learners, settings, strict=True):
-            others = copy.deepcopy(self._without_seed(setting))
-            learner._fitted_parameters = {**own, **others}
+            # A copy, for an array may be changed in place; and no seed, which is a secret.
+            parameters = self._without_seed(learner.get_params(deep=False))
+            learner._fitted_parameters = copy.deepcopy(parameters)
         return learners
 
     @staticmethod
@@ -369,7 +333,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
-    @with_fitted_parameters
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
 
@@ -387,8 +350,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             If X is not allowed, or ``_scores`` gives another shape, which would be read wrongly.
         """
         check_is_fitted(self)
-        codes = self._code(X, fit=False)
-        scores = self._scores(codes)
+        return self.score_codes(self._as_fitted()._encode(X, fit=False))
+
+    @with_fitted_parameters
+    def score_codes(self, codes: Codes) -> Floats:
+        """Score rows of a coded dataset as :meth:`decision_function` does, without its checks."""
+        scores = self._scores(self._merge(codes))
         n_rows, n_classes = len(codes), len(self.classes_)
         wanted = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
         if np.shape(scores) != wanted:

@@ -207,18 +207,10 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
                 f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
             )
 
-    def _train(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        settings: Sequence[Mapping[str, Any]],
-        curators: Sequence[Curator] | None,
-        counts: ArrayLike | None,
-    ) -> list[Self]:
-        learners = super()._train(X, y, settings, curators, counts)
-        for learner in learners:
-            learner._own_rows = _OwnRows(X)
-        return learners
+    def _fit_rows(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None) -> Self:
+        fitted = super()._fit_rows(X, y, counts)
+        fitted._own_rows = _OwnRows(X)
+        return fitted
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
@@ -276,7 +268,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         call = call_of(next(iter(statement.ledger), None))
         if not call.private:
             curator = Curator(np.random.default_rng(0))
-        self._roles = roles
+        self._roles, self._own_rows = roles, _OwnRows(records.codes)
         # A fixed order: the parts do not depend on how records come or are counted.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")

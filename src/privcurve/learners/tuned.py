@@ -202,6 +202,10 @@ class TunedClassifier(PrivateClassifier):
     ) -> list[Any]:
         """Train the drawn settings, each with a curator of its own that checks what it spends."""
         doors = curator.inner(run, len(drawn))
+        labels = records.labels
+        if len(self.classes_) == 2:
+            labels = (2 * labels - 1).astype(np.int8)
+        seen = records._replace(labels=labels)
         models: dict[int, Any] = {}
         for name in self._names():
             own = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
@@ -213,11 +217,7 @@ class TunedClassifier(PrivateClassifier):
             settings = [
                 {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
             ]
-            labels = records.labels
-            if not registry.entry(name).multiclass:
-                labels = (2 * labels - 1).astype(np.int8)
-            seen = records._replace(labels=labels)
-            trained = base._fit_coded(seen, settings, [doors[k] for k in own])
+            trained = base.fit_records(seen, settings, [doors[k] for k in own])
             models.update(zip(own, trained, strict=True))
         return [models[k] for k in range(len(drawn))]
 
@@ -226,11 +226,11 @@ class TunedClassifier(PrivateClassifier):
     ) -> int:
         """Count the records that are decided right, with noise, in units of the score."""
         codes, labels, counts, _ = records
-        exact = count_right(codes, labels, counts, model.decision_function)
+        exact = count_right(codes, labels, counts, model.score_codes)
         return int(curator.whole_numbers(call, UNITS * exact)[0])
 
     def _scores(self, codes: Codes) -> Floats:
-        return self.best_.decision_function(codes)
+        return self.best_.score_codes(codes)
 
     @property
     def chances_by_link(self) -> bool:
@@ -252,7 +252,7 @@ class TunedClassifier(PrivateClassifier):
     def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probability of each class, where the learner does."""
         check_is_fitted(self)
-        return self.best_.predict_proba(self._code(X, fit=False))
+        return self.best_.predict_proba(self._code(X))
 
     @property
     def model_(self) -> Any:

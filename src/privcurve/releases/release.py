@@ -20,6 +20,7 @@ from privcurve.datasets import Dataset, Description, PartedDataset
 from privcurve.datasets.reading import RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import CODED
+from privcurve.experiments.splits import distinct_records
 from privcurve.files import WriteError, check_room, replace_text
 from privcurve.learners import registry
 from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
@@ -360,12 +361,10 @@ def _train(
 ) -> Any:
     if isinstance(data, PartedDataset):
         with open_parts() as engine:
-            records = PartedRecords(data.parts, np.array(data.domain.n_bins), engine)
-            (learner,) = estimator.fit_parts(records, [{}], [curator])
-            return learner
-    X, y, counts = datasets.distinct(data.X, data.y)
-    (learner,) = estimator._train(X, y, [{}], [curator], counts)
-    return learner
+            parts = PartedRecords(data.parts, np.array(data.domain.n_bins), engine)
+            return estimator.fit_records(parts, [{}], [curator])[0]
+    records = distinct_records(data.domain, data.X, data.y)
+    return estimator.fit_records(records, [{}], [curator])[0]
 
 
 # Written ---------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.coding import class_labels, code_type
+from privcurve.coding import Codes, Records, class_labels, code_type
 from privcurve.datasets import Description, Domain
 from privcurve.datasets.description import Unit
 from privcurve.learners import registry
@@ -20,6 +20,7 @@ from privcurve.models.document import document
 from privcurve.models.errors import ModelError
 from privcurve.privacy import budget as words
 from privcurve.privacy.budget import budget_within_group
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import right_answers
 from privcurve.releases.budget_ledger import Price
@@ -239,11 +240,11 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
     and tells nothing of the holder's.
     """
     n = min(public_number(request, description) or MADE_UP, MOST_MADE_UP)
-    X, y, counts = make_records(description.domain, n)
-    rng = np.random.Generator(np.random.PCG64(0))
+    records = make_records(description.domain, n)
+    curator = Curator(np.random.Generator(np.random.PCG64(0)))
     try:
         with np.errstate(all="ignore"):
-            (learner,) = estimator.fit_many(X, y, [{}], [rng], counts)
+            (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
     except (ValueError, ArithmeticError, ModelError) as error:
         delta = f", delta = {request.delta:g}" if request.delta else ""
@@ -254,15 +255,18 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
         ) from None
 
 
-def make_records(domain: Domain, n: int) -> tuple[Any, Any, Any]:
-    """Make up coded records of a domain, and how often each is there; n in all."""
+def make_records(domain: Domain, n: int) -> Records:
+    """Make up n coded records of a domain."""
     n_distinct = min(n, MADE_UP)
     rows = np.arange(n_distinct)
-    X = np.stack([rows % width for width in domain.n_bins], axis=1).astype(code_type(domain.n_bins))
+    codes: Codes = np.stack([rows % width for width in domain.n_bins], axis=1).astype(
+        code_type(domain.n_bins)
+    )
     labels = np.array(class_labels(domain.n_classes))
     counts = np.full(n_distinct, n // n_distinct, dtype=np.int64)
     counts[: n % n_distinct] += 1
-    return X, labels[rows % len(labels)].astype(np.int8), counts
+    y = labels[rows % len(labels)].astype(np.int8)
+    return Records(codes, y, counts, np.array(domain.n_bins))
 
 
 def format_parameter(value: Any) -> str:

@@ -167,18 +167,6 @@ def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
     return np.ascontiguousarray(given, dtype=code_type(n_bins))
 
 
-# Facts that say how X and y are read.
-FACTS_OF_DATA = frozenset({"n_bins", "bounds", "classes", "schema", "mixed_bins"})
-
-
-def refuse_facts(settings: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse what all settings of a training share (ValueError): how X and y are read."""
-    if shared := FACTS_OF_DATA & {name for setting in settings for name in setting}:
-        raise ValueError(
-            f"fit_many: all settings share {', '.join(sorted(shared))}: set it on the learner"
-        )
-
-
 def plain_number(value: Any) -> Any:
     """Return a number of NumPy, as of a grid, as Python's: it may have fewer bits."""
     return value.item() if isinstance(value, np.generic) else value
@@ -230,7 +218,7 @@ def warn_of_order(classes: NDArray[Any]) -> None:
             f"the classes are {names}, the negative one first, and not sorted: scikit-learn takes "
             "columns of predict_proba for those of sorted classes, so that roc_auc, log_loss, "
             "calibration and votes are wrong there. Predictions and accuracy are right.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

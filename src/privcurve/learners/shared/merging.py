@@ -59,10 +59,13 @@ class MergingClassifier:
     def _encode(self, X: Any, fit: bool) -> Codes:
         raise NotImplementedError
 
-    def _code(self, X: Any, fit: bool) -> Codes:
-        """Check X and code it; at fit, settle ``n_bins_``, later merge as at the fit."""
-        codes = self._encode(X, fit)
-        groups = None if fit else getattr(self, "groups_", None)
+    def _code(self, X: Any) -> Codes:
+        """Check X and code it, merged as at the fit."""
+        return self._merge(self._encode(X, fit=False))
+
+    def _merge(self, codes: Codes) -> Codes:
+        """Merge codes as at the fit."""
+        groups = getattr(self, "groups_", None)
         return codes if groups is None else merge_codes(codes, groups)
 
     @property

@@ -18,7 +18,7 @@ class StagedClassifier(CodedClassifier):
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
         """Score rows by the first round alone, by the first two, and so on."""
         check_is_fitted(self)
-        yield from self._stages(self._code(X, fit=False))
+        yield from self._stages(self._code(X))
 
     def _stages(self, codes: Codes) -> Iterator[Floats]:
         raise NotImplementedError

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privcurve.coding import class_labels
+from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
 
@@ -214,9 +215,10 @@ def _statement(fit: _Fit, epsilon: float) -> PrivacyStatement:
     facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, mixed_bins=fit.mixed_bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
     labels = class_labels(fit.n_classes)[: fit.n]
-    rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.int64)
+    rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.uint8)
     counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
-    (fitted,) = learner.fit_many(rows, labels, [{}], [np.random.default_rng(0)], counts)
+    records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
+    (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
     statement: PrivacyStatement = fitted.privacy_
     if statement.status != PROVED or statement.neighbours != REPLACE_ONE:
         raise ValueError(
