@@ -291,11 +291,19 @@ def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
         }
     )
     frame.to_parquet(folder / "new.parquet")
-    _, *rows = answers(capsys, "new.parquet --id number --id gap --id when --id age --id day")
+    copied = "new.parquet --id number --id gap --id when --id age --id day"
+    _, *rows = answers(capsys, copied)
     assert [row[:5] for row in rows] == [
         ["7", "1", "2020-01-05T10:00:00", "31.5", "2020-01-05"],
         ["8", "", "", "", ""],
     ]
+    # Python has no such year, but NumPy has; Parquet keeps thousandths of seconds.
+    beyond = np.array(["36812-02-20T00:36:16", "NaT"], dtype="datetime64[s]")
+    two = (frame["when"], "2020-01-05T10:00:00"), (beyond, "36812-02-20T00:36:16.000")
+    for times, text_ in two:
+        frame.assign(day=times).to_parquet(folder / "new.parquet")
+        _, *timed = answers(capsys, copied)
+        assert [row[4] for row in timed] == [text_, ""]
 
 
 def test_a_folder_of_parts_is_no_file(folder, capsys):

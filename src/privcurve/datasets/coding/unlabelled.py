@@ -131,5 +131,7 @@ def _piece(
 
 def _texts(values: Any) -> list[str]:
     """Return the texts of a column as a file of text holds them, nothing for no value."""
-    cells = values.astype(object).tolist() if isinstance(values, np.ndarray) else cells_of(values)
-    return [text_of(cell) or "" for cell in cells]
+    if not isinstance(values, np.ndarray):
+        return [text_of(cell) or "" for cell in cells_of(values)]
+    # A day may be stored as its midnight.
+    return [(text_of(cell) or "").removesuffix("T00:00:00") for cell in values]

@@ -58,6 +58,8 @@ def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str
     without) is written in the first way that is `listed`. Lists, mappings and the like, and bytes
     that are not UTF-8, raise :class:`NoColumnError`.
     """
+    if isinstance(value, np.generic):
+        value = _python_scalar(value)
     if isinstance(value, str):
         return compose(value)
     spellings = _spellings(value, decimal)
@@ -103,8 +105,6 @@ def cells_of(values: Any) -> list[Any]:
 
 def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
     """Return the ways in which a value is written, the common one first; none of no value."""
-    if isinstance(value, np.generic):
-        value = _python_scalar(value)
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
@@ -172,9 +172,9 @@ def convert_cells(
     """Return a list or an Arrow array of cells of any types as the coder takes it.
 
     A list becomes texts, or `date` in a column of dates, with None for a missing value. An array
-    becomes numbers (NaN for missing) if column and values are numeric, days (``datetime64[D]``) if
-    they are dates or times, and otherwise an array of texts. `column` is None for the label, whose
-    values are `labels`.
+    becomes numbers (NaN for missing) if column and values are numeric, ``datetime64`` if they are
+    dates or times, and otherwise an array of texts. `column` is None for the label, whose values
+    are `labels`.
     """
     if isinstance(values, list):
         return _cells(values, domain, column, labels)
@@ -231,7 +231,7 @@ def _arrow_column(
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
         # Times with a zone are read in UTC.
-        return _numpy_array(values).astype("datetime64[D]")
+        return _numpy_array(values)
     are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
     is_numeric = column is not None and column.kind == NUMERIC and not column.dates
     if is_numeric and (are_numbers or types.is_boolean(kind)):
