@@ -41,6 +41,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
 
     It answers what :meth:`Model.predict_names` does. A row that the model refuses has no answer
     (NULL). Columns are of numbers, of dates (or of their ISO texts), of truth values and of texts.
+    Categories are compared as texts: ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
 
     Parameters
     ----------
