@@ -40,6 +40,9 @@ def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(
     blanks = {e["name"] for e in content["columns"] if None in e.values()}
     assert blanks == set(messy.DECIDED)
     assert content["decimal"] == ","
+    # Letters of cp1250 are other letters in cp1252, and no reader can tell.
+    assert "separator ';', cp1252 (a guess), decimal comma" in screen
+    assert "# the encoding is a guess" in text
     written = {"kind": "delimited", "separator": ";", "encoding": "cp1252", "header": True}
     assert content["parser"] == written
     assert set(content["missing"]) == set(messy.GAPS)

@@ -137,6 +137,7 @@ def _table_lines(file: Path, draft: Draft) -> Iterator[str]:
     how = draft.format.parser
     if how["kind"] == "delimited":
         written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"
+        written += " (a guess)" * draft.format.is_guessed
         if draft.decimal != ".":
             written += ", decimal comma"
         if draft.thousands:

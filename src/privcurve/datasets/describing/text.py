@@ -42,6 +42,7 @@ _ADD_REMOVE = (
     "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
     "# knowledge as soon as others saw this file. Keep it to yourself then.)",
 )
+_GUESS = "  # the encoding is a guess: if letters are wrong, name another (cp1250, …)"
 _PUBLIC = """\
 # {name}: drafted by privcurve describe --public. Bounds and categories are those of the file: right
 # only if its records are public. Of others they would be a leak that no ε counts.
@@ -128,7 +129,7 @@ class Draft:
         parser = dict(self.format.parser)
         if "fields" in parser:
             parser["fields"] = [escape_name(name) for name in parser["fields"]]
-        yield f"parser: {write_flow(parser)}"
+        yield f"parser: {write_flow(parser)}" + _GUESS * self.format.is_guessed
         if self.decimal != ".":
             yield f"decimal: {write_scalar(self.decimal)}"
         if self.thousands:

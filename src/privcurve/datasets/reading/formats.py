@@ -43,6 +43,11 @@ class Format:
     nested: tuple[str, ...] = ()
     sheets: tuple[str, ...] = ()  # names of all sheets of an Excel file, that which is read first
 
+    @property
+    def is_guessed(self) -> bool:
+        """Whether its bytes could be letters of another encoding just as well."""
+        return self.parser.get("encoding") in ENCODINGS[1:]
+
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     """Find out how a table is written; without a header its fields are column1, column2, ….
