@@ -448,4 +448,15 @@ def test_check_counts_what_is_kept_and_says_what_can_be_done(persons, capsys):
     persons(n_rows=len(PERSONS))
     assert main(["check", "mine"]) == 1
     captured = capsys.readouterr()
-    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in captured.out + captured.err
+    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in captured.err
+    # In one run with what else is wrong.
+    persons(n_rows=len(PERSONS), label={"column": "sick", "positive": "y", "negative": "no"})
+    assert main(["check", "mine"]) == 1
+    told = capsys.readouterr().err
+    assert "2 problems" in told
+    assert f"unit keeps {KEPT} of {len(PERSONS)} records" in told
+    persons([*lines_of(PERSONS), ",30,Oslo,y"], n_rows=len(PERSONS))
+    assert main(["check", "mine"]) == 1
+    told = capsys.readouterr().err
+    assert "the label 'sick' has values" in told
+    assert "the unit 'who' is missing" in told

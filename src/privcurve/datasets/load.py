@@ -112,7 +112,7 @@ def _load_parts(
     if description.n_test:
         growing = _GrowingArrays(description, (TEST,))
         test, test_counts = _read(description, files, (TEST,), problems, growing, watch=watch)
-        _check_kept(description, test, "n_test", problems)
+        check_kept(description, len(test.y), test.n_read, "n_test", problems)
     clipped = {TRAIN: _clipped_shares(description, TRAIN, counts, problems)}
     if test is not None:
         clipped[TEST] = _clipped_shares(description, TEST, test_counts, problems)
@@ -296,19 +296,21 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
         keep = balance_labels(coded.y, rng)
         coded = coded._replace(X=coded.X[keep], y=coded.y[keep], rows=coded.rows[keep])
     if description.unit is not None and not records.balance:
-        _check_kept(description, coded, "n_rows", problems)
+        check_kept(description, len(coded.y), coded.n_read, "n_rows", problems)
     elif records != Records() and len(coded.y) != description.n_rows:
         what = f"records leaves {len(coded.y)} records"
         _add_wrong_number(description, what, "n_rows", description.n_rows, problems)
     return coded
 
 
-def _check_kept(description: Description, coded: Coded, key: str, problems: Problems) -> None:
+def check_kept(
+    description: Description, n_kept: int, n_read: int, key: str, problems: Problems
+) -> None:
     """Compare how many records are kept of all persons together with what the description says."""
     unit, expected = description.unit, getattr(description, key)
-    if unit is not None and not problems.any and len(coded.y) != expected:
+    if unit is not None and not problems.any and n_kept != expected:
         each = f"at most {unit.at_most} of each {unit.column}"
-        what = f"unit keeps {len(coded.y)} of {coded.n_read} records ({each})"
+        what = f"unit keeps {n_kept} of {n_read} records ({each})"
         _add_wrong_number(description, what, key, expected, problems)
 
 

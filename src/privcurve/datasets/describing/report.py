@@ -19,14 +19,21 @@ from privcurve.coding import MIXED, MIXED_HIGH
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
-from privcurve.datasets.coding import FEW, ColumnCoder, amount_of, label_texts, remove_grouping
+from privcurve.datasets.coding import (
+    FEW,
+    Coder,
+    ColumnCoder,
+    amount_of,
+    label_texts,
+    remove_grouping,
+)
 from privcurve.datasets.describing.columns import FINE
 from privcurve.datasets.describing.profile import count_some
 from privcurve.datasets.describing.text import write_flow
 from privcurve.datasets.description import TEST, Description, LabelSpec, Records
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.load import REFUSED, checksums, load
+from privcurve.datasets.load import REFUSED, check_kept, checksums, load
 from privcurve.datasets.reading import RawTable, cells_of, count_cells, fetch
 from privcurve.datasets.variants import names_of, write_out
 from privcurve.schema import MOST_NAMED, Lines, suggestion
@@ -245,6 +252,9 @@ class _Checker:
         label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
         trained: dict[str, int] = {}
+        of_unit = Problems(self.report.name)
+        coder = Coder(domain, description.path, of_unit)
+        n_of: dict[str, Counter[str]] = {"n_rows": Counter(), "n_test": Counter()}
         for part in description.read_parts:
             n_before = label.n + problems.n_unread
             before = [(tally.counts.n, tally.counts.clipped) for tally in tallies]
@@ -254,6 +264,8 @@ class _Checker:
                         for tally in tallies:
                             tally.add(table.columns[tally.column.name])
                         label.add(table.columns[description.label.column])
+                        persons = n_of["n_rows" if part in description.parts else "n_test"]
+                        persons.update(coder.name_persons(description, table))
                         if self.watch is not None:
                             self.watch(table)
             except DatasetError as error:
@@ -267,6 +279,8 @@ class _Checker:
             if part in description.parts:
                 trained = dict(label.in_classes)
         self.add_all(problems.messages, "parser")
+        if not problems.any:
+            self._check_unit(description, n_of, of_unit)
         self._check_labels(label, trained)
         for tally in tallies:
             for message, key in _faults(tally):
@@ -347,6 +361,19 @@ class _Checker:
                 f"meant, and its number of records may be known, write {key}: {n_read}.",
                 key,
             )
+
+    def _check_unit(
+        self, description: Description, n_of: dict[str, Counter[str]], problems: Problems
+    ) -> None:
+        """Compare how many records of persons, by key and person, are kept with the description."""
+        if (unit := description.unit) is None:
+            return
+        for key, persons in n_of.items():
+            # Which of them are kept can depend on more.
+            if persons and not (description.records.balance or description.records.first):
+                n_kept = sum(min(n, unit.at_most) for n in persons.values())
+                check_kept(description, n_kept, persons.total(), key, problems)
+        self.add_all(problems.messages, "unit")
 
     def _check_clipping(
         self, description: Description, part: str, tally: Tally, n_clipped: int, n: int
