@@ -126,6 +126,15 @@ def test_a_ledger_that_was_lost_is_no_empty_one(folder, capsys):
     assert "is gone, but 1 release stood in it" in err
 
 
+def test_a_description_that_was_renamed_has_no_budget_of_its_own(folder, capsys):
+    FILE.write_text(LIMITED)
+    assert told(capsys, f"{RELEASE} 0.5")[0] == 0
+    FILE.rename(FILE.with_name("people.yaml"))
+    refused = told(capsys, RELEASE.replace("patients", "people") + " 0.5")
+    assert told(capsys, "budget people") == refused
+    assert "the file of 'people' is that of 'patients' too" in refused[2]
+
+
 def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
     blank = DESCRIPTION.replace("[0, 120]", "")
     FILE.write_text(blank)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from privcurve.datasets import Description
+from privcurve.datasets.reading import sha256_of
 from privcurve.files import check_room, display_path, open_private, replace_file
 from privcurve.privacy import seeds
 from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, lock_releases
@@ -51,9 +52,18 @@ def guard(
 
 
 def check_complete(ledger: BudgetLedger, description: Description) -> None:
-    """Refuse a ledger that lacks releases (ReleaseError): what was spent is not what it says."""
+    """Refuse a ledger that does not say what was spent of its records (ReleaseError).
+
+    It lacks releases, or another ledger has some of the same files. Files that are not there, and
+    the codes of their records, are not looked at.
+    """
+    files = list(description.source_files())
+    own = [Path(file.local) for file in files if file.local is not None]
+    digests = {sha256_of(path) for path in own if path.is_file()}
+    digests |= {file.sha256 for file in files if file.sha256}
     _check_numbers(ledger.path.parent, ledger, None)
-    Traces(ledger, description, ()).check()
+    _check_other_ledgers(description.records_name, description.name, digests)
+    Traces(ledger, description, digests).check()
 
 
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
