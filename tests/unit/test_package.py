@@ -34,6 +34,14 @@ def test_all_versions_agree():
     assert PROJECT["version"] == privcurve.__version__ == citation["version"] == newest
 
 
+def test_the_classifiers_name_what_is_tried():
+    """What the README says: `.ci` tries these."""
+    named = [text.split(" :: ") for text in PROJECT["classifiers"]]
+    pythons = [text[-1] for text in named if text[0] == "Programming Language"]
+    assert f"Python {pythons[0]} to {pythons[-1]}:" in (ROOT / "README.md").read_text()
+    assert [text[-1] for text in named if text[0] == "Operating System"] == ["Linux"]
+
+
 def test_the_citation_has_what_its_schema_requires():
     """The format's own validator, `cffconvert --validate`, pins old packages: it is run by hand."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
