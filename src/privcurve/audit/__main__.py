@@ -13,6 +13,7 @@ from pathlib import Path
 
 from privcurve.audit.contract import Case, Verdict, check, check_at_size
 from privcurve.audit.contract_cases import CASES, cases_of
+from privcurve.errors import end_with_reader
 from privcurve.learners import own
 from privcurve.numerals import count
 
@@ -27,6 +28,7 @@ NOT_SEEN = (
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
 
+@end_with_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check learners against the contract; return 1 if one breaks it, 2 for bad arguments."""
     options = _parser().parse_args(arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,7 +11,7 @@ from typing import Any
 
 from privcurve import __version__
 from privcurve.cli.errors import EXIT_CODES
-from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError
+from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError, end_with_reader
 
 # In the order of use.
 COMMANDS = (
@@ -21,6 +20,7 @@ COMMANDS = (
 )
 
 
+@end_with_reader
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``privcurve`` and return its exit code, one of :mod:`privcurve.cli.errors`.
 
@@ -38,9 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(_import_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
-        # The reader (head, less) has closed the pipe: write nothing more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+        raise
     except KeyboardInterrupt as stopped:
         print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
         return STOPPED

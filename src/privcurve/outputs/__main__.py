@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
+from privcurve.errors import DONE, end_with_reader
 from privcurve.outputs.base import REQUIRED
 from privcurve.outputs.registry import OUTPUTS
 
 
-def main() -> None:
+@end_with_reader
+def main() -> int:
     """Print each output with its options."""
     for word, output in OUTPUTS.items():
         print(f"{word}: {(output.__doc__ or '').splitlines()[0]}")
         for name, option in output.options.items():
             default = "needed" if option.default is REQUIRED else f"default {option.default}"
             print(f"    {name}: {option.meaning} ({default})")
+    return DONE
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
