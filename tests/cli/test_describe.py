@@ -232,6 +232,13 @@ def test_a_public_file_gives_bounds_and_categories(folder, capsys):
     assert datasets.load("t").clipped == {"train": {}}
 
 
+def test_the_bounds_of_a_percentage_are_decided_by_a_person(folder):
+    """Of 25 % a file may hold 25, and a sheet of Excel holds 0.25."""
+    lines = ["age,pct,Percent,sick", *(f"{k},{k / 90},{k / 0.9},{k % 2}" for k in range(90))]
+    content, _ = drafted(lines)
+    assert [entry["bounds"] for entry in content["columns"]] == [[0, 120], None, None]
+
+
 @pytest.mark.parametrize(("number", "bounds"), [("7", [7, 8]), ("-2e17", [-2e17, -1.98e17])])
 def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
     entry, _ = column([number] * 39 + ["old"], public=True)
@@ -486,13 +493,13 @@ def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, mon
 
 def test_bounds_in_another_unit_are_told_of(folder, capsys):
     rows = "".join(f"{k / 60:.3f},,{k},{'yes' if k % 3 else 'no'}\n" for k in range(60))
-    described(capsys, "percent,gone,v,sick\n" + rows)
+    described(capsys, "latitude,gone,v,sick\n" + rows)
     decide("[0, 60]")
     DRAFT.write_text(DRAFT.read_text().replace("spacing: mixed", "spacing: equal"))
     code, said = told(capsys, "check", "t")
     assert code == 1
-    assert "all values of 'percent' are in one bin, though they differ: are the bounds in " in said
-    DRAFT.write_text(DRAFT.read_text().replace("[0, 100]", "[0, 1]"))
+    assert "all values of 'latitude' are in one bin, though they differ: are the bounds in " in said
+    DRAFT.write_text(DRAFT.read_text().replace("[-90, 90]", "[0, 1]"))
     code, said = told(capsys, "check", "t")
     assert (code, "in one bin" in said) == (0, False)
 

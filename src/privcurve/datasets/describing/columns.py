@@ -70,14 +70,12 @@ _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
 # Bounds, and bins of whole numbers, that follow from the name of a column by public knowledge.
+# Those of a percentage do not: of 25 % a file may hold 25, and Excel holds 0.25.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
     "hour": {"bounds": [0, 24], "n_bins": 24},
     "minute": {"bounds": [0, 60]},
-    "percent": {"bounds": [0, 100]},
-    "percentage": {"bounds": [0, 100]},
-    "pct": {"bounds": [0, 100]},
     "latitude": {"bounds": [-90, 90]},
     "longitude": {"bounds": [-180, 180]},
 }
