@@ -97,6 +97,7 @@ DESCRIBE = [
     (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
     (f"{OWN} --test test.csv", "test.csv is not there"),
     (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
+    (NEW, "no column 'sick'.* Its first line has to name them", {"t.csv": "Clinic,,,,\n" + TABLE}),
     (f"{NEW} -o descriptions", "descriptions is a folder", {"t.csv": TABLE}),
 ]
 

@@ -242,6 +242,14 @@ def test_parquet_files(folder, capsys):
     assert "# not used: __index_level_0__" in DRAFT.read_text()
 
 
+def test_a_header_of_two_lines_can_lack_a_name(folder):
+    """A line break in a name, and a separator at the end of each line: the names are skipped."""
+    rows = [f"{k % 9},{k % 8},{k % 7},{k % 2}," for k in range(60)]
+    content, _ = drafted(['x,"a', 'b",k,sick,', *rows])
+    assert [entry["name"] for entry in content["columns"]] == ["x", "a\nb", "k"]
+    assert content["n_rows"] == 60
+
+
 def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
     made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))

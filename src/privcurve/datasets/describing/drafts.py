@@ -14,7 +14,7 @@ from privcurve.datasets.describing.header import check_names
 from privcurve.datasets.describing.label import LabelChoice, find_classes
 from privcurve.datasets.describing.profile import OTHER, Profile, empty_profiles
 from privcurve.datasets.describing.text import Draft
-from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
+from privcurve.datasets.description import DELIMITED, PARQUET, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import Format, RawFile, RawTable, sniff
@@ -67,9 +67,11 @@ def draft(
     if label.column in how.nested:
         raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
     if label.column not in how.fields:
+        by_line = header and how.parser["kind"] != PARQUET
+        remedy = " Its first line has to name them." if by_line else ""
         raise DatasetError(
             f"{path} has no column {label.column!r}{suggestion(label.column, how.fields)} Its "
-            f"columns: {reading.list_names(how.fields)}."
+            f"columns: {reading.list_names(how.fields)}.{remedy}"
         )
     if len(how.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")

@@ -50,7 +50,8 @@ def read(
         first = records_of(from_there, parser.separator, parser.comment)
         above, names = next(first, (0, ()))
         from_there.close()
-        if above == parser.skip_rows:
+        # The last line of a record of several lines holds other fields.
+        if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
     pieces = files.pieces_of(stream, parser.encoding)
