@@ -282,7 +282,9 @@ VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
 
 
 @pytest.mark.parametrize("values", VISITS)
-@pytest.mark.parametrize("name", ["patient_id", "Patient", "customerId", "user id"])
+@pytest.mark.parametrize(
+    "name", ["patient_id", "Patient", "customerId", "user id", "USUBJID", "pid"]
+)
 def test_whose_records_they_are_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
     said = described(capsys, of(values, name))
     assert "if it names people, each has 3.0 records: decide on unit" in said

@@ -48,9 +48,11 @@ _SEX = {"female": ["f", "female", "w", "woman", "women"], "male": ["m", "male", 
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
-# Names of columns that tell people apart, where several records have the same value.
+# Names of columns that tell people apart, where several records have the same value. Clinics write
+# MRN, PID, and in trials SUBJID and USUBJID.
 _PERSON = re.compile(
-    r"(^|[_\W])(id|ids|uuid|guid|ssn|patient|person|subject|customer|client|user|member|participant)$",
+    r"(^|[_\W])(id|ids|uuid|guid|ssn|pid|mrn|u?subjid"
+    r"|patient|person|subject|customer|client|user|member|participant)$",
     re.IGNORECASE,
 )
 # Fewer are no people to be protected, but groups of them.
