@@ -98,6 +98,7 @@ DESCRIBE = [
     (f"{OWN} --test test.csv", "test.csv is not there"),
     (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
     (NEW, "no column 'sick'.* Its first line has to name them", {"t.csv": "Clinic,,,,\n" + TABLE}),
+    (NEW, "first line has 2 .* or delete it, if it names no col", {"t.csv": "sep=,\n" + TABLE}),
     (f"{NEW} -o descriptions", "descriptions is a folder", {"t.csv": TABLE}),
 ]
 

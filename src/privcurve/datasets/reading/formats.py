@@ -161,7 +161,8 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
         if 1 < first != width > 1 and separator != "whitespace" and not unlike:
             unlike = (
                 f"its first line has {first} fields (separator {separator!r}), most others "
-                f"have {width}. Give each column a name there, and each line as many fields"
+                f"have {width}. Give each column a name there, and each line as many fields; or "
+                "delete it, if it names no columns"
             )
         # The separator has to divide the first line too. Blanks also stand in texts.
         if 1 < first == width and score > best:
