@@ -198,6 +198,23 @@ def test_holms_correction():
     assert ranks.holm([0.6, 0.7]) == [1.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("gaps", "p_value"),
+    [
+        # Five datasets can't reject at .05, and the normal limit would.
+        ([0.1, 0.2, 0.3, 0.4, 0.5], 2 / 32),
+        ([0.1] * 6, 2 / 64),
+        # Ties but for the last bit: ranks 1½, 1½ and 3, and 1½ or less in three of eight draws.
+        ([0.3 - 0.2, -0.1, 0.4], 2 * 3 / 8),
+        # Ranks 3 and 4 have signs, those of the zeros none.
+        ([0, 0, 0.1, 0.2], 2 / 4),
+        ([0, 0], 1),
+    ],
+)
+def test_wilcoxons_p_value_is_exact(gaps, p_value):
+    assert ranks.wilcoxon(gaps) == pytest.approx(p_value)
+
+
 def test_nemenyis_critical_difference():
     # Demšar 2006, section 3.2.4: q of four learners is 2.569, of 14 datasets the difference 1.25.
     assert ranks.critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)

@@ -76,9 +76,9 @@ def test_holm_corrects_for_the_arms_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
     table = comparison.compare_by_dataset(frame, "base", ["a", "b"]).set_index("arm")
-    # All signs alike, of four: W = 0 with mean 5 and variance 7.5.
-    assert table.loc["a", "p_value"] == pytest.approx(0.06789, abs=1e-5)
-    assert table.loc["a", "p_holm"] == pytest.approx(2 * 0.06789, abs=1e-4)
+    # All signs alike, of four: two of the sixteen ways to draw them.
+    assert table.loc["a", "p_value"] == pytest.approx(2 / 16)
+    assert table.loc["a", "p_holm"] == pytest.approx(4 / 16)
     assert table.loc["b", ["difference", "p_value", "p_holm"]].tolist() == [0, 1, 1]
 
 
@@ -128,10 +128,10 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
     }
     each = comparison.compare_by_dataset(runs(values), "base", ["a", "b"])
     table = comparison.compare_over_datasets(each, "base").set_index("arm")
-    # W = 0 of six: mean 10.5, variance 22.75; and W = 9, of alternating signs.
-    assert table.loc["a", "p_value"] == pytest.approx(0.02771, abs=1e-5)
-    assert table.loc["a", "p_holm"] == pytest.approx(0.05542, abs=1e-5)
-    assert table.loc["b", "p_value"] == pytest.approx(math.erfc(1.5 / math.sqrt(2 * 22.75)))
+    # Of 64 ways to draw six signs: all alike, and a sum of 9 or less on either side.
+    assert table.loc["a", "p_value"] == pytest.approx(2 / 64)
+    assert table.loc["a", "p_holm"] == pytest.approx(4 / 64)
+    assert table.loc["b", "p_value"] == pytest.approx(54 / 64)
     assert table.loc["b", ["n_above", "n_below"]].tolist() == [3, 3]
     # a is ahead everywhere, shared with b in three of six; base is second or last.
     assert table.loc["a", "mean_rank"] == pytest.approx(1.25)

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from privcurve.lazy import pd, stats
 
 LEVEL = 0.05
@@ -67,12 +69,20 @@ def _friedman(errors: pd.DataFrame) -> float:
 def wilcoxon(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test of paired differences.
 
-    Zeros are halved between the signs (Pratt's ranks); 1 if all are zero.
+    It is exact, with ties too: of all ways to draw the signs of the ranks. Zeros have ranks and no
+    sign (Pratt); 1 if all are zero. Gaps that differ only in rounding are equal.
     """
-    if not any(gaps):
-        return 1.0
-    # The normal limit ("asymptotic" since SciPy 1.15): with ties and zeros there is no exact test.
-    return float(stats.wilcoxon(gaps, zero_method="zsplit", method="approx").pvalue)
+    values = pd.Series(gaps, dtype=float).round(9)
+    # Twice the ranks: those of ties may be halves.
+    twice = (2 * values.abs().rank()).astype(int)[values != 0]
+    # The chance of each sum of the ranks above zero. A normal limit is too sure of few of them.
+    chances = np.ones(1)
+    for rank in twice:
+        none = np.zeros(rank)
+        chances = (np.concatenate([chances, none]) + np.concatenate([none, chances])) / 2
+    above = int(twice[values > 0].sum())
+    smaller = min(above, int(twice.sum()) - above)
+    return min(1.0, 2 * float(chances[: smaller + 1].sum()))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

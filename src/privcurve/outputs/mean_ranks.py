@@ -39,7 +39,7 @@ class MeanRanks(Output):
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     options: ClassVar = {
         "datasets": Option(
             "a list of datasets that count; by default all of the study", list, None
