@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve import datasets
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import Table
 
 from ._checks import check_one_rules
+
+if TYPE_CHECKING:
+    from privcurve.experiments.models import Inspection
 
 
 class Rademacher(Output):
@@ -50,15 +52,15 @@ class Rademacher(Output):
         selected, options = context.read_selected(), context.options
         rows = []
         for name in context.study.datasets:
-            data = context.data(name)
-            X, _, counts = datasets.distinct(data.X, data.y)
-            rng = models.stream("rademacher", data, context.seed)
-            complexity = estimate(X, data.domain.n_bins, counts, options["draws"], rng)
-            print(f"{data.name}: {complexity}", flush=True)
+            data, complexity = context.data(name), None
             for method in context.request.methods_of(options["learner"]):
                 point = models.selected_point(method, selected, name, options["epsilon"])
                 repeats = context.study.repeats
                 for model in models.train_afresh(data, method, point, repeats, context.seed):
+                    if complexity is None:
+                        rng = models.stream("rademacher", data, context.seed)
+                        complexity = complexity_of(model, options["draws"], rng)
+                        print(f"{data.name}: {complexity}", flush=True)
                     margins = margins_of(model, model.train)
                     best = bound_of(margins, model.train.counts, complexity)
                     key = (name, method.name, method.calibration, point.epsilon)
@@ -125,6 +127,13 @@ def estimate(
         sums = 2 * rng.binomial(counts, 0.5) - counts
         draws[k] = supremum(codes, n_bins, sums) / n
     return Estimate(float(draws.mean()), float(draws.std(ddof=1) / math.sqrt(n_draws)), n_draws, n)
+
+
+def complexity_of(model: Inspection, n_draws: int, rng: np.random.Generator) -> Estimate:
+    """Estimate the complexity of the 1-rules of a model: those of the bins that its learner saw."""
+    learner, train = model.learner, model.train
+    codes = learner._code(train.codes, fit=False)
+    return estimate(codes, learner.n_bins_, train.counts, n_draws, rng)
 
 
 def bound_of(

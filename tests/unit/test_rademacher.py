@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from privcurve.coding import Records
+from privcurve.experiments.models import Inspection
+from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.outputs.registry import paper_module
 
 rademacher = paper_module("thesis", "rademacher")
@@ -62,6 +65,23 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
     assert result.value == pytest.approx(expected, abs=4.5 * result.standard_error)
     # One draw must vary as a draw of 14 signs does, not as one of 6.
     assert abs(result.value - exact(codes)) > 10 * result.standard_error
+
+
+def test_rules_of_merged_bins_are_the_class():
+    """A rule of a merged bin is none of the rules of the bins in it."""
+    codes = np.arange(12, dtype=np.uint8)[:, None]
+    records = Records(codes, np.array([-1, 1] * 6), np.ones(12, dtype=np.int64), np.array([12]))
+    learner = LazyBBClassifier(
+        n_bins=[12], mixed_bins=[12], classes=(-1, 1), epsilon=1.0, random_state=0
+    ).fit(codes, records.labels)
+    assert learner.n_bins_.tolist() == [8]
+    model = Inspection(1, learner, records, None)
+    found = rademacher.complexity_of(model, 50, np.random.default_rng(0))
+    merged = (codes * 8 // 12).astype(np.uint8)
+    of_merged = rademacher.estimate(merged, [8], records.counts, 50, np.random.default_rng(0))
+    of_bins = rademacher.estimate(codes, [12], records.counts, 50, np.random.default_rng(0))
+    assert found == of_merged
+    assert found.value > of_bins.value
 
 
 def test_the_standard_error_shrinks_as_the_root_of_the_draws():
