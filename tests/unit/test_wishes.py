@@ -40,6 +40,13 @@ def test_its_range_is_by_two_standard_errors():
     wide = needed_epsilon(places(RISING, 0.1), Wish.parse("auc>=0.75"))
     assert (wide.low, wide.high) == (0, math.inf)
     assert "(below 0.1 to above 10)" in wide.sentence
+    enough = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.59"))
+    assert enough.sentence.endswith("compared, or 0.16 if its score is two standard errors lower")
+
+
+def test_one_repeat_gives_no_range():
+    told = needed_epsilon(places(RISING, math.nan), Wish.parse("auc>=0.7"))
+    assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 with PrivGAM"
 
 
 def test_what_no_epsilon_reaches_is_said_and_what_the_least_one_reaches():

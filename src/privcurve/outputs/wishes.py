@@ -82,27 +82,32 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         return None
     epsilons = [place.epsilon for place, _ in curve]
     means = np.array([float(row[wish.metric]) for _, row in curve])
-    errors = np.nan_to_num([float(row["error"]) for _, row in curve])
+    errors = np.array([float(row["error"]) for _, row in curve])
     target, last = wish.number, curve[-1]
     if wish.within:
         free = last[0].coded_models.iloc[0]
         target = float(free[wish.metric]) - wish.number
-        errors = np.hypot(errors, np.nan_to_num(float(free["error"])))
+        errors = np.hypot(errors, float(free["error"]))
+    # One repeat has no standard error, and an ε of it no range.
+    is_sure = not np.isnan(errors).any()
     from sklearn.isotonic import isotonic_regression
 
-    curves = [isotonic_regression(means + side * LEVEL * errors) for side in (0, 1, -1)]
+    reach = LEVEL * np.nan_to_num(errors)
+    curves = [isotonic_regression(means + side * reach) for side in (0, 1, -1)]
     epsilon, low, high = (_crossing(epsilons, one.tolist(), target) for one in curves)
     name = last[0].name(last[1])
+    most = f"above {epsilons[-1]:g}" if math.isinf(high) else f"{high:.2g}"
     reached = f"{name} has {last[0].score(last[1])} there"
     if math.isinf(epsilon):
         perhaps = "" if math.isinf(low) else f", within two standard errors from ε ≈ {low:.2g} on"
         sentence = f"{wish.words} is not reachable up to ε = {epsilons[-1]:g}: {reached}{perhaps}"
     elif epsilon == 0:
         sentence = f"for {wish.words} ε = {epsilons[0]:g} is enough, the smallest that was compared"
+        sentence += f", or {most} if its score is two standard errors lower" if high else ""
     else:
         least = f"below {epsilons[0]:g}" if low == 0 else f"{low:.2g}"
-        most = f"above {epsilons[-1]:g}" if math.isinf(high) else f"{high:.2g}"
-        sentence = f"for {wish.words} you need ε ≈ {epsilon:.2g} ({least} to {most}) with {name}"
+        between = f" ({least} to {most})" if is_sure else ""
+        sentence = f"for {wish.words} you need ε ≈ {epsilon:.2g}{between} with {name}"
     return Needed(target, epsilon, low, high, sentence)
 
 
