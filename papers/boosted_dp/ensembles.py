@@ -93,8 +93,8 @@ class EnsembleErrors(Output):
         return Reads(request.curves_of(method for method in methods if method.learner in LEARNERS))
 
     def make(self, context: Context) -> None:
-        # A curve at a time: memory does not grow with the study.
-        parts = context.results(RUN_COLUMNS)
+        # A curve at a time: memory does not grow with the study. Jobs may have single folds of it.
+        parts = (pd.concat(context.jobs.results(one, RUN_COLUMNS)) for one in context.curves)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
         replace_text(context.request.files.others[ERRORS], text)

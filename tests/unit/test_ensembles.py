@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,20 @@ def test_folds_stand_side_by_side():
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
     # What a setting does not name is the learner's default.
     assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
+
+
+def test_folds_of_a_setting_that_two_jobs_have_trained_are_put_together(tmp_path):
+    whole, errors = boosted(OC, [0.1, 0.2, 0.6]), ensembles.ERRORS
+    made = {}
+    for name, cut in {"one": [whole], "two": [whole[:2], whole[2:]]}.items():
+        made[name] = tmp_path / name
+        context = SimpleNamespace(
+            curves=["curve"],
+            jobs=SimpleNamespace(results=lambda curve, columns, parts=cut: iter(parts)),
+            request=SimpleNamespace(files=SimpleNamespace(others={errors: made[name]})),
+        )
+        ensembles.EnsembleErrors().make(context)
+    assert made["two"].read_text() == made["one"].read_text()
 
 
 def test_a_failed_fold_takes_the_mean():
