@@ -223,14 +223,17 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
 
 
 def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
-    """Return the steps of a panel's curves: shares of a curve's runs with an error up to x."""
+    """Return the steps of a panel's curves: shares of a curve's runs with an error up to x.
+
+    A failed run has no error: its curve ends below 1.
+    """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
-        errors = np.sort(part["error"].to_numpy(dtype=float))
-        shares = np.arange(len(errors) + 1) / len(errors)
+        errors = np.sort(part["error"].dropna().to_numpy(dtype=float))
+        shares = np.arange(len(errors) + 1) / len(part)
         # From nothing to the largest error of all curves.
         ends = [*errors, frame["error"].max()]
-        steps = {"error": [errors[0], *ends], "value": [*shares, 1.0]}
+        steps = {"error": [ends[0], *ends], "value": [*shares, shares[-1]]}
         parts.append(pd.DataFrame({**steps, "line": str(line)}))
     return pd.concat(parts, ignore_index=True).assign(panel=panel, value_std=np.nan)
 

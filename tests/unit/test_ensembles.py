@@ -235,6 +235,9 @@ def test_a_profile_rises_from_nothing_to_all():
     mine = table[table["line"] == "a"]
     assert mine["error"].tolist() == [0.1, 0.1, 0.2, 0.3, 0.5]
     assert mine["value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1, 1])
+    failed = error_profiles.profile(frame.replace(0.2, np.nan), "p", lines).query("line == 'a'")
+    assert failed["error"].tolist() == [0.1, 0.1, 0.3, 0.5]
+    assert failed["value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3])
 
 
 def test_printed_numbers_are_those_of_the_text():
