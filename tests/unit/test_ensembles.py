@@ -203,6 +203,16 @@ def test_sizes_are_as_printed_or_not():
     assert ensembles.best_sizes(frame, theirs[:0])["as_printed"].isna().all()
 
 
+def test_a_dataset_on_which_a_setting_has_failed_has_no_least_error():
+    failed = boosted(OC, [0.1, 0.1], depth=6).assign(status="failed")
+    frame = errors_of(boosted(OC, [0.3, 0.3]), failed)
+    printed = pd.DataFrame(columns=["depth", "n_trees", "domain"])
+    assert ensembles.best_sizes(frame, printed).empty
+    (row,) = ensembles.domains(frame, {"one": (60, 4)}, printed).to_dict("records")
+    assert row["n_settings"] == 2
+    assert pd.isna(row["best_by_log_m"])
+
+
 def test_profiles_have_a_panel_for_each_question_of_the_paper():
     frame = errors_of(
         *(
