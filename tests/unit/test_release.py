@@ -355,7 +355,7 @@ def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
     expected = 0.0 if released.learner.predict([[0, 0]])[0] > 0 else 1.0
     assert (released.accuracy.value, released.accuracy.epsilon) == (expected, 0)
     card = released.path(CARD).read_text()
-    assert f"Accuracy {expected:.3f} (± 0.000) on the 9 records" in card
+    assert f"Accuracy {expected:.3f} (standard error 0.000) on the 9 records" in card
     with pytest.raises(ReleaseError, match="an accuracy costs nothing"):
         release(request(accuracy=0.1))
 

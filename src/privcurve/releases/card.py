@@ -265,7 +265,7 @@ def _accuracy(released: Released) -> str:
     accuracy = released.accuracy
     if accuracy is not None:
         measured = (
-            f"Accuracy {accuracy.value:.3f} (± {accuracy.error:.3f}) on the "
+            f"Accuracy {accuracy.value:.3f} (standard error {accuracy.error:.3f}) on the "
             f"{released.description.n_test:,} records of the dataset's test part, which it was not "
             "trained on"
         )

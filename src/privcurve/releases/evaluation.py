@@ -354,6 +354,7 @@ def draw(rows: Sequence[Row]) -> Figure:
         if len(names) > 1:
             axes.legend(fontsize="small", frameon=False)
     all_axes[0].invert_yaxis()
+    figure.supxlabel("bars: ± two standard errors", fontsize="small")
     return figure
 
 
