@@ -30,9 +30,10 @@ class VerdictCounts(Output):
         return Reads(outputs=others or (Claims.word,))
 
     def make(self, context: Context) -> None:
+        studies = {word: one.study for word, one in context.others.items()}
         tables = [
-            context.table_of(word).assign(paper=one.study.paper, study=one.study.name)
-            for word, one in context.others.items()
+            context.table_of(word).assign(paper=of.paper or of.name, study=of.name)
+            for word, of in studies.items()
         ]
         context.write(Table(counts(pd.concat(tables, ignore_index=True)), CAPTION, NOTES))
 

@@ -3,6 +3,7 @@
 import math
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -170,6 +171,18 @@ def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
     assert table.loc["all papers", ["verdicts", *KINDS]].tolist() == [4, 1, 1, 0, 1, 1, 0]
     quoted = frame[frame["quote"].notna()]
     assert list(counts(quoted.assign(study="s", source="§1"))["paper"]) == ["p", "q", "all papers"]
+
+
+def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
+    table = judge.verdicts([{**SOME, "name": "C", "quote": "so"}], {"accuracy": TABLE})
+    written = []
+    context = SimpleNamespace(
+        others={"claims": SimpleNamespace(study=SimpleNamespace(paper=None, name="mine"))},
+        table_of=lambda word: table,
+        write=lambda made: written.append(made.frame),
+    )
+    paper_module("all", "verdict_counts").VerdictCounts().make(context)
+    assert list(written[0]["paper"]) == ["mine", "all papers"]
 
 
 def runs(**of_methods):
