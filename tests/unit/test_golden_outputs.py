@@ -105,8 +105,19 @@ def described(figure):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return make_all(tmp_path_factory.mktemp("made"))
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("made")
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    return make_all(folder)
+
+
+def test_tables_say_what_stands_after_plus_minus(made, folder):
+    for path in folder.rglob("tables/**/*.md"):
+        rows, _, notes = path.read_text().partition("\n\n- ")
+        assert "±" not in rows or "±" in notes, path
 
 
 @pytest.mark.parametrize("word", sorted(OUTPUTS))

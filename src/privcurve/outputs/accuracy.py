@@ -27,10 +27,13 @@ SELECTION_NOTES = (
     "Calibration 'published' sets the noise as the method's paper prints it, 'certified' as "
     "this project proves it; a method without privacy has none, and ε = inf.",
 )
+MEAN = (
+    "mean ± its standard error over the repeats, widened where the parts that score overlap "
+    "(Nadeau and Bengio 2003)"
+)
 FRESH_NOTES = (
-    "Accuracy, AUC and log loss are of fresh trainings with the selected setting: mean ± its "
-    "standard error over the repeats, widened where the parts that score overlap (Nadeau and "
-    "Bengio 2003); what cross-validation gave is ± one standard deviation over the folds. Where a "
+    f"Accuracy, AUC and log loss are of fresh trainings with the selected setting: {MEAN}; "
+    "what cross-validation gave is ± one standard deviation over the folds. Where a "
     "dataset has no test set, the fresh folds are new partitions of the records that also chose "
     "the setting.",
     "A value is missing (–) when a repeat it needs is missing or has failed; nothing is averaged "

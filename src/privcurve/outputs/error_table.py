@@ -20,7 +20,7 @@ from privcurve.analysis.measures import (
 from privcurve.experiments import kinds
 from privcurve.lazy import pd
 from privcurve.numerals import power
-from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES, all_curves
+from privcurve.outputs.accuracy import FRESH_NOTES, MEAN, SELECTION_NOTES, all_curves
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
 from privcurve.tables.table import MISSING, Table
 
@@ -29,7 +29,7 @@ class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     options: ClassVar = {
         "baseline": Option("the method that others win against; by default the first", str, None),
         "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
@@ -60,6 +60,7 @@ class ErrorTable(Output):
         frame = pd.concat(there, ignore_index=True)
         frame = kinds.add_kinds(frame, study.methods, after="learner")
         notes = (
+            f"Errors of fresh trainings: {MEAN}.",
             f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
             "difference, paired by fold and repeat; the least private error of a row is in bold; "
             "ranks are those of private learners, over the datasets that have all of them. By each "

@@ -17,6 +17,7 @@ from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import (
     FRESH_NOTES,
+    MEAN,
     SCORES,
     all_curves,
     score_spreads,
@@ -76,7 +77,7 @@ class RawScores(Output):
     """Tables ``raw``: one model on the raw columns and on the codes; scores and their means."""
 
     word: ClassVar[str] = "raw"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
@@ -110,7 +111,7 @@ class RawScores(Output):
         frame = mean_scores(detail, context.study.metric)
         texts = text_frame(frame[["dataset", "arm"]])
         texts = texts.assign(**scores_as_text(frame))
-        notes = (LEARNER, *FRESH_NOTES[1:])
+        notes = (LEARNER, f"A score is a {MEAN}.", *FRESH_NOTES[1:])
         context.write(Table(frame, "Without privacy and without coding", notes, texts))
         caption = "Without privacy and without coding, split by split"
         Table(detail, caption, (LEARNER,)).write(context.request.files.tables[1])
