@@ -13,7 +13,7 @@ from page_of_a_study import make_page, texts
 
 from privcurve.figures import page, pictures, style
 from privcurve.outputs import leaderboard
-from privcurve.outputs.answers import full_sentence, rankings
+from privcurve.outputs.answers import errors_key, full_sentence, rankings
 from privcurve.outputs.wishes import Wish
 from privcurve.privacy.budget import LOOKED
 from privcurve.workflow import reading
@@ -32,6 +32,18 @@ def words(path):
     """Return the text of a page without its looks, a line a piece."""
     body = path.read_text("utf-8").partition("<body>")[2]
     return html.unescape(re.sub(r"<[^>]*>", "\n", body))
+
+
+@pytest.mark.parametrize(
+    ("scored_on", "says"),
+    [
+        ({"test"}, "the noise of training alone where all score one test part. "),
+        ({"folds"}, "over the repeats, widened because the parts that score overlap (Nadeau and"),
+        ({"folds", "test"}, "all score one test part, elsewhere widened because the parts that"),
+    ],
+)
+def test_a_standard_error_says_what_it_covers(scored_on, says):
+    assert says in errors_key("auc", scored_on)
 
 
 def test_one_small_file_that_names_no_other_and_runs_no_program(made):

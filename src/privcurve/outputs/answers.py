@@ -276,12 +276,13 @@ def full_sentence(text: str) -> str:
 
 def errors_key(metric: str, scored_on: Iterable[str]) -> str:
     """Say what stands after ±."""
-    widened = ", widened because the parts that score overlap (Nadeau and Bengio 2003)"
-    if set(scored_on) == {TEST}:
-        widened = ""
+    covers = "widened because the parts that score overlap (Nadeau and Bengio 2003)"
+    if TEST in (ways := {*scored_on}):
+        elsewhere = f", elsewhere {covers}" if len(ways) > 1 else ""
+        covers = f"of the noise of training alone where all score one test part{elsewhere}"
     return (
         f"After ± stands the standard error of the mean {metric_name(metric)} over the "
-        f"repeats{widened}. The best of several is flattered: expect a little less of it."
+        f"repeats, {covers}. The best of several is flattered: expect a little less of it."
     )
 
 
