@@ -59,7 +59,8 @@ PRICE_NOTES = (
     "Lost by coding: the raw score less that of the best model without privacy on the codes. Lost "
     "by privacy: that less the score of the best certified learner by rule at ε. "
     "± is the standard error of a difference, paired over the splits and widened where these "
-    "overlap; within noise: its 95 % interval by Student's t holds 0.",
+    "overlap; within noise: its 95 % interval by Student's t holds 0. On a test part, which all "
+    "repeats score, both are of the noise of training alone.",
     "Which model is best is seen from these scores. All of them are exact statistics of the "
     "records: ε covers none.",
 )
@@ -121,7 +122,7 @@ class Price(Output):
     """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
     word: ClassVar[str] = PRICE
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def reads(self, request: OutputRequest) -> Reads:
         reads = all_curves(request)
