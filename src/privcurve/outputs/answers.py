@@ -60,7 +60,8 @@ DIGITS = 3
 RARE = 0.9
 # Scores that are shown beside the accuracy in that case.
 BESIDE = {"balanced_accuracy": "balanced", "auc": "AUC"}
-# Scores count as level if they differ by at most this many standard errors of the difference.
+# Scores count as level if they differ by at most this many standard errors of the difference, as
+# of unrelated means: a table has no splits by which to pair them.
 LEVEL = 2.0
 # At most this many learners that are level with the best are named.
 MOST_LEVEL = 3
