@@ -24,7 +24,10 @@ RUNS = "runs"
 # curves have the same splits.
 SPLIT, FOLD = "repeat", "fold"
 SPLITS = (SPLIT, FOLD)
-KEYS = ["dataset", "epsilon"]
+EPSILON = "epsilon"
+KEYS = ["dataset", EPSILON]
+# The ε of a method without privacy, as text.
+NO_NOISE = "inf"
 # The column of the standard error of a mean over places, by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
@@ -375,37 +378,37 @@ def _compared_values(
     subtrahends = others[claim.get("less_value", value)].astype(float)
     if "less_plus" in claim:
         subtrahends += others[claim["less_plus"]].astype(float)
-    groups = subtrahends.groupby([others[name] for name in matched], sort=False, dropna=False)
-    theirs = {}
-    for key, part in groups:
-        number = part.iloc[0] if best is None else part.max(skipna=False)
-        number = part.min(skipna=False) if best == "smallest" else number
-        theirs[tuple(map(key_text, key))] = float(number)
+    keys = [name for name in matched if name != EPSILON]
+    # Each method has its own: one without privacy has one row, at ε = ∞, and counts at each ε.
+    apart = [name for name in ("arm", *claim.get("less", ())) if name in others and name != EPSILON]
+    columns = [_texts(others, keys), _texts(others, apart), _epsilons(others, matched)]
+    theirs: dict[Key, dict[Key, dict[str, list[float]]]] = {}
+    for key, method, epsilon, number in zip(*columns, subtrahends, strict=True):
+        own = theirs.setdefault(key, {}).setdefault(method, {})
+        own.setdefault(epsilon, []).append(float(number))
     numbers = []
-    limits = _limits(matched, theirs)
-    for row in frame[matched].itertuples(index=False, name=None):
-        texts = tuple(map(key_text, row))
-        limit = limits.get(_without_epsilon(matched, texts), math.nan)
-        numbers.append(theirs.get(texts, limit))
+    for key, epsilon in zip(_texts(frame, keys), _epsilons(frame, matched), strict=True):
+        found: list[float] = []
+        for own in theirs.get(key, {}).values():
+            # One that has other ε, but not the one that is looked at, is not compared there.
+            found += own.get(epsilon, own.get(NO_NOISE, []) if len(own) == 1 else [])
+        if best is None and len(found) > 1:
+            same = f"several rows of 'less' are for one {' and '.join(matched)}"
+            raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")
+        numbers.append(_choose(found, best))
     return numbers
 
 
-def _limits(names: Sequence[str], theirs: Mapping[Key, float]) -> dict[Key, float]:
-    """Return the values at ε = ∞ of what has no other ε, by its other keys.
-
-    A method without privacy has one row: it is compared at each ε. One that has other ε, but not
-    the one that is looked at, is not compared there.
-    """
-    limits: dict[Key, list[float]] = {}
-    for key, value in theirs.items():
-        is_limit = dict(zip(names, key, strict=True)).get("epsilon", "inf") == "inf"
-        own = limits.setdefault(_without_epsilon(names, key), [])
-        own.append(value if is_limit else math.nan)
-    return {key: own[0] for key, own in limits.items() if len(own) == 1}
+def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return the ε of each row, if it is among the names; else ∞, which is each ε."""
+    return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
 
 
-def _without_epsilon(names: Sequence[str], key: Key) -> Key:
-    return tuple(text for name, text in zip(names, key, strict=True) if name != "epsilon")
+def _choose(numbers: Sequence[float], best: str | None) -> float:
+    """Return the largest or smallest number, or the only one; NaN if one is missing."""
+    if not numbers or any(map(math.isnan, numbers)):
+        return math.nan
+    return min(numbers) if best == "smallest" else max(numbers)
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:

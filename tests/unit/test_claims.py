@@ -135,6 +135,18 @@ def test_a_curve_without_the_epsilon_is_not_compared_at_its_limit():
     assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.UNKNOWN
 
 
+@pytest.mark.parametrize(("best", "gap"), [("largest", -0.05), ("smallest", 0.05)])
+def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
+    own = {"dataset": "a", "arm": "dp", "epsilon": 1.0, "accuracy": 0.70}
+    table = pd.concat([TABLE, pd.DataFrame([own])])
+    claim = {"name": "C", "claim": "c", "source": "s", "above": 0, "less": {"arm": ["lr", "dp"]}}
+    claim["where"] = {"arm": "boost", "dataset": "a"}
+    row = judge.verdicts([{**claim, "against": best}], {"accuracy": table}).iloc[0]
+    assert row["mean"] == pytest.approx(gap)
+    with pytest.raises(ValueError, match="claim C: several rows of 'less' are for one dataset and"):
+        judge.verdicts([claim], {"accuracy": table})
+
+
 def test_several_rows_of_a_key_are_refused():
     with pytest.raises(ValueError, match="several rows have the same dataset"):
         verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
