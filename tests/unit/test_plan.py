@@ -360,6 +360,16 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
     assert shrunk.notes(["tiny"]) == []
 
 
+def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(tiny):
+    lay_out(Path(), outputs=[{"accuracy": {"name": "mine"}}])
+    named = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    make(named, named.study_outputs("tiny")[0])
+    assert named.notes([]) == []
+    (note,) = tiny.notes([])
+    assert note.startswith("left over: results/tables/mine.csv and 2 more: no study makes them now")
+    assert replace(tiny, studies={}).notes([]) == []
+
+
 def test_what_is_there_and_stale_is_asked_for_again(tiny):
     run = replace(tiny, decides=True)
     request = run.study_outputs("tiny")[0]

@@ -60,12 +60,14 @@ class Record(NamedTuple):
     """The small file at `path` that says what some files were made for, and of which data.
 
     Of the datasets in `raw` the raw files were read too: another file with the same codes counts.
+    `study` is the study whose output they are, if any.
     """
 
     path: Path
     files: Sequence[Path]
     datasets: Sequence[str]
     raw: Sequence[str] = ()
+    study: str | None = None
 
     def write(self, made_for: str, *, complete: bool = True) -> None:
         """Say that the files, which stand there now, were made for a digest.
@@ -74,6 +76,7 @@ class Record(NamedTuple):
         from has failed, and will be tried again.
         """
         content: dict[str, Any] = {
+            "study": self.study,
             "digest": made_for,
             "complete": complete,
             "data": {name: coded_checksum(name) for name in self.datasets},
@@ -95,9 +98,13 @@ class Record(NamedTuple):
         )
 
 
-def files_made(path: Path) -> list[str]:
-    """Return the files that a record is of; none if it can't be read."""
-    return list(_read(path).get("files", {}))
+def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
+    """Return the study and the files that a record is of; none if it can't be read.
+
+    Records of earlier versions name no study.
+    """
+    made = _read(path)
+    return made.get("study"), [*map(Path, made.get("files", {}))]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -111,7 +118,7 @@ def output_record(request: OutputRequest) -> Record:
     """Return the record of an output."""
     reads = request.reads
     datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
-    return Record(request.record, request.files.all, datasets, reads.raw)
+    return Record(request.record, request.files.all, datasets, reads.raw, request.study.name)
 
 
 def audit_record(learner: str, dataset: str) -> Record:

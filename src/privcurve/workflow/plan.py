@@ -324,12 +324,16 @@ class Plan:
         return [*secret, *left_out, *self._name_leftovers(), *mine]
 
     def _name_leftovers(self) -> Iterator[str]:
-        """Yield a note on files of an earlier state of a study, in its folders, which stay old."""
+        """Yield a note on files of an earlier state of a study, which stay old."""
         made = {path for one in self.outputs.values() for path in one.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
-        records = sorted(MADE.glob("*.json"))
-        earlier = [Path(file) for path in records for file in record.files_made(path)]
-        mine = (path for path in earlier if path.parent in folders)
+        records = map(record.study_and_files, sorted(MADE.glob("*.json")))
+        mine = [
+            path
+            for study, files in records
+            for path in files
+            if study in self.studies or path.parent in folders
+        ]
         if stale := [path for path in mine if path not in made and path.is_file()]:
             more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
             yield f"left over: {stale[0]}{more}: no study makes them now (see {MADE})"
