@@ -381,9 +381,9 @@ def _compared_values(
     keys = [name for name in matched if name != EPSILON]
     # Each method has its own: one without privacy has one row, at ε = ∞, and counts at each ε.
     apart = [name for name in ("arm", *claim.get("less", ())) if name in others and name != EPSILON]
-    columns = [_texts(others, keys), _texts(others, apart), _epsilons(others, matched)]
+    rows = zip(_texts(others, keys), _texts(others, apart), subtrahends, strict=True)
     theirs: dict[Key, dict[Key, dict[str, list[float]]]] = {}
-    for key, method, epsilon, number in zip(*columns, subtrahends, strict=True):
+    for (key, method, number), epsilon in zip(rows, _epsilons(others, matched), strict=True):
         own = theirs.setdefault(key, {}).setdefault(method, {})
         own.setdefault(epsilon, []).append(float(number))
     numbers = []
