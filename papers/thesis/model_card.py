@@ -57,7 +57,8 @@ class ModelCard(Output):
                 raise ValueError(f"{method.name}: there are cards of {', '.join(INSPECTED)} alone")
 
     def files(self, request: OutputRequest) -> Files:
-        votes = Path("results", request.study.paper or request.study.name, "model_votes.csv")
+        folder = Path("results", request.study.paper or request.study.name)
+        votes = folder / f"{request.key.removesuffix('_card')}_votes.csv"
         return Files((request.table,), (request.figure,), {"votes": votes})
 
     def reads(self, request: OutputRequest) -> Reads:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_study import request_of
 from small_study import study_of
 
 from privcurve import datasets
@@ -167,3 +168,12 @@ def test_models_without_votes_are_not_lost():
 def test_a_figure_without_votes_is_refused():
     with pytest.raises(ValueError, match="without votes"):
         model_card.draw(model_card.votes_in_order([]), "a", "sick")
+
+
+def test_cards_of_several_names_have_votes_of_their_own():
+    options = {"learner": "boost", "dataset": "toy-line", "epsilon": 2}
+    names = (None, "model_card", "other_card", "second")
+    cards = [request_of("model_card", {**options, "name": name}) for name in names]
+    files = [str(card.files.others["votes"]) for card in cards]
+    first, *others = [f"results/tiny/{name}_votes.csv" for name in ("model", "other", "second")]
+    assert files == [first, first, *others]
