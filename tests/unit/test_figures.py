@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 import yaml
 from matplotlib.text import Annotation
+from small_study import study_of
 
 from privcurve.experiments import kinds, study
+from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.learners.entries import by_rule
 from privcurve.numerals import power
@@ -243,6 +245,16 @@ def test_each_measure_has_panels_of_those_that_have_it():
     # What is drawn nowhere is not in the legend.
     alone = curves.draw(frame, TITLES, DATASETS, measures=["log_loss"])
     assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
+
+
+def test_a_measure_that_no_learner_has_is_told():
+    one = study_of({"votes": {"learner": "lazybb"}})
+    frame = accuracy(one.datasets).assign(log_loss=math.nan)
+    curves.check_measured(one, frame, measures=["accuracy"])
+    with pytest.raises(IncompleteError, match="measures: no learner of the study has a log loss"):
+        curves.check_measured(one, frame, measures=["accuracy", "log_loss"])
+    # Where all trainings have failed nothing is known of it.
+    curves.check_measured(one, frame.assign(accuracy=math.nan), measures=["log_loss"])
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.analysis.measures import MEASURES, check_measures
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments import kinds
+from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.figures import style
 from privcurve.figures.labels import label_ends, label_lines, move_apart
@@ -100,9 +101,27 @@ class LearningCurves(Output):
             raw = context.table_of(RAW)
             frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
         options = [context.options[key] for key in ("learners", "datasets", "measures")]
+        check_measured(context.study, frame, *options[1:])
         parts = figures(context.study, frame, *options)
         for file, figure in zip(context.request.files.figures, parts, strict=False):
             style.save(figure, frame, file)
+
+
+def check_measured(
+    study: Study,
+    accuracy: pd.DataFrame,
+    datasets: Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
+) -> None:
+    """Raise IncompleteError if no method that was trained has one of the measures."""
+    trained = accuracy[accuracy["dataset"].isin(datasets or study.datasets)]
+    trained = trained[trained[ACCURACY].notna()]
+    for measure in measures or ():
+        if len(trained) and trained[measure].isna().all():
+            raise IncompleteError(
+                f"{study.name}: outputs: {LearningCurves.word}: measures: no learner of the study "
+                f"has a {metric_name(measure)}; leave it out"
+            )
 
 
 def figures(
