@@ -16,6 +16,7 @@ import numpy as np
 from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
+from privcurve.outputs.base import check_name
 from privcurve.schema import suggestion
 
 # Name of single runs in a claim, in place of a table.
@@ -65,13 +66,21 @@ def verdicts(
     rows = []
     for claim in claims:
         table = tables[claim.get("table", "accuracy")]
+        check_columns(claim, [*map(str, table)])
         prints = (printed or {}).get(claim.get("less_printed", ""))
-        try:
-            rows += [_verdict(one, table, prints) for one in _expand_claim(claim, table)]
-        except KeyError as error:
-            raise ValueError(f"claim {claim['name']}: its table has no column {error}") from None
+        rows += [_verdict(one, table, prints) for one in _expand_claim(claim, table)]
     paired = any(claim.get("table") == RUNS for claim in claims)
     return pd.DataFrame(rows, columns=verdict_columns(paired))
+
+
+def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
+    """Raise ValueError if a claim names a column that its table does not have."""
+    value = claim.get("value", "accuracy")
+    more = (claim[word] for word in ("less_value", "less_plus") if word in claim)
+    named = (*_telling_columns(claim), *claim.get("each", ()), *claim.get("base", ()), value, *more)
+    for column in named:
+        word = claim.get("table", "accuracy")
+        check_name(f"claim {claim['name']}: {word} has no column", column, columns)
 
 
 def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:
@@ -86,6 +95,9 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) ->
             raise ValueError(
                 f"claim {claim['name']}: no run has {column!r}{suggestion(column, names)}"
             )
+    for column in claim.get("base", ()):
+        if column not in columns:
+            raise ValueError(f"claim {claim['name']}: base: {column!r} is not under 'by'")
     if set(SPLITS) & set(columns):
         return
     wanted = [
@@ -388,14 +400,14 @@ def _compared_values(
         own.setdefault(epsilon, []).append(float(number))
     numbers = []
     for key, epsilon in zip(_texts(frame, keys), _epsilons(frame, matched), strict=True):
-        found: list[float] = []
+        subtracted: list[float] = []
         for own in theirs.get(key, {}).values():
             # One that has other ε, but not the one that is looked at, is not compared there.
-            found += own.get(epsilon, own.get(NO_NOISE, []) if len(own) == 1 else [])
-        if best is None and len(found) > 1:
+            subtracted += own.get(epsilon, own.get(NO_NOISE, []) if len(own) == 1 else [])
+        if best is None and len(subtracted) > 1:
             same = f"several rows of 'less' are for one {' and '.join(matched)}"
             raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")
-        numbers.append(_choose(found, best))
+        numbers.append(_choose(subtracted, best))
     return numbers
 
 

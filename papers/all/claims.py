@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import schema
+from privcurve.experiments.study import Study
 from privcurve.lazy import pd
-from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
+from privcurve.outputs.accuracy import Accuracy, table_columns
+from privcurve.outputs.base import NAME_KEY, SLASH, Context, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
 from ._verdicts import (
     RUNS,
     STANDARD_ERROR,
     check,
+    check_columns,
     check_printed,
     check_runs,
     verdict_columns,
@@ -51,12 +54,23 @@ class Claims(Output):
         if not claims:
             raise ValueError(f"{path} has no claim with study: {request.study.name}")
         places = list(request.places(request.study.methods.values()))
+        words = {options.get(NAME_KEY): word for word, options in request.study.outputs}
         for claim in claims:
             check(claim)
-            if claim.get("table") == RUNS:
+            table = claim.get("table", Accuracy.word)
+            if words.get(table, table) == Accuracy.word:
+                check_columns(claim, [*table_columns(request.study.metric), "kind"])
+            if table == RUNS:
                 check_runs(claim, places)
             if "less_printed" in claim:
                 check_printed(claim, printed[claim["less_printed"]])
+
+    def unasked(self, study: Study) -> str | None:
+        request = OutputRequest(self, study, {})
+        path = _path(request)
+        claims = _claims(request) if path.is_file() else []
+        about = f"the claims of {path} about the study ({len(claims)}) are judged nowhere"
+        return f"without {self.word} {about}" if claims else None
 
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:

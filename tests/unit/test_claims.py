@@ -1,5 +1,6 @@
 """Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
 
+import contextlib
 import math
 import re
 from pathlib import Path
@@ -8,8 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from made_up_study import lay_out, request_of
 
 from privcurve import schema
+from privcurve.experiments.study import StudyError
 from privcurve.outputs.registry import paper_module
 
 claims = paper_module("all", "claims")
@@ -99,6 +103,7 @@ def test_a_word_that_would_have_no_effect_is_refused(words, says):
     [
         ({"where": {"metod": "lr"}}, "no run has 'metod'; did you mean 'method'?"),
         ({"each": ["datset"]}, "no run has 'datset'"),
+        ({"base": {"arm": "lr"}}, "base: 'arm' is not under 'by'"),
         ({"where": {"method": ["lr", "boost"]}, "by": ["dataset"]}, "dataset and method (boost~"),
         ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and method (boost~"),
     ],
@@ -115,6 +120,40 @@ def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
     with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
         judge.check_runs({**claim, **words}, places)
     judge.check_runs({**claim, "where": {"method": "boost"}, "by": ["dataset", "arm"]}, places)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "mine"])
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"where": {"amr": "lr"}}, "has no column 'amr'; did you mean 'arm'? There are: dataset"),
+        ({"value": "acuracy"}, "has no column 'acuracy'; did you mean 'accuracy'?"),
+        ({"each": ["kin"]}, "has no column 'kin'; did you mean 'kind'?"),
+    ],
+)
+def test_a_misspelt_column_of_accuracy_is_told_before_training(
+    tmp_path, monkeypatch, name, words, says
+):
+    claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": name}
+    outputs = [{"accuracy": {"name": "mine"}}, "claims"]
+    (tmp_path / "papers/tiny").mkdir(parents=True)
+    path = tmp_path / "papers/tiny/claims.yaml"
+    monkeypatch.chdir(tmp_path)
+    path.write_text(yaml.safe_dump({"claims": [claim]}))
+    request_of("claims", outputs=outputs)
+    path.write_text(yaml.safe_dump({"claims": [{**claim, **words}]}))
+    with pytest.raises(StudyError, match=f"claim C: {name} {re.escape(says)}"):
+        request_of("claims", outputs=outputs)
+
+
+def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
+    with contextlib.chdir(tmp_path):
+        assert lay_out(tmp_path).notes([]) == []
+        (note,) = lay_out(tmp_path, outputs=["accuracy"]).notes([])
+    assert note == (
+        "config/studies/tiny.yaml: outputs: without claims the claims of papers/tiny/claims.yaml "
+        "about the study (1) are judged nowhere"
+    )
 
 
 def test_a_line_is_compared_at_each_epsilon():

@@ -154,6 +154,10 @@ class Output(ABC):
         """Return the studies that a file of its own names, so that a misspelt one is refused."""
         return ()
 
+    def unasked(self, study: Study) -> str | None:
+        """Return a note if a study that does not ask for it has something for it; or None."""
+        return None
+
     def facts(self, context: Context) -> Any:
         """Return facts of other studies that the bytes depend on, as plain JSON; or None."""
         return None

@@ -342,7 +342,11 @@ class Plan:
         one = self.studies[study]
         descriptions = {name: description_of(name) for name in one.datasets}
         where = str(self.files.get(study, study))
-        return [*one.skipped, *studies.prices(one, where), *studies.notes(one, descriptions, where)]
+        words = dict(one.outputs)
+        unasked = (output.unasked(one) for word, output in OUTPUTS.items() if word not in words)
+        more = [f"{where}: outputs: {note}" for note in unasked if note]
+        prices, notes = studies.prices(one, where), studies.notes(one, descriptions, where)
+        return [*one.skipped, *prices, *notes, *more]
 
     def failure_remarks(self, since: float) -> list[str]:
         """Return remarks on trainings that failed since a time (:func:`failures.remarks`)."""
