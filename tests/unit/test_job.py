@@ -1,10 +1,25 @@
 """What jobs share: messages instead of tracebacks."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from privcurve import datasets
 from privcurve.files import replace_text
-from privcurve.workflow import job
+from privcurve.workflow import job, running
+
+
+@pytest.mark.slow
+def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("statistics", "random", "json", "logging"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
+    command = [sys.executable, "-m", "privcurve.workflow.job", "summary", "{}"]
+    job_error = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    assert "summary() missing" in job_error
+    running.run(["--version"], Path("log"))
 
 
 def test_an_expected_error_is_one_line(capsys):

@@ -9,8 +9,9 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from privcurve import datasets
+# First, as it orders where modules are looked for.
 from privcurve.workflow import snakemake as ours
+from privcurve import datasets
 from privcurve.workflow.snakemake import grow_by_attempt
 
 # Where this workflow is, whoever imports it as a module.

@@ -44,7 +44,7 @@ def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bo
     standard error; `quiet` leaves that line out. Raises `RunError` if it fails.
     """
     extras.check("snakemake", "a study")
-    command = [sys.executable, "-m", "snakemake", *arguments]
+    command = [sys.executable, "-P", "-m", "snakemake", *arguments]
     progress, remarks = Progress(), []
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file, subprocess.Popen(command, **_PIPED) as process:
