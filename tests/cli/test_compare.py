@@ -331,7 +331,7 @@ def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
         "All that it said: logs/x.log",
     ]
     pretend(folder, monkeypatch, "LockException:", "Error: Directory cannot be locked.", code=1)
-    with pytest.raises(running.RunError, match="this folder is locked"):
+    with pytest.raises(running.RunError, match=r"is locked, by .* Wait until it has ended"):
         running.run(["x"], Path("logs/x.log"))
 
 

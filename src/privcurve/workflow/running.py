@@ -129,8 +129,10 @@ def _explain_failure(log: Path) -> str:
     lines = log.read_text("utf-8").splitlines()
     if any("cannot be locked" in line or "LockException" in line for line in lines):
         return (
-            "this folder is locked. If no other run works here (one was killed, or the power "
-            "failed), unlock it: remove the files in .snakemake/locks. What is trained is kept."
+            "this folder is locked, by another run that makes some of the same files. Wait until "
+            "it has ended, and give the same command again. If no other run works here (one was "
+            "killed, or the power failed), unlock it: remove the files in .snakemake/locks. What "
+            "is trained is kept."
         )
     # An error may have indented lines below it.
     of_error = [False]
