@@ -16,7 +16,12 @@ from snakemake.scheduling.job_scheduler import JobScheduler
 from snakemake.shell import shell
 from snakemake_interface_executor_plugins.settings import SharedFSUsage
 
-from privcurve.workflow.snakemake import check_shared_files, keep_one_timer, use_this_python
+from privcurve.workflow.snakemake import (
+    check_folder,
+    check_shared_files,
+    keep_one_timer,
+    use_this_python,
+)
 
 ROOT = Path(__file__).parents[2]
 DELAY = 0.2
@@ -74,6 +79,15 @@ def test_a_scheduler_of_another_form_is_left_as_it_is(scheduler, monkeypatch, ca
         keep_one_timer()
     assert JobScheduler._schedule_reevalutation is method
     assert len(caplog.messages) == 1
+
+
+def test_a_folder_of_snakemake_that_can_not_be_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    check_folder()
+    (tmp_path / ".snakemake").mkdir()
+    with pytest.raises(WorkflowError, match=r"\.snakemake, where .* can't be written"):
+        check_folder()
 
 
 def test_an_executor_without_shared_files_is_refused():

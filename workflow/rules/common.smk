@@ -19,6 +19,7 @@ HOME = ours.home_of(workflow.current_basedir)
 
 STARTED = time.time()
 
+ours.check_folder()
 ours.keep_one_timer()
 ours.use_this_python()
 

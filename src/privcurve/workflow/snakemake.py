@@ -116,6 +116,18 @@ def check_shared_files(workflow: Any) -> None:
         )
 
 
+def check_folder() -> None:
+    """Refuse to run if Snakemake can't write its own folder, of which it says so in a traceback."""
+    folder = Path(".snakemake").resolve()
+    if folder.exists() and not os.access(folder, os.W_OK):
+        from snakemake.exceptions import WorkflowError
+
+        raise WorkflowError(
+            f"{folder}, where Snakemake keeps what it has done, can't be written: give yourself "
+            "the right to, or remove it. What is trained is kept."
+        )
+
+
 def files_or_refusal(
     refusals: Mapping[str, str], target: str, files: list[str]
 ) -> Callable[[Any], list[str]]:
