@@ -93,6 +93,14 @@ def test_another_file_has_other_runs(folder):
     assert ids["first"] == ids["back"] != ids["changed"]
 
 
+def test_a_bound_that_is_no_number_is_refused(folder):
+    text = (PAPER / "noisy_label.py").read_text()
+    assert "low=0" in text
+    (folder / "noisy_label.py").write_text(text.replace("low=0", "low=None"))
+    with pytest.raises(ValueError, match=r"noisy_label.py can't be run: .*low = None is not a"):
+        own.entry("noisy_label")
+
+
 def test_what_a_file_imports_is_part_of_it(folder):
     mine, helper, far = (folder / f"{name}.py" for name in ("noisy_label", "_near", "_far"))
     mine.write_text("from ._near import one\n" + (PAPER / "noisy_label.py").read_text())

@@ -68,6 +68,14 @@ class Parameter:
     unproved: Mapping[str, str] = field(default_factory=dict)
     structure: str = ""
 
+    def __post_init__(self) -> None:
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if not isinstance(bound, (int, float)):
+                raise ValueError(
+                    f"Parameter: {name} = {bound!r} is not a number; leave it out where there is "
+                    "no bound"
+                )
+
     def __str__(self) -> str:
         if self.structure:
             return self.structure
