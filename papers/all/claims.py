@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve import schema
-from privcurve.experiments.study import Study
+from privcurve.experiments.study import Study, StudyError
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import Accuracy, table_columns
 from privcurve.outputs.base import NAME_KEY, SLASH, Context, Output, OutputRequest, Reads
@@ -98,7 +98,10 @@ class Claims(Output):
             printed = {
                 name: read_table(path) for name, path in _printed_files(context.request).items()
             }
-            frame = verdicts(_claims(context.request), tables, printed)
+            try:
+                frame = verdicts(_claims(context.request), tables, printed)
+            except ValueError as error:
+                raise StudyError(f"{_path(context.request)}: {error}") from None
         context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
 

@@ -146,6 +146,19 @@ def test_a_misspelt_column_of_accuracy_is_told_before_training(
         request_of("claims", outputs=outputs)
 
 
+def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    plan = lay_out(tmp_path, outputs=["selected_settings", "claims"])
+    claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": "selected_settings"}
+    path = tmp_path / "papers/tiny/claims.yaml"
+    path.write_text(yaml.safe_dump({"claims": [{**claim, "value": "n_setings"}]}))
+    table, verdicts = plan.study_outputs("tiny")
+    table.output.make(plan.context(table))
+    says = "claims.yaml: claim C: selected_settings has no column 'n_setings'; did you mean 'n_set"
+    with pytest.raises(StudyError, match=says):
+        verdicts.output.make(plan.context(verdicts))
+
+
 def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
     with contextlib.chdir(tmp_path):
         assert lay_out(tmp_path).notes([]) == []
