@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import BOOST, lay_out
+from made_up_study import BOOST, lay_out, request_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
@@ -22,6 +22,7 @@ from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.raw import MOST_CATEGORIES, coded_columns, raw_columns
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.splits import Splitter
+from privcurve.experiments.study import StudyError
 from privcurve.figures import style
 from privcurve.outputs import leaderboard, price, record
 from privcurve.outputs.answers import ranking
@@ -84,6 +85,12 @@ def as_numbers(table):
     codes, _ = pd.factorize(table["page"].replace("", None))
     seconds = pd.to_numeric(table["seconds"], errors="coerce")
     return np.column_stack([seconds, days, np.where(codes < 0, np.nan, codes)]).astype(float)
+
+
+def test_a_learner_that_has_the_name_of_the_model_on_raw_columns_is_refused():
+    request_of("raw", learners={"mine": {"learner": "logistic_regression"}})
+    with pytest.raises(StudyError, match="the study has a learner 'raw'"):
+        request_of("raw", learners={"raw": {"learner": "logistic_regression"}})
 
 
 def test_raw_columns_are_those_of_the_file(folder):

@@ -83,6 +83,14 @@ class RawScores(Output):
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
 
+    def check(self, request: OutputRequest) -> None:
+        for name in (RAW, CODES):
+            if name in request.study.methods:
+                raise ValueError(
+                    f"the study has a learner {name!r}, as the tables call a model of this output; "
+                    "give it another name"
+                )
+
     def files(self, request: OutputRequest) -> Files:
         splits = request.table.with_name(f"{request.table.name}_splits")
         return Files(tables=(request.table, splits))
