@@ -367,6 +367,10 @@ def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(ti
     assert named.notes([]) == []
     (note,) = tiny.notes([])
     assert note.startswith("left over: results/tables/mine.csv and 2 more: no study makes them now")
+    # What is of the whole run is not made while its first study can't be read.
+    Path("results/made/mine.json").rename("results/made/audit.json")
+    assert tiny.notes([]) == []
+    Path("results/made/audit.json").rename("results/made/mine.json")
     assert replace(tiny, studies={}).notes([]) == []
 
 

@@ -327,7 +327,9 @@ class Plan:
         """Yield a note on files of an earlier state of a study, which stay old."""
         made = {path for one in self.outputs.values() for path in one.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
-        records = map(record.study_and_files, sorted(MADE.glob("*.json")))
+        # Those of the whole run are no study's.
+        paths = [path for path in sorted(MADE.glob("*.json")) if path.stem not in RULES]
+        records = map(record.study_and_files, paths)
         mine = [
             path
             for study, files in records
