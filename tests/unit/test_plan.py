@@ -346,7 +346,7 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
     request = tiny.study_outputs("tiny")[0]
     make(tiny, request)
     assert tiny.notes(["tiny"]) == []
-    lay_out(Path(), outputs=["selected_settings"])
+    lay_out(Path(), outputs=["selected_settings"], paper=None)
     shrunk = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     (note,) = shrunk.notes(["tiny"])
     assert note == (
@@ -361,7 +361,7 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
 
 
 def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(tiny):
-    lay_out(Path(), outputs=[{"accuracy": {"name": "mine"}}])
+    lay_out(Path(), outputs=[{"accuracy": {"name": "mine"}}], paper=None)
     named = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
     make(named, named.study_outputs("tiny")[0])
     assert named.notes([]) == []
