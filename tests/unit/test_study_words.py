@@ -270,8 +270,10 @@ def test_estimates_are_of_the_rows_that_a_share_leaves():
 
 def test_too_few_records_and_missing_probabilities_are_told_before_training():
     data = datasets.load("toy-line")
-    for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}):
+    for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}, {"train_shares": [0.001, 1]}):
         readiness.check(made(**changes), data)
+    with pytest.raises(ValueError, match=r"toy-line: train_shares: 1e-05 of 133. records is none"):
+        readiness.check(made(train_shares=[1e-5, 1]), data)
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1
     one_positive.y[0] = 1

@@ -36,6 +36,8 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
             check_folds(labels_for_folds(dataset)[0], study.folds)
         _check_persons(dataset)
         train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
+        least = min(method.train_share for method in study.methods.values())
+        Splitter(dataset, 0, least).rows(study.selection_splits[0])
     except ValueError as error:
         raise ValueError(f"{dataset.name}: {error}") from None
     for method in study.methods.values():

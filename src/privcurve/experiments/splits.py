@@ -97,8 +97,13 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
 
 def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     """Return the rounded share of the rows of each label, at least one: the first in `order`."""
-    parts = []
-    for label in np.unique(y[rows]):
+    parts, labels = [], np.unique(y[rows])
+    if share * len(rows) < LEAST_HELD_OUT:
+        raise ValueError(
+            f"train_shares: {share:g} of {len(rows)} records is none, and one of each label would "
+            f"be many times as many: train on {len(labels) / len(rows):.2g} or more"
+        )
+    for label in labels:
         mine = rows[y[rows] == label]
         n_taken = max(1, round(share * len(mine)))
         parts.append(mine[np.argsort(order[mine], kind="stable")][:n_taken])
