@@ -132,7 +132,7 @@ def estimate(
 def complexity_of(model: Inspection, n_draws: int, rng: np.random.Generator) -> Estimate:
     """Estimate the complexity of the 1-rules of a model: those of the bins that its learner saw."""
     learner, train = model.learner, model.train
-    codes = learner._code(train.codes, fit=False)
+    codes = learner._merge(train.codes)
     return estimate(codes, learner.n_bins_, train.counts, n_draws, rng)
 
 
