@@ -1,9 +1,9 @@
 """What a refit, a copy, a setting or the type of a number may change, and what not."""
 
-import json
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -39,14 +39,20 @@ def test_a_refit_that_fails_leaves_the_former_fit():
     assert model.privacy_ == statement
 
 
-@pytest.mark.parametrize("epsilon", [np.float32(0.5), np.float16(0.5), np.int64(1)])
-def test_an_epsilon_of_numpy_is_the_number(epsilon):
-    def fit(value):
-        return NoisyBayesClassifier(epsilon=value, delta=1e-5, random_state=1, **FACTS).fit(X, Y)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("epsilon", [np.float32(0.5), np.float16(0.5), np.int64(1), Fraction(1, 2)])
+def test_an_epsilon_of_another_type_is_the_number(epsilon):
+    unit = {"column": "b", "at_most": 2}
+    schema = Schema({"a": (0, 1)}, label=[0, 1], unit=unit)
 
-    ours, plain = fit(epsilon), fit(epsilon.item())
-    assert json.loads(ours.privacy_.to_json()) == json.loads(plain.privacy_.to_json())
-    np.testing.assert_array_equal(ours.decision_function(X), plain.decision_function(X))
+    def fit(value):
+        budget = {"epsilon": value, "delta": 1e-5, "random_state": 1}
+        of_persons = NoisyBayesClassifier(**budget, schema=schema).fit(FRAME, Y)
+        model = NoisyBayesClassifier(**budget, **FACTS).fit(X, Y)
+        assert model.epsilon is of_persons.epsilon is value
+        return model.decision_function(X), of_persons.privacy_.to_json(), model.privacy_.to_json()
+
+    np.testing.assert_equal(fit(epsilon), fit(float(epsilon)))
 
 
 def test_a_model_of_a_schema_is_saved_by_its_own_domain_alone(tmp_path):

@@ -161,8 +161,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
         # Nothing of a former fit may stay: it may have had less noise, or none.
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
-        own = {} if learner is self else self.get_params(deep=False)
-        self.__dict__ = {**kept, **vars(fitted), **own}
+        self.__dict__ = {**kept, **vars(fitted), **self.get_params(deep=False)}
         model = getattr(self, "model_", None)
         if self.schema is not None and hasattr(model, "words"):
             # The model printed by itself shows the names of columns and values too.
@@ -238,7 +237,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
-            learner = type(self)(**{**self.get_params(deep=False), **setting})
+            given = {**self.get_params(deep=False), **setting}
+            learner = type(self)(**{name: plain_number(value) for name, value in given.items()})
             learner._check_parameters()
             learners.append(learner)
         return learners
@@ -453,7 +453,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
         """Calibrate calls to the budget; `more` is as of :func:`noise_of`."""
-        budget = {name: plain_number(getattr(self, name)) for name in BUDGET}
+        budget = {name: getattr(self, name) for name in BUDGET}
         return noise_of(self._learner, tuple(calls), **budget, **more)
 
     def _calls(self, n: int) -> Sequence[Announced]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from privcurve.learners.registry import entry
-from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked, plain_labels
+from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked, plain_labels, plain_number
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
     if registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:
-        epsilon, delta = budget_within_group(learner.epsilon, learner.delta, schema.at_most)
+        budget = plain_number(learner.epsilon), plain_number(learner.delta)
+        epsilon, delta = budget_within_group(*budget, schema.at_most)
         facts |= {"epsilon": epsilon, "delta": delta}
     return facts
 

@@ -168,8 +168,12 @@ def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
 
 
 def plain_number(value: Any) -> Any:
-    """Return a number of NumPy, as of a grid, as Python's: it may have fewer bits."""
-    return value.item() if isinstance(value, np.generic) else value
+    """Return a number of NumPy, as of a grid, or a fraction as Python's; all else as it is.
+
+    One of NumPy may have fewer bits, and a statement can hold neither.
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    return float(value) if isinstance(value, Real) and not isinstance(value, int) else value
 
 
 def refuse_others(name: str, others: Mapping[str, Any]) -> None:
