@@ -10,7 +10,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import privcurve
-from privcurve import models
+from privcurve import Schema, models
 from privcurve.datasets import Column, Domain, Label
 from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.coding.transformer import DomainEncoder
@@ -142,6 +142,19 @@ def test_classes_that_are_their_own_names_are_never_turned_round(tmp_path, names
         models.save(tmp_path / "model.json", of_labels(labels)[1], turned)
 
 
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [(["1", "2"], [1.0, 2.0]), (["true", "false"], [True, False]), (["a ", " b"], ["a ", " b"])],
+)
+def test_classes_of_a_schema_have_the_type_of_the_labels_and_are_its_own(tmp_path, names, labels):
+    model = LazyBBClassifier(schema=Schema({"age": (0, 9)}, label=names), random_state=0)
+    model.fit({"age": range(8)}, np.array(labels * 4))
+    models.save(tmp_path / "model.json", model)
+    loaded = models.load(tmp_path / "model.json")
+    assert loaded.classes.tolist() == model.classes_.tolist() == labels
+    assert loaded.describe() == model.describe()
+
+
 # Saving ------------------------------------------------------------------------------
 
 
@@ -228,6 +241,7 @@ CHANGES = [
     (put("parameters", "shell", "rm"), "no parameter 'shell'"),
     (put("parameters", "weak_learner", "topdown"), "voters are not its weak_learner"),
     (put("classes", [-1, 1, 2]), "not those of its domain"),
+    (put("classes", ["yes", "no"]), r"the classes \['yes', 'no'\], but the domain's are"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
     (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', does not tell"),

@@ -20,6 +20,7 @@ from privcurve.datasets.build import column_faults
 from privcurve.datasets.coding import encode_frame
 from privcurve.datasets.domain import Domain
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
+from privcurve.learners.shared.explained import check_domain
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
 from privcurve.models.document import FORMAT, FORMAT_VERSION, NOT_WRITTEN, key_of
@@ -228,6 +229,7 @@ def _restore_estimator(
     estimator.n_features_in_ = len(domain.columns)
     estimator.n_bins_ = np.array(domain.n_bins, dtype=np.int64)
     estimator.classes_ = np.asarray(classes)
+    check_domain(estimator, domain)
     attributes = {key_of(attribute): attribute for attribute in kind._released}
     for key in released.keys() - attributes.keys():
         raise ValueError(f"{name} releases no {key!r}{suggestion(key, attributes)}")

@@ -52,12 +52,21 @@ def _check_classes(learner: Any, names: list[str]) -> None:
     # Classes 0 and 1, or truth values, which the domain names in the opposite order.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
     plain = classes in numbered and not turned
-    if len(classes) != len(names) or not (plain or list(map(str, classes)) == names):
+    same = [name in _spellings(value) for value, name in zip(classes, names, strict=False)]
+    if len(classes) != len(names) or not (plain or all(same)):
         raise ValueError(
             f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
             f"{names}: fit it with classes={tuple(names)}, or on labels "
             f"{list(class_labels(len(names)))} in that order"
         )
+
+
+def _spellings(value: Any) -> set[str]:
+    """Return the names that a schema may have for a class, which keeps the type that `y` has."""
+    if isinstance(value, bool):
+        return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
+    text = str(value).strip()
+    return {text, text.removesuffix(".0")}
 
 
 class Explained:
