@@ -194,6 +194,11 @@ def test_what_follows_from_a_schema_is_not_given_twice(table, schema) -> None:
 def test_a_raw_frame_without_a_schema_is_told_of_one(table) -> None:
     with pytest.raises(ValueError, match=r"schema=Schema\({'junk': …, 'tenure': …, .*Schema.draft"):
         PrivGAMClassifier(epsilon=1).fit(table, table.Churn)
+    # The columns of an Arrow table are its values.
+    with pytest.raises(ValueError, match=r"schema=Schema\({'junk': …, 'tenure': …, "):
+        PrivGAMClassifier(epsilon=1).fit(as_table(table), table.Churn)
+    codes = pyarrow.table({"a": [0, 1, 2, 3]})
+    assert PrivGAMClassifier(n_bins=4).fit(codes, [0, 0, 1, 1]).feature_names_in_ == ["a"]
     with pytest.raises(ValueError, match="needs n_bins="):
         PrivGAMClassifier(epsilon=1).fit([[1, 2]], [1])
 
@@ -308,6 +313,9 @@ def test_labels_of_a_frame_and_in_another_order_are_taken_and_told_of(table, sch
         learner(schema).fit(table, table[["Churn", "junk"]])
     with pytest.warns(UserWarning, match=r"joined by position.* give y\.loc\[X\.index\]"):
         learner(schema).fit(table, table.Churn.sort_values())
+    counts = pd.Series(1, index=table.index[::-1])
+    with pytest.warns(UserWarning, match=r"joined by position.* give counts\.loc\[X\.index\]"):
+        learner(schema).fit(table, table.Churn, counts=counts)
 
 
 def test_values_in_another_unit_are_told_of_and_leave_no_trace(table, schema) -> None:

@@ -38,6 +38,7 @@ from privcurve.learners.shared.checks import (
     check_n_bins,
     check_places,
     check_unmasked,
+    column_names,
     generator_of,
     plain_number,
     refuse_others,
@@ -225,7 +226,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """Check and code rows, and train."""
         learners = self._copies_with([{}])
         codes = self._encode(X, fit=True)
-        warn_of_index(X, y)
+        warn_of_index(X, y=y, counts=counts)
         labels, targets = self._targets(y, codes.shape[0])
         weights = check_counts(counts, codes.shape[0])
         rows = training_rows(self.schema, X, counts)
@@ -524,8 +525,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                     raise ValueError("X holds no record (0 rows)")
             return codes
         if self.n_bins is None:
-            if hasattr(X, "columns"):
-                raise ValueError(explain_missing_schema(type(self).__name__, list(X.columns)))
+            if names := column_names(X):
+                raise ValueError(explain_missing_schema(type(self).__name__, names))
             raise ValueError(
                 f"{type(self).__name__} needs n_bins=: how many codes each column has is public "
                 "knowledge and is never read from the rows. Give one int a column "

@@ -72,12 +72,18 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
+def column_names(X: Any) -> list[Any]:
+    """Return the names of a frame's columns; none of an array."""
+    # Of an Arrow table `columns` are the values.
+    return list(X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ()))
+
+
 def check_places(X: object) -> None:
     """Refuse columns that would be taken by their place, where they have other names.
 
     Names that are texts are compared with those of the fit; of numbers nothing is remembered.
     """
-    names = list(getattr(X, "columns", ()))
+    names = column_names(X)
     if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
         return
     shown = ", ".join(map(str, names[:MOST_NAMED])) + (", …" if len(names) > MOST_NAMED else "")
@@ -202,16 +208,18 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
     return given.astype(np.int64)
 
 
-def warn_of_index(X: Any, y: Any) -> None:
-    """Warn where rows and labels are joined by position, though their indexes disagree."""
-    indexes: list[Any] = [getattr(one, "index", None) for one in (X, y)]
-    # Lists have a method `index`.
-    if all(hasattr(one, "equals") for one in indexes) and not indexes[0].equals(indexes[1]):
-        warnings.warn(
-            "X and y have different indexes: row and label are joined by position. If they belong "
-            "together by index, give y.loc[X.index]",
-            stacklevel=4,
-        )
+def warn_of_index(X: Any, **others: Any) -> None:
+    """Warn where rows and `y` or `counts` are joined by position, though their indexes disagree."""
+    rows = getattr(X, "index", None)
+    for name, values in others.items():
+        own = getattr(values, "index", None)
+        # Lists have a method `index`.
+        if hasattr(rows, "equals") and hasattr(own, "equals") and not rows.equals(own):
+            warnings.warn(
+                f"X and {name} have different indexes: they are joined by position. If they belong "
+                f"together by index, give {name}.loc[X.index]",
+                stacklevel=4,
+            )
 
 
 def warn_of_order(classes: NDArray[Any]) -> None:
