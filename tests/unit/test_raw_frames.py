@@ -203,6 +203,20 @@ def test_a_raw_frame_without_a_schema_is_told_of_one(table) -> None:
         PrivGAMClassifier(epsilon=1).fit([[1, 2]], [1])
 
 
+def test_what_looks_alike_is_alike(tmp_path) -> None:
+    """A letter and its accent may be one character or two, in the schema as in the frame."""
+    one, two = "Malm\u00f6", "Malmo\u0308"
+    for mine, theirs in ((one, two), (two, one), (two, two)):
+        schema = Schema({mine: [mine, "Oslo"]}, ["no", mine], unknown="other")
+        frame = pd.DataFrame({theirs: [theirs, "Oslo", "x"] * 9})
+        assert schema.encode(frame)[:3].ravel().tolist() == [0, 1, 2]
+        labels = np.where(frame[theirs] == theirs, theirs, "no")
+        model = PrivGAMClassifier(schema=schema, epsilon=90, random_state=0).fit(frame, labels)
+        assert set(model.predict(frame)) == {"no", mine}
+        privcurve.save(tmp_path / "model.json", model)
+        assert privcurve.load(tmp_path / "model.json").describe() == model.describe()
+
+
 def test_one_wrong_word_in_many_columns_is_one_message() -> None:
     columns = {f"x{k}": (0, 1) for k in range(64)}
     for given, says in (

@@ -32,7 +32,7 @@ from privcurve.datasets.reading import (
     convert_cells,
     list_names,
 )
-from privcurve.datasets.variants import escape_name, write_out
+from privcurve.datasets.variants import compose_words, escape_name, write_out
 from privcurve.schema import suggestion
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ class Schema:
         self._set_facts(facts, _values_of(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
-        self._facts, self._values = facts, values
+        # As descriptions are, and values when they are read: what looks alike is alike.
+        self._facts, self._values = compose_words(facts), values
         self.__dict__.pop("_description", None)
         if not self.undecided:
             _ = self._description
@@ -212,6 +213,7 @@ class Schema:
         The name ``unit`` stands for whose records they are, as in a new schema; or ``none``. The
         name ``label`` stands for the classes, where they are undecided.
         """
+        name = compose_words(name)
         is_none = isinstance(given, str) and given == "none"
         of_persons = is_none or (isinstance(given, Mapping) and "column" in given)
         # A column of this name may be to be decided too.

@@ -51,7 +51,9 @@ def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     looks alike is alike.
     """
     # Names of files are bytes to the system: they stay as they are.
-    result = {key: value if key == "files" else _compose(value) for key, value in content.items()}
+    result = {
+        key: value if key == "files" else compose_words(value) for key, value in content.items()
+    }
     if "columns" in result:
         result["columns"] = [
             {**entry, "name": name}
@@ -73,13 +75,14 @@ def _all_names(patterns: Iterable[str]) -> list[str]:
     return [name for pattern in patterns for name in names_of(pattern)]
 
 
-def _compose(value: Any) -> Any:
+def compose_words(value: Any) -> Any:
+    """Bring all texts of a content into one form of Unicode (NFC)."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
-        return {_compose(key): _compose(entry) for key, entry in value.items()}
+        return {compose_words(key): compose_words(entry) for key, entry in value.items()}
     if isinstance(value, list):
-        return [_compose(entry) for entry in value]
+        return [compose_words(entry) for entry in value]
     return value
 
 

@@ -13,6 +13,7 @@ from privcurve.datasets.domain import Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import (
     NoColumnError,
+    compose,
     conversion_errors,
     convert_cells,
     text_of,
@@ -35,10 +36,10 @@ def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
     """Return the texts of a column of a frame, None where it has none such, and all its names."""
-    key_of = {str(key): key for key in _names(frame)}
-    if name not in key_of:
+    key_of = {_text(key): key for key in _names(frame)}
+    if _text(name) not in key_of:
         return None, list(key_of)
-    return convert_cells(_column(name, frame[key_of[name]]), domain, None), list(key_of)
+    return convert_cells(_column(name, frame[key_of[_text(name)]]), domain, None), list(key_of)
 
 
 def arrow_table(frame: Any) -> Any:
@@ -51,7 +52,7 @@ def arrow_table(frame: Any) -> Any:
     if not hasattr(frame, "columns"):
         raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
     keys = _names(frame)
-    fields = list(map(str, keys))
+    fields = list(map(_text, keys))
     if twice := next((name for name in fields if fields.count(name) > 1), None):
         raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
     arrays = {}
@@ -80,10 +81,10 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
             )
         frame = dict(zip(domain.names, matrix.T, strict=True))
     keys = _names(frame)
-    fields = list(map(str, keys))
-    find_fields(FRAME, fields, domain.names, Problems(FRAME, is_file=True))
+    fields = list(map(_text, keys))
+    find_fields(FRAME, fields, list(map(_text, domain.names)), Problems(FRAME, is_file=True))
     key_of = dict(zip(fields, keys, strict=True))
-    columns = {name: _column(name, frame[key_of[name]]) for name in domain.names}
+    columns = {name: _column(name, frame[key_of[_text(name)]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
     return columns
@@ -104,6 +105,11 @@ def _names(frame: Any) -> list[Any]:
         return list(frame)
     is_arrow = isinstance(frame, (pyarrow.Table, pyarrow.RecordBatch))
     return list(frame.column_names if is_arrow else getattr(frame, "columns", ()))
+
+
+def _text(key: Any) -> str:
+    """Return the name of a column in Unicode's composed form: what looks alike is alike."""
+    return compose(str(key))
 
 
 def _column(name: str, values: Any) -> Any:

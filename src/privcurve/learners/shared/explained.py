@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ def _spellings(value: Any) -> set[str]:
     """Return the names that a schema may have for a class, which keeps the type that `y` has."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
-    text = str(value).strip()
+    text = unicodedata.normalize("NFC", str(value).strip())
     return {text, text.removesuffix(".0")}
 
 
