@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.caching import FunctionCache
 
 CALLEE = """
 from privcurve.kernels.jit import jit
@@ -89,3 +90,12 @@ def test_what_older_code_left_is_compiled_anew_and_not_unpacked(load):
     file.write_bytes(pickle.dumps((version, "of older code", packed[:9])))
     total = load()
     assert (total(values), sum(total.stats.cache_misses.values())) == (12.0, 1)
+
+
+def test_where_nothing_can_be_written_it_compiles_and_says_so(load, monkeypatch):
+    """As in a container: neither the package nor the home can be written."""
+    monkeypatch.setattr(FunctionCache._impl_class, "_locator_classes", [])
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder") as told:
+        total = load()
+    assert {(one.filename, one.lineno) for one in told} == {(told[0].filename, told[0].lineno)}
+    assert total(np.arange(4.0)) == 12.0

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -79,5 +80,12 @@ def jit(function: Any = None, **options: Any) -> Any:
     if function is None:
         return partial(jit, **options)
     dispatcher = njit(nogil=True, **options)(function)
-    dispatcher._cache = _Cache(function)
+    try:
+        dispatcher._cache = _Cache(function)
+    except RuntimeError:  # of Numba: neither the package nor the home can be written
+        warnings.warn(
+            "compiled loops can't be kept, so that each process compiles its own (up to a minute): "
+            "set NUMBA_CACHE_DIR to a folder that can be written",
+            stacklevel=1,  # of this line: once for all loops
+        )
     return dispatcher
