@@ -57,3 +57,10 @@ def test_the_majority():
 def test_what_is_refused():
     with pytest.raises(ValueError, match="certified"):
         fitted(votes="shrunk", calibration="published")
+
+
+def test_a_file_whose_leaf_has_more_than_its_vote_is_refused():
+    model = fitted()
+    model.leaf_values_[0, 0] = 2
+    with pytest.raises(ValueError, match="a leaf has more than one vote"):
+        model._restore()

@@ -11,6 +11,7 @@ from privcurve.kernels.boosted_trees import WeightedRows, draw_tree
 from privcurve.kernels.trees.form import Trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
+from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import TreeSumClassifier, leaves_in, shrunk_votes
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
@@ -136,6 +137,11 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         if self.votes == SIGN:
             return np.sign(margins)
         return shrunk_votes(margins, call.scale, self.n_records_)
+
+    def _restore(self) -> None:
+        super()._restore()
+        # More would make a chance that is none.
+        require((np.abs(self.leaf_values_) <= 1).all(), "a leaf has more than one vote")
 
     def _link(self, scores: Floats) -> Floats:
         return succession(scores, len(self.splits_))
