@@ -211,6 +211,13 @@ def test_no_records_are_no_codes():
     assert encode_frame(DOMAIN, FRAME[:0]).shape == (0, len(DOMAIN.columns))
 
 
+def test_columns_of_different_indexes_are_told_of():
+    columns = dict(FRAME.items())
+    assert encode_frame(DOMAIN, columns).tolist() == CODES
+    with pytest.warns(UserWarning, match="have different indexes: they are joined by position"):
+        encode_frame(DOMAIN, {**columns, "age": columns["age"][::-1]})
+
+
 def test_a_table_of_arrow_is_a_frame():
     table = pyarrow.Table.from_pandas(FRAME)
     assert encode_frame(DOMAIN, table).tolist() == CODES

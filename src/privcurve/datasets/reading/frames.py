@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -87,7 +88,22 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
     columns = {name: _column(name, frame[key_of[_text(name)]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
+    if isinstance(frame, Mapping):
+        _warn_of_index(frame[key_of[_text(name)]] for name in domain.names)
     return columns
+
+
+def _warn_of_index(columns: Iterable[Any]) -> None:
+    """Warn where columns of a mapping are joined by position, though their indexes disagree."""
+    own = (getattr(column, "index", None) for column in columns)
+    # Lists have a method `index`.
+    indexes = [index for index in own if hasattr(index, "equals")]
+    if any(not index.equals(indexes[0]) for index in indexes):
+        warnings.warn(
+            f"columns of {FRAME} have different indexes: they are joined by position. If they "
+            "belong together by index, make a DataFrame of them",
+            stacklevel=4,
+        )
 
 
 def _matrix(rows: Any) -> Any:
