@@ -95,7 +95,7 @@ def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
 
 def _warn_of_index(columns: Iterable[Any]) -> None:
     """Warn where columns of a mapping are joined by position, though their indexes disagree."""
-    own = (getattr(column, "index", None) for column in columns)
+    own: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
     indexes = [index for index in own if hasattr(index, "equals")]
     if any(not index.equals(indexes[0]) for index in indexes):

@@ -179,7 +179,8 @@ def plain_number(value: Any) -> Any:
     One of NumPy may have fewer bits, and a statement can hold neither.
     """
     value = value.item() if isinstance(value, np.generic) else value
-    return float(value) if isinstance(value, Real) and not isinstance(value, int) else value
+    is_whole = isinstance(value, int)
+    return float(value) if isinstance(value, Real) and not is_whole else value
 
 
 def refuse_others(name: str, others: Mapping[str, Any]) -> None:
@@ -210,9 +211,9 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
 
 def warn_of_index(X: Any, **others: Any) -> None:
     """Warn where rows and `y` or `counts` are joined by position, though their indexes disagree."""
-    rows = getattr(X, "index", None)
+    rows: Any = getattr(X, "index", None)
     for name, values in others.items():
-        own = getattr(values, "index", None)
+        own: Any = getattr(values, "index", None)
         # Lists have a method `index`.
         if hasattr(rows, "equals") and hasattr(own, "equals") and not rows.equals(own):
             warnings.warn(
