@@ -54,9 +54,9 @@ def test_folds_stand_side_by_side():
 
 
 def test_folds_of_a_setting_that_two_jobs_have_trained_are_put_together(tmp_path):
-    whole, errors = boosted(OC, [0.1, 0.2, 0.6]), ensembles.ERRORS
+    runs_of_all, errors = boosted(OC, [0.1, 0.2, 0.6]), ensembles.ERRORS
     made = {}
-    for name, cut in {"one": [whole], "two": [whole[:2], whole[2:]]}.items():
+    for name, cut in {"one": [runs_of_all], "two": [runs_of_all[:2], runs_of_all[2:]]}.items():
         made[name] = tmp_path / name
         context = SimpleNamespace(
             curves=["curve"],

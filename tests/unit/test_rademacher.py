@@ -76,12 +76,12 @@ def test_rules_of_merged_bins_are_the_class():
     ).fit(codes, records.labels)
     assert learner.n_bins_.tolist() == [8]
     model = Inspection(1, learner, records, None)
-    found = rademacher.complexity_of(model, 50, np.random.default_rng(0))
+    complexity = rademacher.complexity_of(model, 50, np.random.default_rng(0))
     merged = (codes * 8 // 12).astype(np.uint8)
     of_merged = rademacher.estimate(merged, [8], records.counts, 50, np.random.default_rng(0))
     of_bins = rademacher.estimate(codes, [12], records.counts, 50, np.random.default_rng(0))
-    assert found == of_merged
-    assert found.value > of_bins.value
+    assert complexity == of_merged
+    assert complexity.value > of_bins.value
 
 
 def test_the_standard_error_shrinks_as_the_root_of_the_draws():
