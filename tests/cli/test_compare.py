@@ -63,6 +63,19 @@ def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flatt
     assert [line.split()[0] for line in lines] == ["1.", "Boosting", "Majority"]
 
 
+def test_a_learner_whose_training_has_failed_is_named():
+    failed = TABLE.iloc[[0]].assign(arm="c~certified", accuracy=float("nan"), status="failed")
+    rows = pd.concat([TABLE.assign(status="ok"), failed], ignore_index=True)
+    titles = {**TITLES, "c~certified": "C"}
+    assert (
+        ranking(rows, "d", 1, titles)
+        .sentence()
+        .endswith("; not ranked, as trainings have failed: C, δ = 10⁻⁶")
+    )
+    rows["accuracy"] = rows["accuracy"].replace({0.8423: 0.7, 0.83: 0.7})
+    assert ranking(rows, "d", 1, titles).sentence().endswith("have failed: C, δ = 10⁻⁶")
+
+
 def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
     weak = TABLE.assign(
         accuracy=TABLE["accuracy"].replace(0.8423, 0.7635), auc=[0.6, 0.67, 0, 0, 0]

@@ -93,7 +93,8 @@ class Ranking:
     """The learners of a table of accuracy on one dataset at one ε, ranked by a metric.
 
     `private` and `free` are rows of the table, best first: what was trained at this ε, and what has
-    no privacy. They have a column `error`, the standard error of the metric's mean.
+    no privacy. They have a column `error`, the standard error of the metric's mean. `failed` are
+    rows at this ε of which a training has failed.
     """
 
     epsilon: float
@@ -102,6 +103,7 @@ class Ranking:
     titles: Mapping[str, str]
     metric: str = ACCURACY
     n_records: int | None = None
+    failed: pd.DataFrame | None = None
 
     def name(self, row: pd.Series) -> str:
         """Return what tells a row's learner from others of the same title."""
@@ -162,7 +164,7 @@ class Ranking:
             # Joined by "and": some titles contain a comma.
             named = " and ".join([*level[:MOST_LEVEL], *([f"{more} more"] if more > 0 else [])])
             parts.append(f"level with it within two standard errors: {named}")
-        return "; ".join([*parts, *self._reservations(best)])
+        return "; ".join([*parts, *self._reservations(best), *self._failures()])
 
     def _say_nothing_helps(self, best: pd.Series, majority: pd.Series) -> str:
         """Say that no learner is better than a constant answer, and what may change that."""
@@ -179,7 +181,14 @@ class Ranking:
                 f"the best AUC is {ranks['auc']:.{DIGITS}f} ({self.name(ranks)}; guessing has 0.5)"
             )
         delta = " or" if (self.private["delta"] > 0).any() else ", a δ above 0 or"
-        return "; ".join([*parts, f"a larger ε{delta} more records could change that"])
+        more = f"a larger ε{delta} more records could change that"
+        return "; ".join([*parts, more, *self._failures()])
+
+    def _failures(self) -> list[str]:
+        """Name the learners that are not ranked, as a training has failed."""
+        rows = [] if self.failed is None else [row for _, row in self.failed.iterrows()]
+        names = " and ".join(map(self.name, rows))
+        return [f"not ranked, as trainings have failed: {names}"] if names else []
 
     def _reservations(self, best: pd.Series) -> list[str]:
         """Say in what way the best learner's ε is less than proved."""
@@ -262,12 +271,14 @@ def ranking(
     n_records: int | None = None,
 ) -> Ranking:
     """Rank the learners of a dataset at an ε, without those whose score is missing."""
-    mine = drop_twins(accuracy[(accuracy["dataset"] == dataset) & accuracy[metric].notna()])
+    own = accuracy[accuracy["dataset"] == dataset]
+    mine = drop_twins(own[own[metric].notna()])
     mine = mine.assign(error=mine.get(f"{metric}_error", math.nan))
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
-    at = np.isclose(best["epsilon"], epsilon, rtol=1e-9, atol=0)
+    at, own_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in (best, own))
     free = best[np.isinf(best["epsilon"])]
-    return Ranking(epsilon, best[at], free, titles, metric, n_records)
+    failed = drop_twins(own[own_at & own.get("status", pd.Series("", own.index)).eq("failed")])
+    return Ranking(epsilon, best[at], free, titles, metric, n_records, failed)
 
 
 def full_sentence(text: str) -> str:
