@@ -339,11 +339,16 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
 
 
 def _subtract_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
-    """Subtract from each value that of the row which differs only in the values of `base`."""
+    """Subtract from each value that of the row which differs only in the values of `base`.
+
+    NaN where there is no such row, or where there are several.
+    """
     value, base = claim.get("value", "accuracy"), claim["base"]
     rest = [name for name in _telling_columns(claim) if name not in base]
     rows = select_rows(table, base)
-    bases = dict(zip(_texts(rows, rest), rows[value], strict=True))
+    bases: dict[Key, float] = {}
+    for key, number in zip(_texts(rows, rest), rows[value], strict=True):
+        bases[key] = math.nan if key in bases else number
     gaps = [
         number - bases.get(key, math.nan)
         for key, number in zip(_texts(table, rest), table[value], strict=True)

@@ -204,6 +204,15 @@ def test_several_rows_of_a_key_are_refused():
         verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
 
 
+def test_of_several_rows_of_a_base_none_is_taken():
+    rows = {"dataset": "a", "epsilon": [1.0, 1, 2], "arm": "boost", "accuracy": [0.7, 0.6, 0.8]}
+    table = pd.DataFrame({**rows, "delta": [0, 1e-5, 0]})
+    claim = {**SOME, "name": "C", "where": {"arm": "boost", "epsilon": 2}, "base": {"epsilon": 1}}
+    (alone,) = judge.verdicts([claim], {"accuracy": table[table["delta"] == 0]}).to_dict("records")
+    assert alone["mean"] == pytest.approx(0.1)
+    assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.UNKNOWN
+
+
 def test_claims_of_studies_are_in_the_order_of_their_names():
     tables = {
         study: judge.verdicts(
