@@ -97,7 +97,7 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
     """Warn where columns of a mapping are joined by position, though their indexes disagree."""
     own: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
-    indexes = [index for index in own if hasattr(index, "equals")]
+    indexes: list[Any] = [index for index in own if hasattr(index, "equals")]
     if any(not index.equals(indexes[0]) for index in indexes):
         warnings.warn(
             f"columns of {FRAME} have different indexes: they are joined by position. If they "

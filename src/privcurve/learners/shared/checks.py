@@ -179,8 +179,8 @@ def plain_number(value: Any) -> Any:
     One of NumPy may have fewer bits, and a statement can hold neither.
     """
     value = value.item() if isinstance(value, np.generic) else value
-    is_whole = isinstance(value, int)
-    return float(value) if isinstance(value, Real) and not is_whole else value
+    is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
+    return float(value) if is_fraction else value
 
 
 def refuse_others(name: str, others: Mapping[str, Any]) -> None:
