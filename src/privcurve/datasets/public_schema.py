@@ -76,7 +76,8 @@ class Schema:
         The classes as `y` has them, of two the negative one first. A mapping: words of a
         description. scikit-learn takes classes for sorted: a fit warns where these are not.
     missing : str
-        ``fail``: a missing value is an error; ``bin``: each column has one more bin for those.
+        ``fail``: a missing value is an error, but for a category beside ``unknown="other"``: it is
+        an other; ``bin``: each column has one more bin for those.
     unknown : str
         ``fail``: a category that is not listed is an error; ``other``: such share a bin.
     n_bins : int, optional
