@@ -99,8 +99,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
     makes it a public fact that both occur), ``schema`` (a :class:`privcurve.Schema` in place
     of these three: X is then a raw frame, and `y` holds its classes), ``random_state`` (a secret,
-    where the model is to be private, and for one data set alone: see ``checks.generator_of``).
-    Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
+    where the model is to be private, and for one data set alone: see ``checks.generator_of``. With
+    a number, folds of one size have the same noise: to cross-validate, leave it out or give a
+    ``Generator``). Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
 
     A learner whose entry says ``multiclass`` takes two classes or more: :meth:`_fit_one` gets
     positions of classes in place of signs, and of K > 2 classes ``_scores`` gives a column each.
