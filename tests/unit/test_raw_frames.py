@@ -311,6 +311,9 @@ def test_days_and_units_of_a_schema() -> None:
     days = (date(2020, 1, 1), pd.Timestamp("2020-12-31"))
     (column,) = Schema({"day": days}, ["n", "y"]).domain.columns
     assert (column.dates, column.format_bounds()) == ("iso", ("2020-01-01", "2020-12-31"))
+    of_numpy = {"column": "who", "at_most": np.int64(2)}
+    schema = Schema({"a": (0, np.int8(8))}, ["n", "y"], n_bins=np.int64(4), unit=of_numpy)
+    assert (schema.domain.n_bins, schema.at_most) == ((4,), 2)
     with pytest.raises(DatasetError, match="unit = 'who' must be a mapping"):
         Schema({"a": (0, 1)}, ["n", "y"], unit="who")
 

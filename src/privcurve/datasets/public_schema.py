@@ -124,7 +124,7 @@ class Schema:
         if unit is not None:
             if not isinstance(unit, Mapping):
                 raise DatasetError(f"Schema: unit = {unit!r} must be a mapping, such as {_UNIT}")
-            facts["unit"] = dict(unit)
+            facts["unit"] = _yaml_value(unit)
         self._set_facts(facts, _values_of(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
@@ -390,7 +390,8 @@ def _entry(
     name: str, given: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
     """Return a column in the words of a description."""
-    numbers = {"n_bins": FINE["n_bins"] if n_bins is None else n_bins, "spacing": spacing}
+    bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
+    numbers = {"n_bins": bins, "spacing": spacing}
     if given is None:
         return {"name": name}
     if isinstance(given, Mapping):
