@@ -1,7 +1,9 @@
 """A learner of one's own: a file in the folder of the run."""
 
+import pickle
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -45,6 +47,16 @@ def test_a_file_is_a_learner_like_the_others(folder):
     assert set(made.fit(X, [-1, 1, 1]).predict(X)) <= {-1, 1}
     assert made.privacy_.epsilon_spent == pytest.approx(1.0)
     assert list(own.claims()) == ["noisy_label"]
+
+
+def test_another_process_finds_its_class(folder, tmp_path):
+    """As joblib's do, and whoever reads a pickle: of a model that knows no registry yet."""
+    shutil.copy(PAPER / "noisy_label.py", folder)
+    made = registry.estimator_class("noisy_label")(epsilon=1.0, n_bins=2)
+    (tmp_path / "made.pickle").write_bytes(pickle.dumps(made))
+    code = "import pickle; print(pickle.load(open('made.pickle', 'rb')).privacy_)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "NotFittedError: This NoisyLabel" in run.stderr
 
 
 def test_elsewhere_there_is_no_such_learner(tmp_path, monkeypatch):

@@ -25,7 +25,7 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
 
 FOLDER = Path("learners")
-PACKAGE = "privcurve_own_learners"
+PACKAGE = "privcurve.learners.yours"
 
 
 def names() -> list[str]:
