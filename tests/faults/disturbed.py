@@ -42,6 +42,10 @@ class Disturbed(Project):
         super().__init__(folder)
         self.started = []
 
+    def command(self, *arguments):
+        # Of what a run makes only the study's tables are compared.
+        return super().command(*(arguments or ["tiny"]))
+
     def start(self, *arguments, moment=None):
         """Start Snakemake; the job of a moment stands still when the moment comes."""
         environment = self.environment
@@ -116,10 +120,6 @@ class Disturbed(Project):
         same runs; none of `kept` was trained again, and none more than `most` times at all.
         """
         assert self.outputs() == undisturbed.outputs()
-        self.check_store(undisturbed, kept, most)
-
-    def check_store(self, undisturbed, kept, most=1):
-        """Check the store alone, as `check_right` does."""
         times = Counter(self.stored_ids())
         assert set(times) == set(undisturbed.stored_ids())
         assert [name for name in kept if times[name] > 1] == []

@@ -4,19 +4,15 @@ import json
 import os
 import random
 import signal
-import subprocess
-import time
-from contextlib import suppress
 
 import pytest
 from checkout import PATIENCE
-from disturbed import N_STORED, N_TRAINED, copy, go_on, jobs, session, state, wait_until
+from disturbed import N_STORED, N_TRAINED, go_on, jobs, session, state, wait_until
 
 pytestmark = pytest.mark.workflow
 
 # What each step moves into place; an output moves three files or more, and its record.
-FILES = {"train": 1, "output": 4, "manifest": 1}
-TABLE = "results/tables/tiny/accuracy.csv"
+FILES = {"train": 1, "output": 4}
 
 
 def in_training(rng, n_runs=N_TRAINED):
@@ -63,37 +59,6 @@ def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbe
     project.run("--unlock")
     project.run()
     project.check_right(undisturbed, kept)
-
-
-@pytest.fixture(scope="module")
-def seconds(prepared, tmp_path_factory):
-    """How long a run to the tables takes that nothing disturbs."""
-    made = copy(prepared, tmp_path_factory.mktemp("timed"))
-    started = time.monotonic()
-    made.run(TABLE)
-    return time.monotonic() - started
-
-
-@pytest.mark.slow
-def test_killed_at_any_time(project, undisturbed, seconds):
-    """From the start of Snakemake to its end: also while it plans and writes its records."""
-    delay = random.Random(301).uniform(0, seconds)
-    running = project.start(TABLE)
-    with suppress(subprocess.TimeoutExpired):
-        running.wait(timeout=delay)
-    with suppress(ProcessLookupError):
-        os.killpg(running.pid, signal.SIGKILL)
-    running.wait(timeout=60 * PATIENCE)
-    wait_until(lambda: not session(running), "all processes have ended")
-    kept = project.stored_ids()
-
-    if list((project.folder / ".snakemake/locks").glob("*")):
-        project.run("--unlock")
-    project.run(TABLE)
-    stem = TABLE.removesuffix("csv")
-    table = {k: v for k, v in undisturbed.outputs().items() if k.startswith(stem)}
-    assert project.outputs() == table
-    project.check_store(undisturbed, kept)
 
 
 @pytest.mark.slow

@@ -31,9 +31,9 @@ def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturb
     """Both are in the middle of the same job, and end it and the rest side by side."""
     stored = (20, 200)
     assert sum(stored) < N_TRAINED
-    first, job = project.start_and_stand_still(after(stored[0]), "--nolock")
+    first, job = project.start_and_stand_still(after(stored[0]), "--nolock", "tiny")
     kept = project.stored_ids()
-    second, twin = project.start_and_stand_still(after(stored[1]), "--nolock")
+    second, twin = project.start_and_stand_still(after(stored[1]), "--nolock", "tiny")
     go_on(job)
     go_on(twin)
     # One may delete what it is about to make while the other reads it; then it fails, and says so.
