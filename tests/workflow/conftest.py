@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from checkout import OTHER_SEED, Project, make, once
+from checkout import Project, make, once
 
 
 @pytest.fixture(scope="session")
@@ -33,17 +33,3 @@ def finished_once(tmp_path_factory):
 def finished(finished_once, tmp_path):
     """A checkout in which the study has been run: a copy, with its times, for this test."""
     return copy(finished_once, tmp_path / "finished")
-
-
-@pytest.fixture(scope="session")
-def reseeded_once(finished_once, tmp_path_factory):
-    def fill(folder):
-        copy(finished_once, folder).run(*OTHER_SEED)
-
-    return Project(once(tmp_path_factory, "reseeded", fill))
-
-
-@pytest.fixture
-def reseeded(reseeded_once, tmp_path):
-    """A finished checkout that was run again with another seed."""
-    return copy(reseeded_once, tmp_path / "reseeded")

@@ -66,18 +66,3 @@ def test_coded_data_follow_what_they_are_made_from(project):
     project.write_study(datasets=["mine"])
     said = project.job("ready", study="config/studies/tiny.yaml")
     assert "was coded from another description of 'mine'" in said
-
-
-@pytest.mark.slow
-def test_tables_follow_the_description_of_their_data(project):
-    describe(project, public_benchmark=True)
-    write_rows(project)
-    project.write_study(datasets=["mine"])
-    tables = "results/tables/tiny/accuracy.csv"
-    project.run(tables)
-    before = project.outputs()[tables]
-    wider = [{"name": "age", "kind": "numeric", "bounds": [0, 100], "source": "s"}]
-    for changed in (wider, None):
-        describe(project, public_benchmark=True, **({"columns": changed} if changed else {}))
-        assert "Code" in (output := project.run(tables)) or "code mine" in output
-        assert (project.outputs()[tables] == before) == (changed is None)

@@ -2,7 +2,6 @@
 
 import pytest
 import yaml
-from checkout import write_dataset
 
 pytestmark = pytest.mark.workflow
 
@@ -17,17 +16,10 @@ def refused(project, *says, arguments=(), **environment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"epsilon": [1]}, ("unknown key 'epsilon'", "'epsilons'")),
-        # Other words: tests/unit/test_study.py.
-        ({"datasets": ["toy line"]}, ("toy line",)),
-    ],
-)
-def test_studies(project, changes, says):
-    project.write_study(**changes)
-    refused(project, "config/studies/tiny.yaml" if "datasets" not in changes else "", *says)
+def test_studies(project):
+    """Other words: tests/unit/test_study.py."""
+    project.write_study(epsilon=[1])
+    refused(project, "config/studies/tiny.yaml", "unknown key 'epsilon'", "'epsilons'")
 
 
 @pytest.mark.slow
@@ -40,14 +32,6 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     # Nor does it if it is the first of those that are configured.
     output = project.run("--dry-run", "--config", "studies=[mine,tiny]", "--", "tiny")
     assert "Make tiny_accuracy" in output
-
-
-@pytest.mark.slow
-def test_a_study_called_like_a_rule(project):
-    tiny = project.folder / "config/studies/tiny.yaml"
-    tiny.rename(tiny.with_name("summary.yaml"))
-    arguments = ["--config", "studies=[summary]"]
-    refused(project, "'summary' is already a target", "another name", arguments=arguments)
 
 
 @pytest.mark.slow
@@ -68,21 +52,6 @@ def test_configuration(project):
 
 
 @pytest.mark.slow
-def test_a_missing_dataset_stops_before_training(project, tmp_path):
-    project.write_study(datasets=["wdbc", "mushroom"])
-    (tmp_path / "mirror").mkdir()
-    # No network in this test: a proxy that refuses at once.
-    refused(
-        project,
-        "mushroom",
-        "agaricus-lepiota.data",
-        PRIVCURVE_DATA=str(tmp_path / "mirror"),
-        https_proxy="http://127.0.0.1:9",
-        http_proxy="http://127.0.0.1:9",
-    )
-
-
-@pytest.mark.slow
 def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
     project.write_study(datasets=["wdbc", "mushroom"])
     mirror = tmp_path / "mirror/mushroom"
@@ -94,10 +63,3 @@ def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
         "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
         arguments=("--config", f"data_mirror={tmp_path / 'mirror'}"),
     )
-
-
-@pytest.mark.slow
-def test_a_category_that_the_description_misses_is_named(project):
-    write_dataset(project, "colours", ["red", "blue"], [*("red", "blue") * 20, "green"])
-    project.write_study(datasets=["wdbc", "colours"])
-    refused(project, "colours", "colour", "green")

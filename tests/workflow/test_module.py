@@ -89,7 +89,7 @@ def test_a_workflow_that_snakedeploy_has_put_there_has_its_own_studies(tmp_path)
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-def test_a_workflow_that_snakedeploy_has_put_there_runs_a_study_of_a_release(tmp_path):
+def test_a_workflow_that_snakedeploy_has_put_there_knows_the_studies_of_a_release(tmp_path):
     """With `github()`, as snakedeploy writes it; git is told that the host is a folder."""
     release = tmp_path / "hosted/us/privcurve"
     shutil.copytree(ROOT / "workflow", release / "workflow")
@@ -105,8 +105,10 @@ def test_a_workflow_that_snakedeploy_has_put_there_runs_a_study_of_a_release(tmp
     deployed = deploy(
         tmp_path / "mine", 'github("us/privcurve", path="workflow/Snakefile", tag="v1")'
     )
-    deployed.run("results/tables/quickstart/accuracy.csv", **hosted)
-    assert (deployed.folder / "results/tables/quickstart/accuracy.csv").exists()
+    deployed.run("results/data/ready/quickstart.txt", **hosted)
+    assert (deployed.folder / "results/data/toy-line/domain.json").exists()
+    planned = deployed.run("--dry-run", "results/tables/quickstart/accuracy.csv", **hosted)
+    assert "Make quickstart_accuracy" in planned
 
 
 def test_the_catalogue_can_show_the_workflow():

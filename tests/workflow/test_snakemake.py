@@ -23,13 +23,13 @@ def jobs_of(output):
     return {name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
 
 
-def test_a_rule_of_a_user_is_a_target(finished):
-    path = finished.folder / "workflow/Snakefile"
+def test_a_rule_of_a_user_is_a_target(project):
+    path = project.folder / "workflow/Snakefile"
     path.write_text(path.read_text() + OWN)
-    finished.run("my_count")
-    n_lines = len((finished.folder / TABLES).read_text().splitlines())
-    assert int((finished.folder / "results/count.txt").read_text()) == n_lines
-    assert "Nothing to be done" in finished.run("my_count", "tiny")
+    project.run("my_count")
+    n_lines = len((project.folder / TABLES).read_text().splitlines())
+    assert int((project.folder / "results/count.txt").read_text()) == n_lines
+    assert "Nothing to be done" in project.run("my_count")
 
 
 @pytest.mark.slow
@@ -68,22 +68,17 @@ def test_a_report_shows_tables_and_figures(finished):
 
 
 @pytest.mark.slow
-def test_a_lock_is_removed_and_what_is_not_complete_is_made_again(finished):
+def test_what_is_not_complete_is_made_again(finished):
+    """As a killed Snakemake leaves it; of its lock: `tests/faults/test_killed.py`."""
     made = finished.outputs()
     state = finished.folder / ".snakemake"
-    # As a killed Snakemake leaves them.
-    (state / "locks").mkdir(exist_ok=True)
-    (state / "locks/0.output.lock").write_text(f"{TABLES}\n")
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")
     name = str(file.relative_to(finished.folder))
-    assert "cannot be locked" in finished.run("--forcerun", "train", ok=False)
-    finished.run("--unlock")
     (state / "incomplete").mkdir(exist_ok=True)
     (state / "incomplete" / urlsafe_b64encode(name.encode()).decode()).touch()
-    assert "train" in jobs_of(finished.run("--dry-run", "--rerun-incomplete"))
-    finished.run("--rerun-incomplete")
+    assert "train" in jobs_of(finished.run("--rerun-incomplete", "tiny"))
     assert finished.outputs() == made
-    assert "Nothing to be done" in finished.run()
+    assert "Nothing to be done" in finished.run("tiny")
 
 
 @pytest.mark.slow
