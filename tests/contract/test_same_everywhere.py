@@ -62,7 +62,7 @@ ALL = {
     "AVX-512": blas("SkylakeX", 1),
 }
 SETTINGS = {name: setting for name, setting in ALL.items() if can_run(setting)}
-# Numba compiles everything once more for this one.
+# For the oldest processor Numba compiles everything once more.
 OLDEST = {"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}
 
 # How far scores of models that others fit may be apart, as a share of the largest.
@@ -101,21 +101,7 @@ def compare(results):
             assert apart <= TOLERANCES[key] * largest, f"{name}: {key}: {apart} of {largest}"
 
 
-# The one that differs most; the rest is slow.
-FIRST = ("as it is", "oldest")
-
-
-def test_what_is_stored_is_the_same_everywhere():
-    compare(maps({name: SETTINGS[name] for name in FIRST if name in SETTINGS}))
-
-
 @pytest.mark.slow
-def test_so_it_is_in_the_other_settings():
-    others = [name for name in SETTINGS if name not in FIRST]
-    compare(maps({name: SETTINGS[name] for name in ("as it is", *others)}))
-
-
-@pytest.mark.slow
-def test_so_it_is_where_loops_are_compiled_for_the_oldest_processor(tmp_path):
-    compiled = {**ALL["oldest"], **OLDEST, "NUMBA_CACHE_DIR": str(tmp_path)}
-    compare(maps({"as it is": {}, "oldest": compiled}))
+def test_what_is_stored_is_the_same_everywhere(tmp_path):
+    compiled = {**OLDEST, "NUMBA_CACHE_DIR": str(tmp_path)}
+    compare(maps({**SETTINGS, "oldest": {**ALL["oldest"], **compiled}}))
