@@ -3,8 +3,7 @@
 import json
 
 import numpy as np
-import pytest
-from made_learners import changes, domain_of, learners, make, problem
+from made_learners import domain_of, learners, make, problem
 from sklearn.base import clone
 
 from privcurve import models
@@ -44,15 +43,6 @@ def test_parameters_set_after_a_fit_change_nothing(name, tmp_path):
     X, y, n_bins = problem(100)
     model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
     check_settled(model, X, tmp_path / "model.json")
-
-
-@pytest.mark.slow
-@learners
-def test_so_it_is_with_every_setting(name, tmp_path):
-    X, y, n_bins = problem(100)
-    for change in changes(name):
-        model = make(name, **{"n_bins": n_bins, "random_state": 0, **change}).fit(X, y)
-        check_settled(model, X, tmp_path / "model.json")
 
 
 @learners

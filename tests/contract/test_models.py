@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_learners import changes, domain_of, learners, make, problem
+from test_fitted_state import check_settled
 
 from privcurve import models
 from privcurve.datasets.domain import NUMERIC, Domain, Label
@@ -123,11 +124,14 @@ def test_a_loaded_model_predicts_the_same_bits(name, tmp_path):
 
 @pytest.mark.slow
 @learners
-def test_so_it_does_with_every_setting(name, tmp_path):
+def test_so_it_does_with_every_setting_and_parameters_set_after_a_fit_change_nothing(
+    name, tmp_path
+):
     X, y, n_bins = problem(100)
     for change in changes(name):
         model = make(name, **{"n_bins": n_bins, "random_state": 0, **change}).fit(X, y)
         check_saved(model, X, domain_of(n_bins), tmp_path / "model.json")
+        check_settled(model, X, tmp_path / "model.json")
         (tmp_path / "model.json").unlink(missing_ok=True)
 
 
