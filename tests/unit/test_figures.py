@@ -75,6 +75,7 @@ def draw(frame, datasets=DATASETS, titles=TITLES):
 
 
 ONE = {"adult": "Adult"}
+TWO = {**ONE, "codrna": "Cod-RNA"}
 
 
 def panel_of(frame):
@@ -93,7 +94,7 @@ def line(panel, method):
     return next(curve for curve in panel.get_lines() if curve.get_label() == method)
 
 
-@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("n", [1, 4])
 def test_one_panel_a_dataset_and_one_line_an_method(n):
     datasets = dict(itertools.islice({**DATASETS, "wdbc": "WDBC"}.items(), n))
     figure = draw(accuracy(datasets), datasets)
@@ -107,8 +108,8 @@ def test_one_panel_a_dataset_and_one_line_an_method(n):
 
 
 def test_the_values_are_those_of_the_frame():
-    frame = accuracy().sample(frac=1, random_state=3)
-    curve = line(draw(frame).axes[1], "dp_lr~published")
+    frame = accuracy(TWO).sample(frac=1, random_state=3)
+    curve = line(draw(frame, TWO).axes[1], "dp_lr~published")
     rows = frame[(frame["dataset"] == "codrna") & (frame["arm"] == "dp_lr~published")]
     rows = rows.sort_values("epsilon")
     np.testing.assert_array_equal(curve.get_xdata(), rows["epsilon"])
@@ -144,11 +145,11 @@ def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
 
 
 def test_a_missing_value_is_a_gap_a_cross_and_in_the_legend():
-    frame = accuracy()
+    frame = accuracy(TWO)
     gone = (frame["dataset"] == "codrna") & (frame["arm"] == "lazybb~certified")
     gone &= frame["epsilon"].isin([0.2, 5])
     frame.loc[gone, ["accuracy", "accuracy_std"]] = math.nan
-    figure = draw(frame)
+    figure = draw(frame, TWO)
     panel = figure.axes[1]
     values = np.asarray(line(panel, "lazybb~certified").get_ydata())
     assert np.flatnonzero(np.isnan(values)).tolist() == [3, 12]
@@ -159,10 +160,10 @@ def test_a_missing_value_is_a_gap_a_cross_and_in_the_legend():
 
 
 def test_a_missing_baseline_is_named_below_its_panel():
-    frame = accuracy()
+    frame = accuracy(TWO)
     frame.loc[(frame["dataset"] == "adult") & (frame["arm"] == "gb"), "accuracy"] = math.nan
-    labels = [panel.get_xlabel() for panel in draw(frame).axes]
-    assert labels == ["Privacy budget ε\nmissing: Gradient boosting"] + ["Privacy budget ε"] * 2
+    labels = [panel.get_xlabel() for panel in draw(frame, TWO).axes]
+    assert labels == ["Privacy budget ε\nmissing: Gradient boosting", "Privacy budget ε"]
 
 
 def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
@@ -216,7 +217,7 @@ def test_panels_of_the_same_records_share_their_y_axis():
     groups = {"adult": "a", "codrna": "a", "mushroom": "b"}
     panels = curves.draw(frame, TITLES, DATASETS, groups).axes
     assert panels[0].get_ylim() == panels[1].get_ylim() != panels[2].get_ylim()
-    apart = draw(frame).axes
+    apart = draw(frame, TWO).axes
     assert apart[0].get_ylim() != apart[1].get_ylim()
 
 
@@ -243,7 +244,7 @@ def test_each_measure_has_panels_of_those_that_have_it():
     assert not by_loss.get_shared_y_axes().joined(by_loss, figure.axes[0])
     assert "missing" not in [text.get_text() for text in figure.legends[0].get_texts()]
     # What is drawn nowhere is not in the legend.
-    alone = curves.draw(frame, TITLES, DATASETS, measures=["log_loss"])
+    alone = curves.draw(frame, TITLES, TWO, measures=["log_loss"])
     assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
+from test_architecture import MODULES, nodes
 
 import privcurve
 from privcurve import learners
@@ -76,17 +77,16 @@ def test_hosted_ci_runs_what_a_contributor_runs():
 # What it needs ------------------------------------------------------------------------
 
 
-def imports(path):
-    """Packages that a file imports, with whether that is when it is imported itself."""
-    tree = ast.parse(path.read_text())
+def imports(module):
+    """Packages that a module imports, with whether that is when it is imported itself."""
     later = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes(module)
         if isinstance(node, ast.FunctionDef)
         or (isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING")
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes(module):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -104,8 +104,8 @@ def installed_as(package):
 
 def test_the_library_imports_what_it_asks_for_and_extras_only_where_they_are_used():
     core, later = set(), set()
-    for path in (ROOT / "src/privcurve").rglob("*.py"):
-        for package, at_once in imports(path):
+    for module, path in MODULES.items():
+        for package, at_once in imports(module):
             # Those files are imported for their learners alone.
             is_peer = path.parent.name == "peers" and package in ("diffprivlib", "interpret")
             (core if at_once and not is_peer else later).add(package)
