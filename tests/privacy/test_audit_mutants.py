@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from audit_less_noise import BREAK, curator_with
+from mistakes_any import one_number_for_all
 
 from privcurve.audit.attacks import pairs as audited
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -19,6 +20,7 @@ from privcurve.audit.attacks.one_rules import large_balance
 from privcurve.audit.claim import SAMPLED
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
+from privcurve.audit.states import sample_states
 from privcurve.learners.registry import estimator_class
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.sealed import open_values
@@ -82,7 +84,7 @@ def mutant_of(c):
             # Between too much noise for so few trainings and none for the outcome to be seen.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
-    trainings = {"aim": 900, "dpboost": 1_000, "privgam": 400, "dp_bagging": 200, "brc": 200}
+    trainings = {"aim": 600, "dpboost": 600, "privgam": 400, "dp_bagging": 200, "brc": 200}
     share = 1 / 100 if c.pairs is audited.hidden_few else 1 / 40
     return lambda patch: BREAK[c.learner](patch, share), trainings.get(c.learner, 300)
 
@@ -109,3 +111,12 @@ def test_a_claim_of_each_kind_flags_a_mutant(monkeypatch, c):
     mistake, n_trainings = mutant_of(c)
     mistake(monkeypatch)
     assert verdict(c, n_trainings) == VIOLATED
+
+
+@pytest.mark.slow
+def test_whole_states_show_one_number_for_all(monkeypatch):
+    """The recipe of docs/audit.md: all that real fits leave on the model, on tiny neighbours."""
+    one_number_for_all(monkeypatch)
+    certified = [c for c in ATTACKS["dpboost"] if c.calibration == CERTIFIED]
+    recipe = [c for c in certified if c.pairs is audited.several and c.sample is sample_states]
+    assert any(verdict(c, 500) == VIOLATED for c in recipe)
