@@ -1,4 +1,4 @@
-"""Words of a description by the real Snakemake: kinds of files, variants, public facts."""
+"""Words of a description by the real Snakemake: several files, variants, public facts."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 from checkout import TABLES
-from raw_files import idx, workbook
+from raw_files import idx
 
 pytestmark = pytest.mark.workflow
 
@@ -46,15 +46,6 @@ PUBLIC = {
     "n_rows": 20,
     "n_bins": {"pay": 6},
 }
-SPARSE = {
-    **COMMON,
-    "files": {"train": {"local": "sparse.txt"}},
-    "parser": {"kind": "libsvm", "fields": ["a", "b"], "zero_based": True},
-    "columns": [
-        {"name": n, "kind": "numeric", "bounds": [0, 1], "n_bins": 2, "source": "s"} for n in "ab"
-    ],
-    "label": {"column": "label", "negative": 0, "positive": 1},
-}
 IMAGES = {
     **COMMON,
     "files": {"train": {"local": "images.gz", "labels": {"local": "labels.gz"}}},
@@ -64,13 +55,7 @@ IMAGES = {
     ],
     "label": {"column": "label", "negative": 0, "positive": 1},
 }
-SHEET = {
-    **COMMON,
-    "files": {"train": {"local": "book.xlsx"}},
-    "parser": {"kind": "excel", "header": True, "sheet": "Data"},
-    "columns": [{"name": "age", "kind": "numeric", "bounds": [0, 40], "n_bins": 4, "source": "s"}],
-}
-NAMES = {"forms": FORMS, "open": PUBLIC, "sparse": SPARSE, "images": IMAGES, "sheet": SHEET}
+NAMES = {"forms": FORMS, "open": PUBLIC, "images": IMAGES}
 
 
 def write_files(folder):
@@ -79,43 +64,28 @@ def write_files(folder):
     texts = ["\n".join(["p0,p1,pay,sick", *part]) for part in (rows[:26], rows[26:])]
     (folder / "first.csv.gz").write_bytes(gzip.compress(texts[0].encode()))
     (folder / "second.csv").write_text(texts[1])
-    (folder / "sparse.txt").write_text("".join(f"{k % 2} {k % 2}:1\n" for k in range(40)))
     pixels = np.arange(40 * 16, dtype=np.int64).reshape(40, 4, 4) % 256
     (folder / "images.gz").write_bytes(idx(pixels))
     (folder / "labels.gz").write_bytes(idx([k % 2 for k in range(40)]))
-    cells = [["age", "sick"], *([k, sick[k]] for k in range(40))]
-    workbook(folder / "book.xlsx", {"About": [["x"]], "Data": cells})
 
 
 @pytest.mark.slow
-def test_every_kind_of_file_and_public_facts(project):
+def test_files_of_a_part_and_of_labels_and_public_facts(project):
     for name, content in NAMES.items():
         path = project.folder / f"resources/datasets/{name}.yaml"
         path.write_text(yaml.safe_dump(content, allow_unicode=True))
     write_files(project.folder)
-    learners = {"rule": {"learner": "one_rule"}, "majority": {"learner": "majority_class"}}
-    project.write_study(datasets=["forms"], epsilons=[1], folds=2, repeats=2, learners=learners)
-    open_study = {
-        "title": "open",
-        "datasets": ["open"],
-        "neighbours": "private-columns",
-        "epsilons": [1],
-        "folds": 2,
-        "repeats": 2,
-        "learners": {"bayes": {"learner": "noisy_bayes"}},
-        "outputs": ["accuracy"],
-    }
-    (project.folder / "config/studies/open.yaml").write_text(yaml.safe_dump(open_study))
-    data = [f"results/data/{name}/encoded.npz" for name in ("sparse", "images", "sheet")]
-    project.run(TABLES, "results/tables/open/accuracy.csv", *data)
+    learners = {"bayes": {"learner": "noisy_bayes"}}
+    small = {"epsilons": [1], "folds": 2, "repeats": 2, "learners": learners}
+    project.write_study(datasets=["open"], neighbours="private-columns", **small)
+    data = [f"results/data/{name}/encoded.npz" for name in ("forms", "images")]
+    project.run(TABLES, *data)
     coded = {
         name: np.load(project.folder / f"results/data/{name}/encoded.npz")["X"] for name in NAMES
     }
     # pay is 1, 10, 100 in bins of a factor of 10; the gap has the last code.
     assert coded["forms"][:4].tolist() == [[0, 0, 0], [1, 1, 3], [2, 2, 2], [3, 0, 0]]
-    assert coded["sparse"][:2].tolist() == [[1, 0], [0, 1]]
     assert coded["images"].shape == (40, 4)
-    assert coded["sheet"][:, 0].tolist() == [k // 10 for k in range(40)]
     assert len(coded["open"]) == 20
     domain = json.loads((project.folder / "results/data/open/domain.json").read_text())["domain"]
     assert [column.get("public", False) for column in domain["columns"]] == [True, True, False]
