@@ -41,4 +41,3 @@ def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturb
     assert set(ends) <= {0, 1}
     project.run()
     project.check_right(undisturbed, kept, most=2)
-    project.check_at_rest()

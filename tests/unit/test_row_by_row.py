@@ -40,7 +40,7 @@ REFUSED = "refused"
 FILLED = "filled"
 
 SHORT = settings(max_examples=40)
-LONG = settings(max_examples=300, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
 def outcome(code, *arguments):
