@@ -134,7 +134,7 @@ def test_without_the_division_a_person_is_not_protected(load, monkeypatch):
 def test_with_all_of_a_persons_records_a_person_is_not_protected(load, monkeypatch):
     loading = import_module("privcurve.datasets.load")
     monkeypatch.setattr(loading, "limit_places", lambda persons, *_: np.arange(len(persons)))
-    monkeypatch.setattr(loading, "_check_kept", lambda *_, **__: None)
+    monkeypatch.setattr(loading, "check_kept", lambda *_, **__: None)
     left, right = records(load(SICK)), records(load("x,0,no"))
     loss = worst_answers(learner_of("noisy_majority", REPLACE_ONE), Pair("tiny", "a", left, right))
     assert loss >= 1.9 * EPSILON

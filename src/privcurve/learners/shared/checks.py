@@ -180,7 +180,10 @@ def plain_number(value: Any) -> Any:
     """
     value = value.item() if isinstance(value, np.generic) else value
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
-    return float(value) if is_fraction else value
+    try:
+        return float(value) if is_fraction else value
+    except OverflowError:  # it is refused as any number beyond floats
+        return value
 
 
 def refuse_others(name: str, others: Mapping[str, Any]) -> None:
