@@ -65,6 +65,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
         ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "scale = 'wide' is not"),
+        ([{"sweep": {"x": "epsilon", "y": "Acuracy"}}], "no training has 'Acuracy'; did you mean"),
         ([{"sweep": {"x": "epsilon", "panels": ["datset"]}}], "did you mean 'dataset'?"),
         ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "at: epsilon: no curve has 0.7"),

@@ -10,6 +10,7 @@ import pytest
 from made_up_study import lay_out
 
 from privcurve.analysis import sweep
+from privcurve.experiments.study import StudyError
 from privcurve.figures import style
 from privcurve.outputs import sweep as drawing
 from privcurve.outputs.registry import paper_module
@@ -210,6 +211,11 @@ def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
     assert drawing.ENDLESS not in legend
     assert [len(panel.get_lines()) for panel in panels] == [2, 2]
     assert len(frame) == 2 * 3 + 2
+
+
+def test_a_misspelt_measure_is_one_message(tmp_path, monkeypatch):
+    with pytest.raises(StudyError, match=r"^tiny: sweep: no result has 'n_leafs'"):
+        drawn(tmp_path, monkeypatch, x="epsilon", y="n_leafs", at={"mechanism": "auto"})
 
 
 def test_datasets_and_methods_of_one_title_are_drawn_apart(tmp_path, monkeypatch):

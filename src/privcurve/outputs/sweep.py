@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import textwrap
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis import sweep
 from privcurve.analysis.keys import NONE, method_of
-from privcurve.experiments.study import ALL, Method
+from privcurve.experiments.study import ALL, Method, StudyError
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
@@ -25,6 +26,13 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
+# What each training has; what else a learner measures is known when it has been trained.
+SCORES = (
+    *("accuracy", "balanced_accuracy", "auc", "log_loss", "train_accuracy"),
+    *("n_train", "n_features_used", "fit_seconds", "epsilon_spent"),
+)
+# A `y` as near to a score as this is the score, misspelt: no measure is named so.
+NEAR = 0.85
 # Columns that tell trainings apart, beside parameters and shares.
 TELLING = (
     *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
@@ -97,6 +105,10 @@ class Sweep(Output):
         telling = [*TELLING]
         for method in all_methods:
             telling += (*method.varied, *method.settings[0])
+        y = request.options["y"]
+        near = difflib.get_close_matches(y.casefold(), SCORES, n=1, cutoff=NEAR)
+        if near and y not in (*SCORES, *telling):
+            raise ValueError(f"y: no training has {y!r}; did you mean {near[0]!r}?")
         for option in ("lines", "panels", "at"):
             for name in request.options[option]:
                 if name not in telling:
@@ -141,7 +153,11 @@ class Sweep(Output):
         runs = context.runs()
         flat = [methods[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
         levels = runs[flat]
-        frame = sweep.trainings(runs.drop(levels.index), methods, axes, options["at"])
+        try:
+            frame = sweep.trainings(runs.drop(levels.index), methods, axes, options["at"])
+        except ValueError as error:
+            where = f"{context.study.name}: {context.request.key}"
+            raise StudyError(f"{where}: {error}") from None
         frame = _add_names(frame, axes, context)
         parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
