@@ -321,7 +321,7 @@ def values_of(
     table = _subtract_base(table, claim) if "base" in claim else table
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
     rows = _claimed_rows(table, claim, "where", keys)
-    frame = rows[keys].assign(value=rows[value].astype(float))
+    frame = rows[keys].assign(value=_numbers(claim, rows, value))
     theirs = table if "less" in claim else printed
     if theirs is not None:
         frame["value"] -= _compared_values(claim, frame, theirs, value, keys)
@@ -330,6 +330,14 @@ def values_of(
     rest = [name for name in keys if name not in claim["over"]]
     parts = [part for _, part in frame.groupby(rest, sort=False)] if rest else [frame]
     return {_texts(part, rest)[0]: _statistic(claim, part) for part in parts if len(part)}
+
+
+def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Series:
+    """Return a column as floats; ValueError names the claim if it is a text."""
+    try:
+        return pd.to_numeric(rows[column]).astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(f"claim {claim['name']}: {column!r} is not of numbers") from None
 
 
 def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
@@ -344,6 +352,7 @@ def _subtract_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFram
     NaN where there is no such row, or where there are several.
     """
     value, base = claim.get("value", "accuracy"), claim["base"]
+    table = table.assign(**{value: _numbers(claim, table, value)})
     rest = [name for name in _telling_columns(claim) if name not in base]
     rows = select_rows(table, base)
     bases: dict[Key, float] = {}
@@ -369,7 +378,7 @@ def _statistic(claim: Mapping[str, Any], part: pd.DataFrame) -> float:
     if values.isna().any():
         return math.nan
     if word == "spearman":
-        return float(over.astype(float).rank().corr(values.rank()))
+        return float(_numbers(claim, part, over.name).rank().corr(values.rank()))
     if word == "smallest_step":
         steps = values.loc[over.sort_values().index].diff().iloc[1:]
         return float(steps.min()) if len(steps) else math.nan
@@ -392,9 +401,9 @@ def _compared_values(
     """Return what is subtracted from each row: the rows of the comparison, by their keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
-    subtrahends = others[claim.get("less_value", value)].astype(float)
+    subtrahends = _numbers(claim, others, claim.get("less_value", value))
     if "less_plus" in claim:
-        subtrahends += others[claim["less_plus"]].astype(float)
+        subtrahends += _numbers(claim, others, claim["less_plus"])
     keys = [name for name in matched if name != EPSILON]
     # Each method has its own: one without privacy has one row, at ε = ∞, and counts at each ε.
     apart = [name for name in ("arm", *claim.get("less", ())) if name in others and name != EPSILON]
@@ -453,7 +462,7 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
     mine = mine[~mine.index.duplicated()]
     # A key may lack a value, such as the parameter of another method.
     keyed = {name: mine[name].astype(object).where(mine[name].notna(), "") for name in columns}
-    numbers = pd.to_numeric(mine[value]).where(mine["status"] == "ok")
+    numbers = _numbers(claim, mine, value).where(mine["status"] == "ok")
     mine = mine.assign(**keyed).assign(**{value: numbers})
     one_partition = FOLD in mine and mine[SPLIT].nunique() == 1
     splits = mine[FOLD if one_partition else SPLIT]

@@ -199,6 +199,21 @@ def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
         judge.verdicts([claim], {"accuracy": table})
 
 
+@pytest.mark.parametrize("table", ["accuracy", judge.RUNS])
+@pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"arm": "lr"}}])
+def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
+    runs = TABLE.assign(kind="paid", status="ok", repeat=1)
+    claim = {**SOME, "name": "C", "where": {"arm": "boost"}, "table": table, "value": "kind"}
+    with pytest.raises(ValueError, match="claim C: 'kind' is not of numbers"):
+        judge.verdicts([{**claim, **more}], {table: runs})
+
+
+def test_a_rank_correlation_with_a_text_is_refused_by_the_name_of_its_claim():
+    claim = {"where": {"arm": "boost"}, "statistic": "spearman", "over": ["dataset"], "above": 0}
+    with pytest.raises(ValueError, match="claim C: 'dataset' is not of numbers"):
+        verdict(claim)
+
+
 def test_several_rows_of_a_key_are_refused():
     with pytest.raises(ValueError, match="several rows have the same dataset"):
         verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
