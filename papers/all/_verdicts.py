@@ -416,8 +416,9 @@ def _compared_values(
     for key, epsilon in zip(_texts(frame, keys), _epsilons(frame, matched), strict=True):
         subtracted: list[float] = []
         for own in theirs.get(key, {}).values():
-            # One that has other ε, but not the one that is looked at, is not compared there.
-            subtracted += own.get(epsilon, own.get(NO_NOISE, []) if len(own) == 1 else [])
+            there = own.get(epsilon, own.get(NO_NOISE) if len(own) == 1 else None)
+            # One that lacks this ε may be the best there: then the best is not known.
+            subtracted += there or ([math.nan] if best else [])
         if best is None and len(subtracted) > 1:
             same = f"several rows of 'less' are for one {' and '.join(matched)}"
             raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")

@@ -199,6 +199,16 @@ def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
         judge.verdicts([claim], {"accuracy": table})
 
 
+def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
+    rows = {"arm": ["boost", "dp1", "dp2"], "accuracy": [0.75, 0.7, 0.8]}
+    table = pd.concat([pd.DataFrame({"dataset": "a", "epsilon": e, **rows}) for e in (1.0, 2.0)])
+    claim = {**SOME, "name": "C", "where": {"arm": "boost"}, "less": {"arm": ["dp1", "dp2"]}}
+    claim["against"] = "largest"
+    assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.FAILS
+    lacks = table[~(table["arm"].eq("dp2") & table["epsilon"].eq(2))]
+    assert judge.verdicts([claim], {"accuracy": lacks})["verdict"][0] == judge.UNKNOWN
+
+
 @pytest.mark.parametrize("table", ["accuracy", judge.RUNS])
 @pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"arm": "lr"}}])
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
