@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from page_of_a_study import make_page, texts
 
 from privcurve.figures import page, pictures, style
 from privcurve.outputs import leaderboard
-from privcurve.outputs.answers import errors_key, full_sentence, rankings
+from privcurve.outputs.answers import errors_key, full_sentence, ranking, rankings
 from privcurve.outputs.wishes import Wish
 from privcurve.privacy.budget import LOOKED
 from privcurve.workflow import reading
@@ -144,6 +145,22 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
             "A": "c0",
             "LazyBB,": "other",
         }
+
+
+def test_a_curve_has_a_gap_where_a_training_has_failed():
+    row = {"dataset": "d", "arm": "a", "learner": "lr", "calibration": "certified", "delta": 0}
+    frame = pd.DataFrame([{**row, "epsilon": e, "accuracy": 0.7 + e / 100} for e in (1, 2, 4, 8)])
+    drawn = []
+    for status in ("ok", "failed"):
+        at_two = frame["epsilon"].eq(2) & (status == "failed")
+        rows = frame.assign(accuracy=frame["accuracy"].mask(at_two), status="ok")
+        rows.loc[at_two, "status"] = status
+        places = [ranking(rows, "d", e, {"a": "A"}) for e in (1, 2, 4, 8)]
+        drawn.append(leaderboard._picture(places, {"a": 0}))
+    lines = [re.findall(r'class="line" d="([^"]*)"', one.html) for one in drawn]
+    assert [[path.count("L") for path in paths] for paths in lines] == [[3], [0, 1]]
+    assert [leaderboard.GAP in one.caption for one in drawn] == [False, True]
+    assert [one.html.count('<i class="dot') for one in drawn] == [4, 3]
 
 
 def test_names_beside_curves_are_apart_and_near_their_ends():

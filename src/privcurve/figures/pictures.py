@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from privcurve.figures.style import COLOURS, DARK
@@ -27,7 +28,10 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A curve by name; `colour` is a place in the palette, None for grey without a name."""
+    """A curve by name; `colour` is a place in the palette, None for grey without a name.
+
+    It has a gap at points whose y is NaN; one at least has a y.
+    """
 
     name: str
     points: tuple[Point, ...]
@@ -79,19 +83,23 @@ def curves(
     dots = []
     for line in lines:
         kind = "other" if line.colour is None else f"c{line.colour}"
-        band = [(x_share(p.x), y_share(p.y + p.error)) for p in line.points]
-        band += [(x_share(p.x), y_share(p.y - p.error)) for p in reversed(line.points)]
-        points = [(x_share(p.x), y_share(p.y)) for p in line.points]
-        shade = "" if line.colour is None else _path(band, "band")
-        paths.append(f'<g class="{kind}">{shade}{_path(points, "line")}</g>')
-        dots += [
-            f'<i class="dot {kind}" style="left:{x:.2%};top:{y:.2%}" title="{_attribute(p.hint)}">'
-            "</i>"
-            for (x, y), p in zip(points, line.points, strict=True)
-            if 0 <= y <= 1
-        ]
+        for is_gap, group in groupby(line.points, lambda point: math.isnan(point.y)):
+            if is_gap:
+                continue
+            part = [*group]
+            band = [(x_share(p.x), y_share(p.y + p.error)) for p in part]
+            band += [(x_share(p.x), y_share(p.y - p.error)) for p in reversed(part)]
+            points = [(x_share(p.x), y_share(p.y)) for p in part]
+            shade = "" if line.colour is None else _path(band, "band")
+            paths.append(f'<g class="{kind}">{shade}{_path(points, "line")}</g>')
+            dots += [
+                f'<i class="dot {kind}" style="left:{x:.2%};top:{y:.2%}" '
+                f'title="{_attribute(p.hint)}"></i>'
+                for (x, y), p in zip(points, part, strict=True)
+                if 0 <= y <= 1
+            ]
     named = [
-        (f"c{line.colour}", line.name, y_share(line.points[-1].y))
+        (f"c{line.colour}", line.name, y_share([p.y for p in line.points if p.y == p.y][-1]))
         for line in lines
         if line.colour is not None
     ]

@@ -184,6 +184,11 @@ class Ranking:
         more = f"a larger ε{delta} more records could change that"
         return "; ".join([*parts, more, *self._failures()])
 
+    @property
+    def failed_arms(self) -> list[str]:
+        """The methods that are not ranked, as a training has failed."""
+        return [] if self.failed is None else self.failed["arm"].tolist()
+
     def _failures(self) -> list[str]:
         """Name the learners that are not ranked, as a training has failed."""
         rows = [] if self.failed is None else [row for _, row in self.failed.iterrows()]

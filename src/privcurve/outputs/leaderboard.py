@@ -65,6 +65,7 @@ NOT_AUDITED = (
 # More curves than this can't be told apart in one picture: the others are grey.
 MOST_CURVES = 5
 GREY = " Grey: learners that rank lower, or whose ε is not proved or not that of choosing settings."
+GAP = " A curve has a gap where a training has failed."
 # With more ε than this, only the answer for the ε nearest to 1 is unfolded.
 MOST_ANSWERS = 3
 # The axis ends this share of the range below the score of the most frequent label.
@@ -280,11 +281,15 @@ def _picture(
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
                 if row["arm"] == method]  # fmt: skip
         at, row = mine[-1]
-        points = tuple(_point(place, row) for place, row in mine)
-        lines.append(pictures.Line(at.marked_name(row), points, named.get(method)))
+        points = [_point(place, row) for place, row in mine]
+        points += [pictures.Point(place.epsilon, math.nan) for place in places
+                   if method in place.failed_arms]  # fmt: skip
+        line = tuple(sorted(points, key=lambda point: point.x))
+        lines.append(pictures.Line(at.marked_name(row), line, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
     mark = want and pictures.Mark("wanted", want.target, want.epsilon, want.low, want.high)
     caption = f"Bands: ± one standard error.{GREY * any(line.colour is None for line in lines)}"
+    caption += GAP * any(math.isnan(point.y) for line in lines for point in line.points)
     axes = ("privacy budget ε", title)
     return Picture(pictures.curves(lines, levels, ends, axes, mark or None), caption)
 
