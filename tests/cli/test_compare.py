@@ -76,6 +76,16 @@ def test_a_learner_whose_training_has_failed_is_named():
     assert ranking(rows, "d", 1, titles).sentence().endswith("have failed: C, δ = 10⁻⁶")
 
 
+def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
+    arms = {"a~certified": "c", "b~certified": "c~delta=1e-06", "gb": "gb", "majority": "free"}
+    lost = TABLE.drop(index=2).assign(accuracy=float("nan"), accuracy_error=0, status="failed")
+    rows = pd.concat([TABLE[:2].assign(status="ok"), lost.assign(arm=lost["arm"].map(arms))])
+    place = ranking(rows, "d", 1, {**TITLES, "c": "C", "c~delta=1e-06": "C", "free": "Free"})
+    named = "C, δ = 10⁻⁶ and C and Boosting (no privacy) and Free (no privacy)"
+    assert place.sentence().endswith(f"; not ranked, as trainings have failed: {named}")
+    assert place.failed_arms == ["c~delta=1e-06", "c"]
+
+
 def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
     weak = TABLE.assign(
         accuracy=TABLE["accuracy"].replace(0.8423, 0.7635), auc=[0.6, 0.67, 0, 0, 0]

@@ -94,7 +94,7 @@ class Ranking:
 
     `private` and `free` are rows of the table, best first: what was trained at this ε, and what has
     no privacy. They have a column `error`, the standard error of the metric's mean. `failed` are
-    rows at this ε of which a training has failed.
+    rows, at this ε or without privacy, of which a training has failed.
     """
 
     epsilon: float
@@ -186,13 +186,17 @@ class Ranking:
 
     @property
     def failed_arms(self) -> list[str]:
-        """The methods that are not ranked, as a training has failed."""
-        return [] if self.failed is None else self.failed["arm"].tolist()
+        """The methods that are not ranked at this ε, as a training has failed."""
+        if self.failed is None:
+            return []
+        at = np.isclose(self.failed["epsilon"], self.epsilon, rtol=1e-9, atol=0)
+        return self.failed.loc[at, "arm"].tolist()
 
     def _failures(self) -> list[str]:
         """Name the learners that are not ranked, as a training has failed."""
         rows = [] if self.failed is None else [row for _, row in self.failed.iterrows()]
-        names = " and ".join(map(self.name, rows))
+        free = {True: " (no privacy)", False: ""}
+        names = " and ".join(self.name(row) + free[math.isinf(row["epsilon"])] for row in rows)
         return [f"not ranked, as trainings have failed: {names}"] if names else []
 
     def _reservations(self, best: pd.Series) -> list[str]:
@@ -282,7 +286,9 @@ def ranking(
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
     at, own_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in (best, own))
     free = best[np.isinf(best["epsilon"])]
-    failed = drop_twins(own[own_at & own.get("status", pd.Series("", own.index)).eq("failed")])
+    own_at |= np.isinf(own["epsilon"])
+    # Twins can't be told by scores that are missing.
+    failed = own[own_at & own.get("status", pd.Series("", own.index)).eq("failed")]
     return Ranking(epsilon, best[at], free, titles, metric, n_records, failed)
 
 
