@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_study import request_of
+from made_up_study import lay_out, request_of
 
 from privcurve.experiments import study
 from privcurve.outputs import comparison
@@ -140,6 +140,26 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
     assert table.loc["a", "critical_difference"] == pytest.approx(
         2.343 * math.sqrt(12 / 36), rel=1e-3
     )
+
+
+@pytest.mark.parametrize(
+    ("shares", "on_test", "on_folds"),
+    [
+        ([1], "all repeats train on the same records", "repeats share most of the records"),
+        ([0.5, 1], "each draws its own share of the train", "repeats share some of the records"),
+    ],
+)
+def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test, on_folds):
+    each = pd.DataFrame({"dataset": ["a"], "scored_on": ["test"]})
+    (note,) = comparison.coverage_notes(each, min(shares) < 1)
+    assert on_test in note
+    monkeypatch.chdir(tmp_path)
+    learners = {name: {"learner": "one_rule"} for name in ("rule", "other")}
+    outputs = [{"comparison": {"arm": "rule~certified"}}]
+    plan = lay_out(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
+    (request,) = plan.study_outputs("tiny")
+    request.output.make(plan.context(request))
+    assert on_folds in request.table.with_suffix(".md").read_text("utf-8")
 
 
 def test_runs_of_other_splits_are_not_paired():

@@ -69,9 +69,10 @@ def share_held_out(fold: str) -> float:
 def error_factor(n: int, share: float) -> float:
     """Return the factor of a standard deviation over `n` repeats that makes it a standard error.
 
-    On a test part all repeats score the same records: 1/√n, of the noise of training alone.
-    Hold-outs and folds, a share h of the records, overlap, and so do their training parts:
-    √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
-    Learning 52).
+    On a test part all repeats score the same records: 1/√n, of the noise of training alone, and of
+    the draw of what is trained on where that is a share of the training part. Hold-outs and folds,
+    a share h of the records, overlap, and so do their training parts: √(1/n + h/(1 − h)) (Nadeau
+    and Bengio 2003, *Inference for the generalization error*, Machine Learning 52). h/(1 − h) comes
+    of the records that two repeats both score, whatever share of the others is trained on.
     """
     return math.sqrt(1 / n + share / (1 - share))

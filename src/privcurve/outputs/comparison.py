@@ -39,8 +39,14 @@ SAME_RECORDS = (
     "On {datasets} all repeats train on the same records and score the same test part: an interval "
     "there covers the noise of training alone, and says nothing of other records."
 )
+# In place of that where methods train on a share of the records.
+OWN_SHARES = (
+    "On {datasets} all repeats score the same test part, and each draws its own share of the "
+    "training part where one is trained on: an interval there covers the noise of training and "
+    "that draw, and says nothing of other records."
+)
 OTHER_RECORDS = (
-    "On {datasets} each repeat scores other records, but repeats share most of the records that "
+    "On {datasets} each repeat scores other records, but repeats share {most} of the records that "
     "they train on, and some that they score. The standard error is widened for that (Nadeau and "
     "Bengio 2003: 1/R + h/(1 − h) in place of 1/R, where the share h is held out), so that an "
     "interval covers the noise of training and the draw of the records."
@@ -101,7 +107,8 @@ class Comparison(Output):
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]
         table = kinds.add_kinds(each, methods, after="arm")
-        notes = (PAIRED.format(reference=reference), *_coverage_notes(each), *kinds.NOTES)
+        shares = any(methods[name].train_share < 1 for name in (method, *others))
+        notes = (PAIRED.format(reference=reference), *coverage_notes(each, shares), *kinds.NOTES)
         caption = f"Learners beside {reference}, on each dataset"
         detail = Table(table, caption, (*notes, OVER_REPEATS), format_table(table, titles))
         if len(request.files.tables) == 1:
@@ -131,13 +138,21 @@ def compared_methods(request: OutputRequest) -> list[str]:
     return sorted(names, key=lambda name: kinds.kind(methods[name]) == UNPAID)
 
 
-def _coverage_notes(each: pd.DataFrame) -> list[str]:
-    """Say what intervals cover, of each way in which datasets were scored."""
-    ways = {SAME_RECORDS: "test", OTHER_RECORDS: "folds"}
+def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
+    """Say what intervals cover, of each way in which datasets were scored.
+
+    `shares`: whether a method trains on a share of the records.
+    """
+    ways = {OWN_SHARES if shares else SAME_RECORDS: TEST, OTHER_RECORDS: "folds"}
     names = {
         text: each.loc[each["scored_on"] == way, "dataset"].unique() for text, way in ways.items()
     }
-    return [text.format(datasets=", ".join(mine)) for text, mine in names.items() if len(mine)]
+    most = "some" if shares else "most"
+    return [
+        text.format(datasets=", ".join(mine), most=most)
+        for text, mine in names.items()
+        if len(mine)
+    ]
 
 
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
