@@ -33,7 +33,7 @@ from privcurve.releases.card import name_pages
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.errors import LedgerError
 from privcurve.releases.release import release
-from privcurve.releases.released import MODEL, PAGE
+from privcurve.releases.released import CARD, MODEL, PAGE
 
 N_PERSONS = 30
 UNIT = {"column": "who", "at_most": 2}
@@ -218,6 +218,8 @@ def test_an_accuracy_has_noise_for_all_of_a_persons_records(persons):
     paid = release(request(epsilon=1.0, accuracy=0.5))
     assert paid.accuracy.epsilon == 0.5
     assert paid.price.epsilon == 1.5
+    says = f"{paid.accuracy.error:.3f}, more where the records of each who, up to 2, are alike)"
+    assert says in " ".join(paid.path(CARD).read_text().split())
     persons(files=files, n_test=len(PERSONS), n_rows=len(PERSONS), unit={**UNIT, "at_most": 4})
     # Twice as many records of each person: about twice the noise.
     assert paid.accuracy.error * 1.2 < release(request(epsilon=0.1, accuracy=0.4)).accuracy.error

@@ -264,8 +264,13 @@ def name_pages(text: str) -> str:
 def _accuracy(released: Released) -> str:
     accuracy = released.accuracy
     if accuracy is not None:
+        unit = released.request.unit
+        # Computed from persons it would be a number of their records, which costs ε too.
+        alike = "" if unit is None or unit.at_most == 1 else (
+            f", more where the records of each {unit.column}, up to {unit.at_most}, are alike"
+        )  # fmt: skip
         measured = (
-            f"Accuracy {accuracy.value:.3f} (standard error {accuracy.error:.3f}) on the "
+            f"Accuracy {accuracy.value:.3f} (standard error {accuracy.error:.3f}{alike}) on the "
             f"{released.description.n_test:,} records of the dataset's test part, which it was not "
             "trained on"
         )
