@@ -274,6 +274,10 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
         readiness.check(made(**changes), data)
     with pytest.raises(ValueError, match=r"toy-line: train_shares: 1e-05 of 133. records is none"):
         readiness.check(made(train_shares=[1e-5, 1]), data)
+    # By this Snakemake sees that the check is to be done again.
+    shares = (None, [1], [0.1, 1], [1e-5, 1])
+    words = [made(train_shares=each).resampling for each in shares]
+    assert words == [3, 3, (3, 0, "accuracy", 0.1), (3, 0, "accuracy", 1e-5)]
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1
     one_positive.y[0] = 1

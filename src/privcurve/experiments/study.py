@@ -75,9 +75,11 @@ class Study:
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
         """The words on which it depends whether a dataset can be trained on and scored."""
-        if not self.holdout and self.metric == DEFAULT_METRIC:
+        least = min((method.train_share for method in self.methods.values()), default=1)
+        shares = () if least == 1 else (least,)
+        if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
-        return (self.folds, self.holdout, self.metric)
+        return (self.folds, self.holdout, self.metric, *shares)
 
     @property
     def shows_auc(self) -> bool:
