@@ -198,7 +198,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     table.assign(ward=range(400)).to_csv("many.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values")
     table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
-    wrong = r"record 1 of dots.csv: the label 'sick' is '\w+\.', which is none of .*\(no, yes\)"
+    wrong = r"line 2 of dots.csv: the label 'sick' is '\w+\.', which is none of .*\(no, yes\)"
     refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table[:0].to_csv("none.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")

@@ -114,14 +114,13 @@ def ask(
     codes: list[Ints] = []
     scores, chances = [], []
     for part in records.parts:
-        for text in part.copied[0]:
+        for row, text in enumerate(part.copied[0]):
             word = text.strip()
             place = places.get(word, places.get(strip_point(word)))
             if place is None:
                 raise ReleaseError(
-                    f"record {len(labels) + 1} of {path}: the label {label.column!r} is {word!r}, "
-                    f"which is none of the model's classes ({', '.join(label.names)}): write it as "
-                    "they are"
+                    f"{part.table.place_of(row)}: the label {label.column!r} is {word!r}, which is "
+                    f"none of the model's classes ({', '.join(label.names)}): write it as they are"
                 )
             labels.append(place)
         values = model.decision_function(part.codes)

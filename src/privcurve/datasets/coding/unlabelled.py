@@ -28,6 +28,7 @@ class CodedPiece:
     # Texts of each column that is copied, of all records; empty where a record has other fields.
     copied: list[list[str]]
     skipped: list[tuple[int, list[str]]]  # lines of the other records, each with what is wrong
+    table: RawTable  # what they were read from
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _piece(
     """
     copied = [_texts(table.columns[name]) for name in description.copied]
     if not rows:
-        return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [])
+        return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [], table)
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
     # Records of another width are not in the table.
@@ -126,7 +127,8 @@ def _piece(
         texts[:] = np.insert(np.array(texts, dtype=object), places, "").tolist()
     is_refused = np.isin(lines, refused)
     reasons = [(int(line), rows.pop(int(line))) for line in refused]
-    return CodedPiece(codes[~is_refused], np.insert(~is_refused, places, False), copied, reasons)
+    answered = np.insert(~is_refused, places, False)
+    return CodedPiece(codes[~is_refused], answered, copied, reasons, table)
 
 
 def _texts(values: Any) -> list[str]:
