@@ -300,6 +300,11 @@ def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
         ["7", "1", "2020-01-05T10:00:00", "31.5", "2020-01-05"],
         ["8", "", "", "", ""],
     ]
+    # UTC's clock, with its mark.
+    zoned = pd.to_datetime(["2020-01-05 10:00", None]).tz_localize("America/New_York")
+    frame.assign(when=zoned).to_parquet(folder / "new.parquet")
+    _, *timed = answers(capsys, copied)
+    assert [row[2] for row in timed] == ["2020-01-05T15:00:00Z", ""]
     # Python has no such year, but NumPy has; Parquet keeps thousandths of seconds.
     beyond = np.array(["36812-02-20T00:36:16", "NaT"], dtype="datetime64[s]")
     two = (frame["when"], "2020-01-05T10:00:00"), (beyond, "36812-02-20T00:36:16.000")

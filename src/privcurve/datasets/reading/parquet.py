@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.reading.cells import cells_of
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.table import (
     AnyDescription,
     RawTable,
+    Unlabelled,
     chunk_size,
     convert_columns,
     positions,
@@ -51,9 +53,21 @@ def read(
                     return
                 cells = {name: batch.column(name) for name in place}
                 columns = convert_columns(description, source, cells)
+                for name in _copied_times(description, cells):
+                    texts = cells_of(columns[name])
+                    columns[name] = [text if text is None else f"{text}Z" for text in texts]
                 lines = range(n_read + 1, n_read + batch.num_rows + 1)
                 n_read += batch.num_rows
                 share = n_read / stored.metadata.num_rows
                 yield RawTable(source, columns, lines, "record", share)
     except pyarrow.ArrowException as error:
         raise unreadable_error(description, source, error) from error
+
+
+def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list[str]:
+    """Return the columns of times with a zone that are copied, and neither coded nor the label."""
+    if not isinstance(description, Unlabelled):
+        return []
+    domain = description.domain
+    copied = set(description.copied) - {*domain.names, domain.label.column}
+    return [name for name in copied if getattr(cells[name].type, "tz", None)]
