@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar
 
-import numpy as np
-
-from privcurve.coding import merge_bins
-from privcurve.datasets import Domain
-from privcurve.experiments.study import Method, StudyError
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_decimals
@@ -31,9 +26,7 @@ class Sparsity(Output):
         return Reads(request.curves_of(methods), data=request.study.datasets)
 
     def make(self, context: Context) -> None:
-        methods = context.request.methods_of(context.options["learner"])
-        domains = {name: context.data(name).domain for name in context.study.datasets}
-        widths = {name: width_of(domain, methods) for name, domain in domains.items()}
+        widths = {name: context.data(name).domain.width for name in context.study.datasets}
         frame = feature_table(context.runs(), widths)
         context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
@@ -48,21 +41,6 @@ NOTES = (
     f"over the first {REPEATS} fresh trainings of the setting selected at each ε.",
     "A value is missing (–) when one of these trainings is missing or has failed.",
 )
-
-
-def width_of(domain: Domain, methods: Sequence[Method]) -> int:
-    """Return how many bins a learner sees: of a user's mixed bins, those that it merges them to."""
-    fits = [few for one in methods for each in one.settings for few in one.few_bins(each) or [0]]
-    most = max(fits)
-    if domain.mixed_bins is None or not most:
-        return domain.width
-    if min(fits) < most:
-        raise StudyError(
-            f"{methods[0].base}: its settings merge mixed bins to several numbers, so that there "
-            "is no percentage of all; name a learner with one"
-        )
-    groups = merge_bins(np.array(domain.n_bins), domain.mixed_bins, most)
-    return sum(int(group[-1]) + 1 for group in groups)
 
 
 def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFrame:

@@ -5,11 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_study import request_of
 
-from privcurve import Schema
-from privcurve.coding import MIXED
-from privcurve.experiments.study import StudyError
 from privcurve.outputs.registry import paper_module
 
 sparsity = paper_module("thesis", "sparsity")
@@ -72,27 +68,3 @@ def test_a_repeat_twice_or_an_unknown_width_is_an_error():
         sparsity.feature_table(twice, WIDTHS)
     with pytest.raises(ValueError, match="'codrna'"):
         sparsity.feature_table(refits(), {"adult": 162})
-
-
-def test_the_percentage_is_of_the_bins_that_the_learner_saw():
-    learners = {
-        "rules": {"learner": "lazybb", "fixed": {"n_rounds": 5}},
-        "trees": {"learner": "gradient_boosting"},
-        "both": {
-            "learner": "lazybb",
-            "fixed": {"n_rounds": 5, "weak_learner": "topdown"},
-            "grid": {"splits": ["equality", "threshold"]},
-        },
-    }
-
-    def width(learner, spacing=MIXED):
-        columns = {"amount": (0, 1000), "town": ["Oslo", "Bergen"]}
-        domain = Schema(columns, ["no", "yes"], missing="bin", spacing=spacing).domain
-        request = request_of("sparsity", {"learner": learner}, learners=learners, outputs=["raw"])
-        return sparsity.width_of(domain, request.methods_of(learner)) - domain.n_bins[1]
-
-    # Of 64 bins and one of missing values.
-    assert [width("rules"), width("trees"), width("rules", "equal")] == [9, 65, 65]
-    assert width("both", "equal") == 65
-    with pytest.raises(StudyError, match=r"both.*: its settings merge mixed bins to several"):
-        width("both")
