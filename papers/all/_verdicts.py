@@ -17,7 +17,6 @@ from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
 from privcurve.outputs.base import check_name
-from privcurve.schema import suggestion
 
 # Name of single runs in a claim, in place of a table.
 RUNS = "runs"
@@ -91,10 +90,7 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) ->
     names = dict.fromkeys((*(name for place in places for name in place), *SPLITS))
     columns = dict.fromkeys((*_telling_columns(claim), *claim.get("each", ())))
     for column in columns:
-        if column not in names:
-            raise ValueError(
-                f"claim {claim['name']}: no run has {column!r}{suggestion(column, names)}"
-            )
+        check_name(f"claim {claim['name']}: no run has", column, names)
     for column in claim.get("base", ()):
         if column not in columns:
             raise ValueError(f"claim {claim['name']}: base: {column!r} is not under 'by'")
@@ -138,8 +134,7 @@ def check_printed(claim: Mapping[str, Any], path: Path) -> None:
     with path.open(encoding="utf-8", newline="") as lines:
         header = next(csv.reader(lines), [])
     for column in (*claim.get("by", KEYS), claim.get("value", "accuracy")):
-        if column not in header:
-            raise ValueError(f"claim {claim['name']}: {path} has no column {column!r}")
+        check_name(f"claim {claim['name']}: {path} has no column", column, header)
 
 
 def verdict_columns(paired: bool) -> list[str]:
@@ -422,20 +417,15 @@ def _compared_values(
         if best is None and len(subtracted) > 1:
             same = f"several rows of 'less' are for one {' and '.join(matched)}"
             raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")
-        numbers.append(_choose(subtracted, best))
+        # NaN if one of them is missing.
+        choose = np.min if best == "smallest" else np.max
+        numbers.append(float(choose(subtracted)) if subtracted else math.nan)
     return numbers
 
 
 def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
     """Return the ε of each row, if it is among the names; else ∞, which is each ε."""
     return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
-
-
-def _choose(numbers: Sequence[float], best: str | None) -> float:
-    """Return the largest or smallest number, or the only one; NaN if one is missing."""
-    if not numbers or any(map(math.isnan, numbers)):
-        return math.nan
-    return min(numbers) if best == "smallest" else max(numbers)
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
