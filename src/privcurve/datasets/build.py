@@ -21,7 +21,7 @@ DEFAULT_BINS = 10
 # Parsers of files whose columns have names.
 WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 
-# Kinds of columns that are numbers or categories once they are coded.
+# Kinds of columns in a description that become numeric or categorical ones.
 DATE = "date"
 TEXT = "text"
 
@@ -47,10 +47,10 @@ def build(
     problems = Problems(name)
     entries = content["columns"]
     public = set(content.get("public", ()))
-    columns = tuple(_column(entry, public) for entry in entries)
-    label = _label(content["label"])
+    columns = tuple(_build_column(entry, public) for entry in entries)
+    label = _build_label(content["label"])
     parser = Parser(**_freeze_list(content["parser"], "fields"))
-    files = {part: _files(given) for part, given in content.get("files", {}).items()}
+    files = {part: _list_files(entry) for part, entry in content.get("files", {}).items()}
     records = Records(**_freeze_list(content.get("records", {}), "parts"))
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
@@ -75,8 +75,8 @@ def build(
         raw_sizes[words.TEST] = n_test
     reading = {key: content[key] for key in ("unknown", "decimal", "thousands") if key in content}
     if "missing" in content:
-        reading["missing"] = _texts(content["missing"])
-    everywhere = content.get("clipping")
+        reading["missing"] = _list_texts(content["missing"])
+    clipping = content.get("clipping")
     public_label = Label.of(label.column, label.names, content.get("public_label", False))
     return Description(
         name=name,
@@ -95,14 +95,14 @@ def build(
         domain=Domain(columns, public_label, **reading),
         label=label,
         bound_sources={entry["name"]: entry["source"] for entry in entries if "source" in entry},
-        clipped=frozenset(e["name"] for e in entries if e.get("clipping", everywhere)),
+        clipped=frozenset(e["name"] for e in entries if e.get("clipping", clipping)),
     )
 
 
 # What is wrong ----------------------------------------------------------------------------
 
 
-def _duplicates(names: Iterable[str]) -> list[str]:
+def _find_duplicates(names: Iterable[str]) -> list[str]:
     """Return the names that are there more than once."""
     return [name for name, count in Counter(names).items() if count > 1]
 
@@ -114,8 +114,8 @@ def _content_faults(
     if content.get("thousands") == decimal:
         yield f"thousands and decimal are both {decimal!r}: a number would mean two things"
     if content.get("rows_per_part") and (records != Records() or unit is not None):
-        taken = "unit" if unit is not None else "records"
-        yield f"rows_per_part is for all records of the files; drop it, or {taken}"
+        key = "records" if unit is None else "unit"
+        yield f"rows_per_part is for all records of the files; drop it, or {key}"
     names = dict.fromkeys(entry["name"] for entry in content["columns"])
     if "public" in content and any("public" in entry for entry in content["columns"]):
         yield "public is said of columns one by one and in a list; keep one"
@@ -125,8 +125,8 @@ def _content_faults(
 
 
 def column_faults(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield why values can't be coded by some columns."""
-    for name in _duplicates(column.name for column in columns):
+    """Yield what keeps columns from coding values."""
+    for name in _find_duplicates(column.name for column in columns):
         yield f"the column {name!r} is described twice; keep one"
     for column in columns:
         if column.kind == NUMERIC:
@@ -140,7 +140,7 @@ def column_faults(columns: Sequence[Column]) -> Iterator[str]:
             except (ValueError, OverflowError) as error:
                 yield f"bounds of {column.name!r} {error}"
         else:
-            for value in _duplicates(value for value, _ in column.categories)[:1]:
+            for value in _find_duplicates(value for value, _ in column.categories)[:1]:
                 yield f"a category of {column.name!r}, {value!r}, is listed twice; keep one"
             if column.patterns and not {MISSING, OTHER} <= set(column.titles):
                 yield (
@@ -158,7 +158,7 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
     if column.patterns:
         yield from pattern_faults(column)
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
-        for text in _duplicates(map(str, listed)):
+        for text in _find_duplicates(map(str, listed)):
             yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
     if column.kind != NUMERIC and "n_bins" in entry:
         yield f"n_bins of {column.name!r} follows from its categories; drop it"
@@ -170,7 +170,7 @@ def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str
         yield f"{label.column!r} is the label and a column too; drop it from columns"
     for value in sorted(set(label.positive) & set(label.negative)):
         yield f"the label {value!r} is positive and negative; keep one"
-    for value in _duplicates(value for value, _ in label.classes):
+    for value in _find_duplicates(value for value, _ in label.classes):
         yield f"the label {value!r} stands twice in classes; keep one"
     if label.classes and n_classes < 3:
         yield (
@@ -217,7 +217,7 @@ def _parser_faults(
         yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
     if parser.fields:
         names = dict.fromkeys(fields := (*parser.fields, *[words.LABEL] * is_numbered))
-        for name in _duplicates(fields):
+        for name in _find_duplicates(fields):
             yield f"parser: fields has {name!r} twice; give each a name of its own"
         persons = [] if unit is None else [unit.column]
         for name in (*(column.name for column in columns), label.column, *persons):
@@ -239,24 +239,24 @@ def _file_faults(
             yield "records: parts has test, but files has none"
     elif (words.TEST in files) != (n_test > 0):
         yield "n_test and files: test belong together; give both or none"
-    every = [file for group in files.values() for file in group]
-    for file in every:
+    all_files = [file for group in files.values() for file in group]
+    for file in all_files:
         if file.labels is None and parser.kind == words.IDX:
             yield f"files: {file.name} needs labels, the file of its labels"
         if file.labels is not None and parser.kind != words.IDX:
             yield f"files: labels of {file.name} is for kind: idx; drop it"
-    for place in _duplicates(file.local or file.name for file in every):
+    for place in _find_duplicates(file.local or file.name for file in all_files):
         yield f"files: {place} is given twice: its records would be there twice"
 
 
 # Parts of a description ---------------------------------------------------------------------
 
 
-def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
+def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
     name, kind = entry["name"], entry["kind"]
     public = bool(entry.get("public", name in public_names))
     if kind in (NUMERIC, DATE):
-        low, high = map(_day if kind == DATE else _float, entry["bounds"])
+        low, high = map(_read_bound_day if kind == DATE else _read_bound, entry["bounds"])
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         return Column(
             name,
@@ -269,66 +269,70 @@ def _column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
             dates=entry.get("format", ISO) if kind == DATE else "",
         )
     is_text = kind == TEXT
-    listed = _groups(entry["groups"]) if is_text else _pairs(entry["categories"])
+    listed = _pair_patterns(entry["groups"]) if is_text else _pair_titles(entry["categories"])
     return Column(name, CATEGORICAL, categories=listed, public=public, patterns=is_text)
 
 
-def _groups(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Return patterns with the titles of their groups; then those for all other texts and none."""
+def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
+    """Return patterns with the titles of their groups; then those for other and missing texts."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
-        (pattern, str(title)) for title, patterns in groups.items() for pattern in _texts(patterns)
+        (pattern, str(title))
+        for title, patterns in groups.items()
+        for pattern in _list_texts(patterns)
     ]
     patterns = {pattern for pattern, _ in pairs}
     return (*pairs, *((title, title) for title in (OTHER, MISSING) if title not in patterns))
 
 
-def _pairs(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Return values with their titles, which in a list are the values themselves."""
+def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
+    """Return values with their titles; a value in a list is its own title."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
-def _texts(given: Any) -> tuple[str, ...]:
-    """Return texts without blanks at their ends, as those of files are compared."""
-    return tuple(str(v).strip() for v in (given if isinstance(given, list) else [given]))
+def _list_texts(values: Any) -> tuple[str, ...]:
+    """Return a value or a list of them as texts, stripped as the texts of files are."""
+    return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 
 
 def _freeze_list(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return the keys of an entry, one of which is a list, as a frozen record takes them."""
+    """Return an entry whose list under a key is a tuple, as frozen dataclasses have it."""
     return {**entry, key: tuple(entry.get(key, ()))}
 
 
-def _day(bound: str) -> float:
+def _read_bound_day(bound: str) -> float:
     try:
         return float(read_day(bound))
     except ValueError:  # the 31st of February
         return float("nan")
 
 
-def _float(bound: float) -> float:
+def _read_bound(bound: float) -> float:
     try:
         return float(bound)
     except OverflowError:  # an integer of more than 308 digits
         return float("inf")
 
 
-def _label(entry: Mapping[str, Any]) -> LabelSpec:
+def _build_label(entry: Mapping[str, Any]) -> LabelSpec:
     return LabelSpec(
         entry["column"],
-        _texts(entry.get("negative", [])),
-        _texts(entry.get("positive", [])),
+        _list_texts(entry.get("negative", [])),
+        _list_texts(entry.get("positive", [])),
         entry.get("strip", ""),
-        _pairs(entry.get("classes", [])),
+        _pair_titles(entry.get("classes", [])),
     )
 
 
-def _files(given: Any) -> tuple[SourceFile, ...]:
-    return tuple(_file(entry) for entry in (given if isinstance(given, list) else [given]))
+def _list_files(entries: Any) -> tuple[SourceFile, ...]:
+    return tuple(
+        _build_file(entry) for entry in (entries if isinstance(entries, list) else [entries])
+    )
 
 
-def _file(entry: Mapping[str, Any]) -> SourceFile:
+def _build_file(entry: Mapping[str, Any]) -> SourceFile:
     local, labels = entry.get("local"), entry.get("labels")
     return SourceFile(
         name=entry["name"] if local is None else Path(local).name,
@@ -336,5 +340,5 @@ def _file(entry: Mapping[str, Any]) -> SourceFile:
         sha256=entry.get("sha256"),
         n_bytes=entry.get("bytes"),
         local=local,
-        labels=None if labels is None else _file(labels),
+        labels=None if labels is None else _build_file(labels),
     )

@@ -26,8 +26,8 @@ SCHEMA = _PACKAGE / "dataset.schema.yaml"
 # The folder of a user's own descriptions, in the working folder; git ignores it.
 LOCAL = "descriptions"
 
-# Names of datasets: folders and targets have them too.
-# One that begins with - would be an option of a command.
+# Folders and targets have the names of datasets too. One that began with - would be an option of a
+# command.
 MOST_LETTERS = 100
 NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
 NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
@@ -50,11 +50,11 @@ def folders() -> tuple[Path, ...]:
 
 def names() -> tuple[str, ...]:
     """Return the names of all datasets that are described somewhere, sorted."""
-    return tuple(sorted({path.stem for folder in folders() for path in _files(folder)}))
+    return tuple(sorted({path.stem for folder in folders() for path in _list_files(folder)}))
 
 
-def _files(folder: Path) -> list[Path]:
-    """Return the descriptions in a folder: folders, links to nowhere and odd names are none."""
+def _list_files(folder: Path) -> list[Path]:
+    """Return the descriptions in a folder, without folders, broken links and odd names."""
     paths = folder.glob(f"*{schema.ENDING}")
     return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
@@ -93,10 +93,10 @@ def _explain_unknown(name: str) -> str:
     for stray in schema.misnamed_files(folder / LOCAL):
         if stray.stem == name:
             return f"{wanted} {schema.explain_ending(stray, folder / LOCAL)}."
-    own = sorted(path.stem for path in _files(folder / LOCAL))
-    others = len(set(names()) - set(own))
-    listed = f" Your own: {', '.join(own)}." if own else ""
-    listed += f" {others} others are in {folders()[-1]}." if others else ""
+    local = sorted(path.stem for path in _list_files(folder / LOCAL))
+    n_others = len(set(names()) - set(local))
+    listed = f" Your own: {', '.join(local)}." if local else ""
+    listed += f" {n_others} others are in {folders()[-1]}." if n_others else ""
     return (
         f"{wanted}{listed} A dataset of your own needs a file {LOCAL}/{name}{schema.ENDING} in "
         f"this folder, {folder}: privcurve describe drafts it."
@@ -115,7 +115,7 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Return name, file and content of what a variant is based on, and all that it then says."""
+    """Return name, file and content of a variant's base, and the content of both merged."""
     name = content["based_on"]
     base_path = find(name)
     base = _load_content(base_path)
@@ -146,7 +146,7 @@ def public_facts(path: Path) -> dict[str, Any]:
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    """Read one YAML file, and check nothing but that it is one of keys."""
+    """Read one YAML file, and check only that it is a mapping."""
     with _dataset_errors():
         content = schema.read_yaml(path)
     if not isinstance(content, dict):
@@ -158,7 +158,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _dataset_errors() -> Iterator[None]:
-    """Tell of a fault of YAML as one of a dataset."""
+    """Turn a fault of YAML into a DatasetError."""
     try:
         yield
     except schema.SchemaError as error:
@@ -177,8 +177,8 @@ def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, changed: tuple[int, ...]) -> Any:
-    # Variants of a dataset read it again.
+def _read(path: Path, state: tuple[int, ...]) -> Any:
+    """Read and check a file once for each `state` of it: variants read their base again."""
     content = content_of(path)
     faults = schema.faults(content, SCHEMA)
     if faults:

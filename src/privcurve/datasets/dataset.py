@@ -29,7 +29,7 @@ from privcurve.parts import Part, PartedRecords, PartSubset
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
-# Fields of a dataset that are written as they are.
+# Fields of a dataset that its file of facts holds as they are.
 _NOTES = ("name", "checksum", "n_clipped", "n_clipped_test", "clipped", "sources", "origin")
 
 
@@ -202,9 +202,9 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
         persons = {"persons": dataset.persons, "persons_test": dataset.persons_test}
         arrays = {"X": dataset.X, "y": dataset.y, **arrays, **persons}
         more = {} if dataset.at_most is None else {"at_most": dataset.at_most}
-    there: dict[str, Any] = {key: array for key, array in arrays.items() if array is not None}
-    replace_file(folder / _ARRAYS, lambda path: np.savez_compressed(path, **there))
-    facts = {
+    present: dict[str, Any] = {key: array for key, array in arrays.items() if array is not None}
+    replace_file(folder / _ARRAYS, lambda path: np.savez_compressed(path, **present))
+    notes = {
         "name": dataset.name,
         "checksum": dataset.checksum,
         "n_rows": dataset.n_rows,
@@ -218,7 +218,7 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
         "domain": dataset.domain.to_dict(),
         **more,
     }
-    replace_text(folder / _DOMAIN, json.dumps(facts, indent=1) + "\n")
+    replace_text(folder / _DOMAIN, json.dumps(notes, indent=1) + "\n")
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -301,8 +301,8 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
         dataset: Dataset | PartedDataset
         if "parts" in notes:
             parts = [
-                Part(str(folder.absolute() / one.pop("file")), **one, n_bins=domain.n_bins)
-                for one in notes["parts"]
+                Part(str(folder.absolute() / entry.pop("file")), **entry, n_bins=domain.n_bins)
+                for entry in notes["parts"]
             ]
             dataset = PartedDataset(**common, parts=tuple(parts))
         else:
@@ -320,14 +320,14 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
 
 
 def origin(description: Description) -> dict[str, Any]:
-    """Note what a dataset is made from now.
+    """Return what a dataset is made from now.
 
     ``coding`` and ``merging`` are the numbers of the rules of coding and of merging mixed bins;
     ``description``, the digest of its meaning;
     ``yaml``, the checksums of the files that it was read from; ``local``, the state of each file of
     the user's own.
     """
-    own = [file.local for file in description.source_files() if file.local is not None]
+    paths = [file.local for file in description.source_files() if file.local is not None]
     return {
         "coding": CODING,
         "merging": MERGING,
@@ -335,7 +335,7 @@ def origin(description: Description) -> dict[str, Any]:
         "yaml": {path.stem: sha256_of(path) for path in description.paths},
         "public_benchmark": description.public_benchmark,
         "local": {
-            local: {**_file_state(Path(local)), "sha256": sha256_of(Path(local))} for local in own
+            path: {**_file_state(Path(path)), "sha256": sha256_of(Path(path))} for path in paths
         },
     }
 
@@ -343,8 +343,8 @@ def origin(description: Description) -> dict[str, Any]:
 def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
     """Return whether a dataset's description says that its records are public.
 
-    `made_from` is what :func:`origin` noted of coded data: where the description has the same bytes
-    still, it is not parsed again. Raises DatasetError if it is not there, or not valid.
+    `made_from` is what :func:`origin` returned when the data were coded. A description of the same
+    bytes is not parsed again. Raises DatasetError if it is not there, or not valid.
     """
     if "public_benchmark" in made_from and _same_bytes(made_from):
         return bool(made_from["public_benchmark"])
@@ -352,14 +352,14 @@ def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
 
 
 def _same_bytes(made_from: Mapping[str, Any]) -> bool:
-    """Return whether a description, byte for byte, and the rules are what they were."""
+    """Return whether the bytes of a description, and the rules of coding, are unchanged."""
     yaml = made_from.get("yaml", {})
     same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
     return same and (made_from.get("coding"), made_from.get("merging")) == (CODING, MERGING)
 
 
 def _same_description(notes: Mapping[str, Any]) -> bool:
-    """Return whether the description of coded data, if it is there, is what they were made from."""
+    """Return whether data were coded from the description that there is now, or there is none."""
     made_from = notes.get("origin", {})
     try:
         # If no byte has changed, nothing needs to be parsed.
@@ -373,8 +373,8 @@ def _same_description(notes: Mapping[str, Any]) -> bool:
 def _same_files(made_from: Mapping[str, Any]) -> bool:
     """Return whether the user's own files are those that coded data were made from.
 
-    Size, times and inode are looked at first; where these differ, the contents decide. A file
-    that is gone is the same: that it is missing is said when it is needed.
+    Size, times and inode are compared first; where these differ, the contents decide. A missing
+    file counts as unchanged: whatever needs it reports it.
     """
     for name, was in made_from.get("local", {}).items():
         path = Path(name)

@@ -36,12 +36,12 @@ VALUES_OF_PART = 30_000_000
 # Raised when the same description and files give other codes than before: data that were coded
 # under a lower number are coded again.
 CODING = 2
-# Codes of what is fetched, and of plain text, are those of the first.
+# Under both numbers, downloaded files and plain text have the same codes.
 FIRST_CODING = 1
 
 
-def _parser_key(default: Any, *kinds: str) -> Any:
-    """Declare a key of parsers of some kinds."""
+def _declare_key(default: Any, *kinds: str) -> Any:
+    """Return a field for a key that some kinds of parsers have."""
     return field(default=default, metadata={"kinds": kinds})
 
 
@@ -65,27 +65,27 @@ class SourceFile:
 class Parser:
     """How the raw file is read: ``parser`` in dataset.schema.yaml, which says what each key means.
 
-    Here are what each is where a description does not say it, and the kinds that it is for.
+    Here are the default of each key, and the kinds of parsers that have it.
     """
 
     kind: str
-    separator: str = _parser_key(",", DELIMITED)
-    header: bool = _parser_key(False, DELIMITED, EXCEL, PARQUET)
+    separator: str = _declare_key(",", DELIMITED)
+    header: bool = _declare_key(False, DELIMITED, EXCEL, PARQUET)
     fields: tuple[str, ...] = ()
-    extra_fields: str = _parser_key("fail", DELIMITED, EXCEL)
-    comment: str = _parser_key("", DELIMITED, LIBSVM)
-    skip_rows: int = _parser_key(0, DELIMITED, LIBSVM, EXCEL)
-    encoding: str = _parser_key("utf-8-sig", DELIMITED, LIBSVM)
-    zero_based: bool = _parser_key(False, LIBSVM)
-    sheet: str = _parser_key("", EXCEL)
-    rows: int = _parser_key(0, EXCEL)
-    blocks: int = _parser_key(1, IDX)
-    loader: str = _parser_key("", SKLEARN, GENERATED)
-    seed: int = _parser_key(0, GENERATED)
+    extra_fields: str = _declare_key("fail", DELIMITED, EXCEL)
+    comment: str = _declare_key("", DELIMITED, LIBSVM)
+    skip_rows: int = _declare_key(0, DELIMITED, LIBSVM, EXCEL)
+    encoding: str = _declare_key("utf-8-sig", DELIMITED, LIBSVM)
+    zero_based: bool = _declare_key(False, LIBSVM)
+    sheet: str = _declare_key("", EXCEL)
+    rows: int = _declare_key(0, EXCEL)
+    blocks: int = _declare_key(1, IDX)
+    loader: str = _declare_key("", SKLEARN, GENERATED)
+    seed: int = _declare_key(0, GENERATED)
 
     @property
     def misplaced_keys(self) -> dict[str, tuple[str, ...]]:
-        """Keys that are for other kinds, with these."""
+        """Keys that only other kinds of parsers have, with these kinds."""
         return {
             key.name: key.metadata["kinds"]
             for key in fields(self)
@@ -117,7 +117,7 @@ class Unit:
 
 
 def _join_values(values: Iterable[str]) -> str:
-    """Write values of a class; of those that differ in case alone, the first."""
+    """Name a class by its values; of those that differ only in case, by the first."""
     spelt: dict[str, str] = {}
     for value in values:
         spelt.setdefault(value.casefold(), value)
@@ -164,7 +164,7 @@ class LabelSpec:
 
 @dataclass(frozen=True)
 class Description:
-    """All that a dataset's YAML file says; dataset.schema.yaml says what its keys mean."""
+    """What a dataset's YAML file says; dataset.schema.yaml says what its keys mean."""
 
     name: str  # file name without its ending
     path: Path  # the YAML file
@@ -243,7 +243,7 @@ class Description:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of all that the coded data follow from, but the contents of local files.
+        """SHA-256, in hex, of all that decides the codes, except the contents of local files.
 
         Words that change no code (title, sources, places, remarks) are not part of it.
         """
@@ -270,7 +270,7 @@ class Description:
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:
-            # Data that were coded before there were studies of persons do not say whose they are.
+            # Data coded before persons were kept lack them: this key has them coded again.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -13,8 +13,8 @@ MOST = 20
 class DatasetError(ExpectedError, RuntimeError):
     """A dataset, its description or its file is not as it must be.
 
-    The message names the culprit (dataset, file, line, column) and the way out; `faults` are its
-    single ones, where it tells of several.
+    The message names the culprit (dataset, file, line, column) and the way out; `faults` has each
+    of several apart.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -31,8 +31,7 @@ class UndecidedError(DatasetError):
 class Problems:
     """Faults of a dataset's description or files.
 
-    A `dataset` may be the name of a file or a frame instead (`is_file`), which each message has
-    anyway.
+    With `is_file`, `dataset` is the name of a file or frame, which each message has anyway.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
@@ -40,7 +39,7 @@ class Problems:
         self.is_file = is_file
         # Messages, each with how often its fault is there.
         self._faults: dict[Hashable, tuple[str, int]] = {}
-        self.n_unread = 0  # how many records could not be read, for one who counts them
+        self.n_unread = 0  # how many records could not be read: they count as records all the same
 
     def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
         """Note a fault, which is there `count` times.
@@ -64,7 +63,7 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        """Whether as many are known as will be told: it is not worth looking for more."""
+        """Whether there are as many as a message has: it is not worth looking for more."""
         return len(self._faults) >= MOST
 
     def check(self) -> None:
@@ -72,12 +71,14 @@ class Problems:
         messages = self.messages
         if not messages:
             return
-        of = self.dataset if self.is_file else f"dataset {self.dataset!r}"
+        subject = self.dataset if self.is_file else f"dataset {self.dataset!r}"
         if len(messages) == 1:
-            raise DatasetError(messages[0] if self.is_file else f"{of}: {messages[0]}", messages)
+            raise DatasetError(
+                messages[0] if self.is_file else f"{subject}: {messages[0]}", messages
+            )
         most = "at least " if self.full else ""
         lines = "\n".join(f"  {message}" for message in messages)
-        raise DatasetError(f"{of}: {most}{len(messages)} problems:\n{lines}", messages)
+        raise DatasetError(f"{subject}: {most}{len(messages)} problems:\n{lines}", messages)
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -89,7 +90,7 @@ class Problems:
 
 
 class Skipped(Problems):
-    """Faults of a file whose faulty records are skipped: these are no problems."""
+    """Problems of a file whose faulty records are skipped, and are not errors."""
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         super().__init__(dataset, is_file=is_file)

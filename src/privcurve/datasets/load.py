@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Codes, code_type, limit_places
+from privcurve.datasets import reading
 from privcurve.datasets.catalogue import describe
 from privcurve.datasets.coding import Coded, Coder, ColumnCounts
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
@@ -56,7 +57,7 @@ def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
 def load_rows(
     name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
-    """Return :func:`load`'s dataset, and which of all records that were read its two parts are."""
+    """Return the dataset of :func:`load`, and where its two parts stand among the records read."""
     description = describe(name)
     coded = _load_parts(description, _GrowingArrays(description), watch)
     dataset = Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
@@ -103,8 +104,8 @@ def _load_parts(
     files = fetch(description)
     # Note the state of files before reading: they may change meanwhile.
     made_from = origin(description)
-    own = {Path(name): state["sha256"] for name, state in made_from["local"].items()}
-    sources = checksums(files, own)
+    digests = {Path(path): state["sha256"] for path, state in made_from["local"].items()}
+    sources = checksums(files, digests)
     problems = Problems(name)
     first = description.records.first
     train, counts = _read(description, files, description.parts, problems, sink, first, watch)
@@ -113,9 +114,9 @@ def _load_parts(
         growing = _GrowingArrays(description, (TEST,))
         test, test_counts = _read(description, files, (TEST,), problems, growing, watch=watch)
         check_kept(description, len(test.y), test.n_read, "n_test", problems)
-    clipped = {TRAIN: _clipped_shares(description, TRAIN, counts, problems)}
+    clipped = {TRAIN: _find_clipped_shares(description, TRAIN, counts, problems)}
     if test is not None:
-        clipped[TEST] = _clipped_shares(description, TEST, test_counts, problems)
+        clipped[TEST] = _find_clipped_shares(description, TEST, test_counts, problems)
     train = _sample(description, train, problems)
     problems.check()
     more: dict[str, Any] = {} if test is None else {"X_test": test.X, "y_test": test.y}
@@ -128,8 +129,8 @@ def _load_parts(
         **more,
         **({} if unit is None else {"at_most": unit.at_most}),
         "checksum": sink.checksum(train, more),
-        "n_clipped": sum(one.clipped for one in counts),
-        "n_clipped_test": sum(one.clipped for one in test_counts),
+        "n_clipped": sum(column.clipped for column in counts),
+        "n_clipped_test": sum(column.clipped for column in test_counts),
         "clipped": clipped,
         "sources": sources,
         "origin": made_from,
@@ -139,31 +140,31 @@ def _load_parts(
 
 
 def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
-    """Return whose the records of both parts are, each person by a number."""
+    """Return the number of the person of each record, the same in both parts."""
     numbers: dict[str, int] = {}
     arrays = {}
     for key, part in (("persons", train), ("persons_test", test)):
         if part is not None:
             persons = [part.persons[row] for row in part.rows]
-            each = [numbers.setdefault(person, len(numbers)) for person in persons]
-            arrays[key] = np.array(each, dtype=np.int32)
+            codes = [numbers.setdefault(person, len(numbers)) for person in persons]
+            arrays[key] = np.array(codes, dtype=np.int32)
     return arrays
 
 
 def checksums(
-    files: Mapping[str, Sequence[RawFile]], taken: Mapping[Path, str] | None = None
+    files: Mapping[str, Sequence[RawFile]], digest_of: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
     """Return the checksum of each raw file by name; by part too, where two have the same name.
 
-    Files in `taken`, checksums by path, are not read again. Raises DatasetError if two files hold
-    the same bytes: records would count twice, or test themselves.
+    `digest_of` has checksums by path; these files are not read again. Raises DatasetError if two
+    files hold the same bytes: records would count twice, or test themselves.
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)
     digests: dict[str, str] = {}
     first: dict[str, tuple[str, Path]] = {}
     for part, path in paths:
-        digest = (taken or {}).get(path) or sha256_of(path)
+        digest = (digest_of or {}).get(path) or sha256_of(path)
         if digest in first:
             other_part, other = first[digest]
             raise DatasetError(
@@ -186,16 +187,14 @@ def _read(
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Coded, list[ColumnCounts]]:
-    """Read and code the files of some parts one after another, up to so many records.
+    """Read and code the files of some parts one after another, up to `first` records (0: all).
 
     With a unit, only the records that it keeps of each person are returned.
     """
-    from privcurve.datasets import reading
-
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
         before = sink.n_rows + problems.n_unread
-        # A dataset without files is read too.
+        # A dataset without files is read as None.
         for file in files.get(part, (None,)):
             most = min(first - sink.n_rows, sys.maxsize) if first else None
             for table in reading.read(description, file, problems, most):
@@ -216,7 +215,7 @@ def _read(
 
 
 class _GrowingArrays:
-    """Codes that are added a piece at a time, to arrays no longer than is expected of them."""
+    """Arrays of codes that grow a piece at a time, if possible not beyond the expected length."""
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
         self._domain = domain = description.domain
@@ -269,7 +268,7 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Tell of a number of records that is another than the description says."""
+    """Add the problem that a number of records differs from what the description says."""
     problems.add(
         f"{what}, but {description.path} says {key}: {expected}. If it is not the file that is "
         "meant, replace it. The number of records is taken to be public: decide whether it may be "
@@ -306,27 +305,27 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
 def check_kept(
     description: Description, n_kept: int, n_read: int, key: str, problems: Problems
 ) -> None:
-    """Compare how many records are kept of all persons together with what the description says."""
+    """Check that the unit keeps as many records as the description says."""
     unit, expected = description.unit, getattr(description, key)
     if unit is not None and not problems.any and n_kept != expected:
-        each = f"at most {unit.at_most} of each {unit.column}"
-        what = f"unit keeps {n_kept} of {n_read} records ({each})"
+        limit = f"at most {unit.at_most} of each {unit.column}"
+        what = f"unit keeps {n_kept} of {n_read} records ({limit})"
         _add_wrong_number(description, what, key, expected, problems)
 
 
-def _clipped_shares(
+def _find_clipped_shares(
     description: Description, part: str, counts: Sequence[ColumnCounts], problems: Problems
 ) -> dict[str, float]:
     """Return the share of clipped values of each column that has any.
 
-    Columns of which most values were clipped are told of, if that is not expected.
+    A column of which most values were clipped is a problem, unless that is expected.
     """
     shares = {}
-    for one in counts:
-        column = one.column
-        if not one.clipped:
+    for of_column in counts:
+        column = of_column.column
+        if not of_column.clipped:
             continue
-        share = shares[column.name] = one.share(one.clipped)
+        share = shares[column.name] = of_column.share(of_column.clipped)
         if share > REFUSED and column.name not in description.clipped:
             bounds = " to ".join(column.format_bounds(_DIGITS))
             problems.add(

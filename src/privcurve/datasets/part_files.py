@@ -20,7 +20,7 @@ from privcurve.datasets.description import Description
 from privcurve.files import lock_folder, replace_file, write_errors
 from privcurve.parts import Part, digest_of, labels_of
 
-# Folders of parts, beside the other files of a coded dataset; one that is not finished has a point.
+# How names of folders of parts begin, in the folder of a coded dataset; unfinished ones are hidden.
 PARTS = "parts-"
 UNFINISHED = ".parts-"
 
@@ -28,8 +28,8 @@ UNFINISHED = ".parts-"
 class PartWriter:
     """Writes codes to files of a part each, in the folder of a coded dataset; a context.
 
-    Codes come a piece at a time. A column of a part is contiguous, as compiled loops read it. What
-    is not kept in the end, or was left by a process that was killed, is removed.
+    Codes come a piece at a time. A column of a part is contiguous, as compiled loops read it. Parts
+    that are not kept are removed on exit, and those that a killed process left on entry.
     """
 
     def __init__(self, description: Description, folder: Path) -> None:
@@ -58,13 +58,13 @@ class PartWriter:
         shutil.rmtree(self._temporary, ignore_errors=True)
         self._lock.close()
 
-    def _remove(self, prefix: str, but: str = "") -> None:
+    def _remove(self, prefix: str, kept: str = "") -> None:
         for path in self._folder.glob(f"{prefix}*"):
-            if path.name != but:
+            if path.name != kept:
                 shutil.rmtree(path, ignore_errors=True)
 
     def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
-        """Add codes and labels; of parts no record has a person beside it."""
+        """Add codes and labels; datasets in parts have no persons."""
         assert not persons
         self._checksum.add(X)
         self._labels.append(y)
@@ -79,14 +79,14 @@ class PartWriter:
                 self._write()
 
     def _write(self) -> None:
-        """Write a part: its codes, and of the labels those that no part has yet."""
+        """Write the codes of a part."""
         codes = np.ascontiguousarray(self._buffer[:, : self._n_buffered])
-        path = self._file(len(self._sizes))
+        path = self._path_of(len(self._sizes))
         replace_file(path, partial(np.save, arr=codes, allow_pickle=False))
         self._sizes.append(self._n_buffered)
         self._n_buffered = 0
 
-    def _file(self, number: int) -> Path:
+    def _path_of(self, number: int) -> Path:
         return self._temporary / f"{number:05d}.npy"
 
     @property
@@ -95,28 +95,28 @@ class PartWriter:
         if self._n_buffered:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
-        none = np.empty((0, len(self._buffer)), dtype=self._buffer.dtype)
-        return Coded(none, y, self.n_rows, np.empty(0, dtype=np.intp))
+        no_codes = np.empty((0, len(self._buffer)), dtype=self._buffer.dtype)
+        return Coded(no_codes, y, self.n_rows, np.empty(0, dtype=np.intp))
 
     def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
-        """Return the checksum that the same records have in one memory."""
+        """Write the labels of each part; return the checksum of the same records in one memory."""
         self._checksum.add_all({"y": train.y, **more})
         ends = np.cumsum(self._sizes)
         for number, labels in enumerate(np.split(train.y, ends[:-1])):
             write = partial(np.save, arr=labels, allow_pickle=False)
-            replace_file(labels_of(self._file(number)), write)
+            replace_file(labels_of(self._path_of(number)), write)
         return self._checksum.text
 
     def keep(self, checksum: str) -> tuple[Part, ...]:
         """Put all parts in their place, and return them; parts of earlier codings go."""
         place = self._folder / f"{PARTS}{checksum[:16]}"
-        digests = [digest_of(self._file(number)) for number in range(len(self._sizes))]
+        digests = [digest_of(self._path_of(number)) for number in range(len(self._sizes))]
         with write_errors(place):
             if place.exists():
                 shutil.rmtree(place)
             self._temporary.rename(place)
-        self._remove(PARTS, but=place.name)
+        self._remove(PARTS, kept=place.name)
         return tuple(
-            Part(str(place / self._file(number).name), size, digest, self._domain.n_bins)
+            Part(str(place / self._path_of(number).name), size, digest, self._domain.n_bins)
             for number, (size, digest) in enumerate(zip(self._sizes, digests, strict=True))
         )

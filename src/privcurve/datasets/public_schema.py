@@ -76,12 +76,12 @@ class Schema:
         The classes as `y` has them, of two the negative one first. A mapping: words of a
         description. scikit-learn takes classes for sorted: a fit warns where these are not.
     missing : str
-        ``fail``: a missing value is an error, but for a category beside ``unknown="other"``: it is
-        an other; ``bin``: each column has one more bin for those.
+        ``fail``: a missing value is an error (of a category, beside ``unknown="other"``, it is an
+        other); ``bin``: each column has one more bin for missing values.
     unknown : str
-        ``fail``: a category that is not listed is an error; ``other``: such share a bin.
+        ``fail``: a category that is not listed is an error; ``other``: these share a bin.
     n_bins : int, optional
-        Bins of each number of which nothing else is said; by default 64.
+        Bins of each number whose mapping has no other; by default 64.
     spacing : str
         Their spacing: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
         (:func:`privcurve.coding.edges`).
@@ -95,8 +95,8 @@ class Schema:
         If something is not allowed or contradicts itself; each fault by name.
     """
 
-    # What is said of all columns, where one is decided later.
-    _words: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
+    # What holds for each column that is decided later.
+    _defaults: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
 
     def __init__(
         self,
@@ -114,13 +114,13 @@ class Schema:
         if not isinstance(columns, Mapping):
             raise DatasetError("Schema: columns must be a mapping of names to what they can hold")
         entries = [
-            _entry(name, given, missing == BIN, unknown == OTHER, n_bins, spacing)
-            for name, given in columns.items()
+            _describe_column(name, value, missing == BIN, unknown == OTHER, n_bins, spacing)
+            for name, value in columns.items()
         ]
-        facts = {"columns": entries, "label": _label(label), "unknown": unknown}
+        facts = {"columns": entries, "label": _describe_label(label), "unknown": unknown}
         if missing == BIN:
             facts["missing"] = [""]  # as files of text write a missing value
-        self._words = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
+        self._defaults = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):
                 raise DatasetError(f"Schema: unit = {unit!r} must be a mapping, such as {_UNIT}")
@@ -128,11 +128,11 @@ class Schema:
         self._set_facts(facts, _values_of(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
-        # As descriptions are, and values when they are read: what looks alike is alike.
+        # In Unicode's composed form, as descriptions and the values of files are.
         self._facts, self._values = compose_words(facts), values
         self.__dict__.pop("_description", None)
         if not self.undecided:
-            _ = self._description
+            _ = self._description  # raises what is wrong
 
     @classmethod
     def from_description(cls, path: str | Path) -> Self:
@@ -157,10 +157,10 @@ class Schema:
     @classmethod
     def _from_content(cls, content: Mapping[str, Any]) -> Self:
         """Make a schema of what a description says of columns and label."""
-        made = cls.__new__(cls)
+        instance = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
-        made._set_facts(facts, _values_of(facts.get("label", {})))
-        return made
+        instance._set_facts(facts, _values_of(facts.get("label", {})))
+        return instance
 
     @classmethod
     def draft(cls, frame: DataFrame, label: str, public: bool = False) -> Self:
@@ -208,38 +208,38 @@ class Schema:
             )
         return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
 
-    def __setitem__(self, name: str, given: Any) -> None:
+    def __setitem__(self, name: str, value: Any) -> None:
         """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
 
         The name ``unit`` stands for whose records they are, as in a new schema; or ``none``. The
         name ``label`` stands for the classes, where they are undecided.
         """
         name = compose_words(name)
-        is_none = isinstance(given, str) and given == "none"
-        of_persons = is_none or (isinstance(given, Mapping) and "column" in given)
-        # A column of this name may be to be decided too.
+        is_none = isinstance(value, str) and value == "none"
+        of_persons = is_none or (isinstance(value, Mapping) and "column" in value)
+        # A column may be named unit, too.
         if name == "unit" and name in self._facts and (of_persons or name not in self.names):
             if not of_persons:
-                raise DatasetError(f'Schema: unit = {given!r} is neither {_UNIT} nor "none"')
-            self._set_facts({**self._facts, "unit": _yaml_value(given)}, self._values)
+                raise DatasetError(f'Schema: unit = {value!r} is neither {_UNIT} nor "none"')
+            self._set_facts({**self._facts, "unit": _yaml_value(value)}, self._values)
             return
         if name == "label" and "label" in self.undecided and name not in self.names:
-            label = _label(given) | {"column": self._facts["label"]["column"]}
+            label = _describe_label(value) | {"column": self._facts["label"]["column"]}
             if len(label.get("classes", "two")) < 2:
-                raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
-            self._set_facts({**self._facts, "label": label}, _values_of(given))
+                raise DatasetError(f"Schema: label = {value!r} must be the list of classes")
+            self._set_facts({**self._facts, "label": label}, _values_of(value))
             return
         if name not in self.names:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
         place = self.names.index(name)
         drafted = self._facts["columns"][place]
-        words = dict(self._words)
+        words = dict(self._defaults)
         # Texts in groups always have a code for missing values.
         words["gaps"] |= drafted.get("missing") == BIN or drafted.get("kind") == TEXT
         words["gaps"] |= MISSING in drafted.get("categories", ())
-        decided = _entry(name, given, others=self._facts.get("unknown") == OTHER, **words)
-        if not isinstance(given, Mapping) and "bounds" in decided:
-            # What else is drafted stays, such as the format of dates.
+        decided = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
+        if not isinstance(value, Mapping) and "bounds" in decided:
+            # Other drafted keys stay, such as the format of dates.
             same = drafted if drafted.get("kind") == decided["kind"] else {}
             words = {key: decided.get(key) if word is None else word for key, word in same.items()}
             decided = {**(words or decided), "bounds": decided["bounds"]}
@@ -300,10 +300,10 @@ class Schema:
     def classes_as(self, y: Any) -> list[Any]:
         """Return the classes in the type of `y`: a description has "0" where labels are 0 and 1.
 
-        They are `classes` where one of them is nothing of that type, or no whole number. No value
-        of `y` counts.
+        They are `classes` where one of them can't be of that type, or is no whole number. Only
+        the type of `y` is looked at.
         """
-        # Of a list the types of single labels would count.
+        # A list has no type: those of its single labels are not looked at.
         dtype = getattr(y, "dtype", None)
         # A categorical column has the type of its categories.
         dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
@@ -312,10 +312,10 @@ class Schema:
             return self.classes
         try:
             values = [read(name) for name in self.classes]
-            own = self.positions(values).tolist()
+            places = self.positions(values).tolist()
         except (KeyError, ValueError, DatasetError):
             return self.classes
-        return values if own == list(range(len(values))) else self.classes
+        return values if places == list(range(len(values))) else self.classes
 
     @property
     def at_most(self) -> int | None:
@@ -386,53 +386,53 @@ class Schema:
         return f"Schema({len(self.names)} columns{blank})"
 
 
-def _entry(
-    name: str, given: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
+def _describe_column(
+    name: str, value: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
     """Return a column in the words of a description."""
     bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
     numbers = {"n_bins": bins, "spacing": spacing}
-    if given is None:
+    if value is None:
         return {"name": name}
-    if isinstance(given, Mapping):
-        kinds = [kind for kind, key in _DECIDED.items() if key in given and kind != "date"]
-        kind = {"kind": kinds[0]} if kinds and "kind" not in given else {}
-        plain = kind.get("kind", given.get("kind")) == NUMERIC
-        return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(given)}
-    if isinstance(given, tuple):
-        given = tuple(map(_plain_bound, given))
-        are_dates = all(map(_is_day, given))
-        if len(given) != 2 or not (are_dates or all(map(_is_number, given))):
+    if isinstance(value, Mapping):
+        kinds = [kind for kind, key in _DECIDED.items() if key in value and kind != "date"]
+        kind = {"kind": kinds[0]} if kinds and "kind" not in value else {}
+        plain = kind.get("kind", value.get("kind")) == NUMERIC
+        return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(value)}
+    if isinstance(value, tuple):
+        value = tuple(map(_plain_bound, value))
+        are_dates = all(map(_is_day, value))
+        if len(value) != 2 or not (are_dates or all(map(_is_number, value))):
             raise DatasetError(
-                f"Schema: {name!r} is {given!r}; a pair (lowest, highest) of numbers or of dates "
+                f"Schema: {name!r} is {value!r}; a pair (lowest, highest) of numbers or of dates "
                 "(2024-12-31) is meant, or a list of categories"
             )
         more = ({} if are_dates else numbers) | ({"missing": BIN} if gaps else {})
         word = "date" if are_dates else NUMERIC
-        return {"name": name, "kind": word, "bounds": _yaml_value(given), **more}
-    if isinstance(given, list):
-        listed = _words(given)
-        own = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
-        listed += [word for word in own if word not in listed]
+        return {"name": name, "kind": word, "bounds": _yaml_value(value), **more}
+    if isinstance(value, list):
+        listed = _list_words(value)
+        extra = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
+        listed += [word for word in extra if word not in listed]
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
     raise DatasetError(
-        f"Schema: {name!r} is {given!r}; give a pair (lowest, highest), a list of categories, or "
+        f"Schema: {name!r} is {value!r}; give a pair (lowest, highest), a list of categories, or "
         "words of a description"
     )
 
 
-def _label(given: Any) -> dict[str, Any]:
-    if isinstance(given, Mapping):
-        return {"column": "label", **_yaml_value(given)}
-    if isinstance(given, (str, Set)) or not hasattr(given, "__iter__"):
-        raise DatasetError(f"Schema: label = {given!r} must be the list of classes")
-    classes = _words(given)
+def _describe_label(value: Any) -> dict[str, Any]:
+    if isinstance(value, Mapping):
+        return {"column": "label", **_yaml_value(value)}
+    if isinstance(value, (str, Set)) or not hasattr(value, "__iter__"):
+        raise DatasetError(f"Schema: label = {value!r} must be the list of classes")
+    classes = _list_words(value)
     if len(classes) == 2:
         return {"column": "label", "negative": classes[0], "positive": classes[1]}
     return {"column": "label", "classes": classes}
 
 
-def _words(values: Any) -> list[Any]:
+def _list_words(values: Any) -> list[Any]:
     """Return values as a description lists them: truth values as words."""
     return [str(value) if isinstance(value, bool) else value for value in _yaml_value(values)]
 

@@ -1,6 +1,6 @@
 """Records as they stand in their files, for models without privacy: to see what coding costs.
 
-They are made where they are needed and kept nowhere: codes alone are written to a folder.
+They are read when they are needed, and never stored: only codes are written to a folder.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def raw_columns(dataset: Dataset) -> Columns:
     """Read the columns of a coded dataset from its files, uncoded; rows are in its order.
 
     Numbers are neither clipped nor binned, and dates are days since 1970-01-01. Each text of a
-    column of categories is one of its own, whatever group it is coded as; of more than
+    column of categories is a category of its own, whatever group it is coded as; of more than
     `MOST_CATEGORIES` the rarest share one. Raises DatasetError as :func:`privcurve.datasets.load`;
     and if the files or the description have changed since the dataset was coded.
     """
@@ -60,7 +60,7 @@ def coded_columns(dataset: Dataset) -> Columns:
     """Return the codes of a dataset in the same form: bins in their order, categories as such."""
     columns = dataset.domain.columns
 
-    def numbers(codes: NDArray[Any]) -> Matrix:
+    def convert(codes: NDArray[Any]) -> Matrix:
         X = codes.astype(np.float64)
         for j, column in enumerate(columns):
             if column.kind != NUMERIC:
@@ -70,9 +70,9 @@ def coded_columns(dataset: Dataset) -> Columns:
                 X[X[:, j] == column.bins, j] = np.nan
         return X
 
-    test = None if dataset.X_test is None else numbers(dataset.X_test)
+    test = None if dataset.X_test is None else convert(dataset.X_test)
     categorical = tuple(column.kind != NUMERIC for column in columns)
-    return Columns(numbers(dataset.X), test, categorical)
+    return Columns(convert(dataset.X), test, categorical)
 
 
 class _Pieces:
@@ -95,21 +95,21 @@ class _Pieces:
             if column.kind == NUMERIC:
                 X[:, j] = read_amounts(domain, column, values)[0]
             else:
-                X[:, j] = self._categories(j, column, values)
+                X[:, j] = self._number_categories(j, column, values)
         self._pieces.append(X)
 
-    def _categories(self, j: int, column: Column, values: Any) -> Matrix:
+    def _number_categories(self, j: int, column: Column, values: Any) -> Matrix:
         domain = self._domain
         numbers = self._numbers.setdefault(j, {})
         cells, places = list_cells(category_texts(domain, column, values))
-        each = np.full(len(cells), np.nan)
+        number_of = np.full(len(cells), np.nan)
         for k, cell in enumerate(cells):
             text = (cell or "").strip()
             if text and (text in column.codes or not self._markers.include(text)):
-                each[k] = numbers.setdefault(strip_point(text, domain.decimal), len(numbers))
-        values = each[places]
-        there = values[~np.isnan(values)].astype(np.int64)
-        self._counts.setdefault(j, Counter()).update(there.tolist())
+                number_of[k] = numbers.setdefault(strip_point(text, domain.decimal), len(numbers))
+        values = number_of[places]
+        present = values[~np.isnan(values)].astype(np.int64)
+        self._counts.setdefault(j, Counter()).update(present.tolist())
         return values
 
     def join(self) -> Matrix:
@@ -122,13 +122,13 @@ class _Pieces:
 
 
 def _merge_rare(values: Matrix, counts: Mapping[int, int]) -> Matrix:
-    """Return the numbers of categories, from the most frequent on if the rarest share one."""
+    """Return the numbers of categories; of too many, by frequency, with one for all rare ones."""
     if len(counts) <= MOST_CATEGORIES:
         return values
     by_frequency = sorted(counts, key=lambda number: (-counts[number], number))
     places = np.full(max(counts) + 1, MOST_CATEGORIES - 1, dtype=np.float64)
     places[by_frequency[: MOST_CATEGORIES - 1]] = np.arange(MOST_CATEGORIES - 1)
-    there = ~np.isnan(values)
-    few = np.full(len(values), np.nan)
-    few[there] = places[values[there].astype(np.int64)]
-    return few
+    present = ~np.isnan(values)
+    merged = np.full(len(values), np.nan)
+    merged[present] = places[values[present].astype(np.int64)]
+    return merged

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 
-# Rows that are compared at once with those before them.
+# How many rows are compared with those before them at once.
 _AT_ONCE = 2**16
 
 
@@ -53,12 +53,12 @@ def stratified_folds(
     y = np.asarray(y)
     labels = check_folds(y, n_folds)
     folds = np.empty(len(y), dtype=np.int64)
-    dealt = 0
+    n_dealt = 0
     for label in labels:
         members = rng.permutation(np.flatnonzero(y == label))
         # Go on where the last class ended, so that the sizes of folds stay even.
-        folds[members] = (dealt + np.arange(len(members))) % n_folds
-        dealt += len(members)
+        folds[members] = (n_dealt + np.arange(len(members))) % n_folds
+        n_dealt += len(members)
     return folds
 
 

@@ -17,7 +17,7 @@ _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
-# Keys whose content a variant changes in part; of files, parser and label it names what differs.
+# Keys of which a variant gives only the entries that differ.
 _IN_PART = ("files", "parser", "label")
 
 
@@ -61,9 +61,9 @@ def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
             for name in names_of(entry["name"])
         ]
     if "fields" in result.get("parser", {}):
-        result["parser"] = {**result["parser"], "fields": _all_names(result["parser"]["fields"])}
+        result["parser"] = {**result["parser"], "fields": _expand_names(result["parser"]["fields"])}
     if "public" in result:
-        result["public"] = _all_names(result["public"])
+        result["public"] = _expand_names(result["public"])
     if isinstance(result.get("n_bins"), Mapping):
         result["n_bins"] = {
             name: bins for pattern, bins in result["n_bins"].items() for name in names_of(pattern)
@@ -71,7 +71,7 @@ def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _all_names(patterns: Iterable[str]) -> list[str]:
+def _expand_names(patterns: Iterable[str]) -> list[str]:
     return [name for pattern in patterns for name in names_of(pattern)]
 
 
@@ -112,9 +112,9 @@ def merge_content(
         if key in base and key in changes:
             result[key] = {**base[key], **changes[key]}
     if "classes" in changes.get("label", {}):
-        _leave_out(result["label"], ("positive", "negative"))
+        _remove_keys(result["label"], ("positive", "negative"))
     elif {"positive", "negative"} & set(changes.get("label", {})):
-        _leave_out(result["label"], ("classes",))
+        _remove_keys(result["label"], ("classes",))
     kinds = [content.get("parser", {}).get("kind") for content in (base, changes)]
     if kinds[1] not in (None, kinds[0]):
         result["parser"] = changes["parser"]
@@ -144,6 +144,6 @@ def merge_content(
     return result
 
 
-def _leave_out(entry: dict[str, Any], keys: Iterable[str]) -> None:
+def _remove_keys(entry: dict[str, Any], keys: Iterable[str]) -> None:
     for key in keys:
         entry.pop(key, None)

@@ -35,7 +35,7 @@ class CodedValues(NamedTuple):
 
     codes: NDArray[np.int64]  # (n_rows,): −1 where there is none
     absent: NDArray[np.bool_]  # (n_rows,): whether each is missing
-    wrong: Mapping[int, str]  # by row what is there and has no code: a text, or a fault of a number
+    wrong: Mapping[int, str]  # by row: a text that has no code, or the fault of a number
     amounts: NDArray[np.float64] | None = None  # (n_rows,): of a numeric column
 
 
@@ -50,13 +50,13 @@ class ColumnCoder:
 
     def code(self, values: Any) -> CodedValues:
         """Return the codes of some values."""
-        coded = self._numbers(values) if self._texts is None else self._categories(values)
+        coded = self._code_numbers(values) if self._texts is None else self._code_categories(values)
         self.counts.n += len(values)
         self.counts.missing += int(coded.absent.sum())
         self.counts.gaps += int((coded.absent & (coded.codes < 0)).sum())
         return coded
 
-    def _numbers(self, values: Any) -> CodedValues:
+    def _code_numbers(self, values: Any) -> CodedValues:
         column = self.column
         if column.bounds is None:
             raise ValueError(f"the column {column.name!r} is not numeric")
@@ -68,7 +68,7 @@ class ColumnCoder:
         codes[list(wrong)] = -1
         return CodedValues(codes, absent, wrong, numbers)
 
-    def _categories(self, values: Any) -> CodedValues:
+    def _code_categories(self, values: Any) -> CodedValues:
         column, coder = self.column, self._texts
         assert coder is not None
         cells, places = list_cells(category_texts(self._domain, column, values))
@@ -83,11 +83,11 @@ class ColumnCoder:
 
 
 class Coder:
-    """Codes records, a piece at a time: a text that comes again is not looked up again.
+    """Codes records, a piece at a time; the code of a text is looked up once.
 
     `path` is where the fate of values is decided, for messages. `problems` is told of each value
     that has no code (missing, not a number, an unknown category or label), with column, value,
-    line, and the YAML file. Its code is then 0. `counts` has what became of the values by column.
+    line, and the YAML file; its code is then 0. `counts` has what became of the values by column.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
@@ -109,7 +109,7 @@ class Coder:
         return X
 
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
-        """Refuse a value that has no code: a text, or a number with its fault; None is missing."""
+        """Refuse a value without a code: a text, or a number with its fault; None is missing."""
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:
             fault = f"{what}."
@@ -160,7 +160,7 @@ class Coder:
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
 
     def name_persons(self, description: Description, table: RawTable) -> list[str]:
-        """Return the name of the person that each record is of; none where all are of one each."""
+        """Return the name of the person of each record; an empty list where there is no unit."""
         unit = description.unit
         if unit is None:
             return []
@@ -178,7 +178,7 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield the rows of which a cell is wrong, and the cell, as far as is told."""
+        """Yield the rows with a wrong cell, and its place, until the problems are full."""
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]
             if self._problems.full:
@@ -203,5 +203,5 @@ def category_texts(domain: Domain, column: Column, values: Any) -> Any:
 
 
 def label_texts(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:
-    """Return the texts of labels, as a description spells them, with None for no label."""
+    """Return labels without what the description strips; None stays."""
     return [cell if cell is None else cell.strip().removesuffix(label.strip) for cell in cells]

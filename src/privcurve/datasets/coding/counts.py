@@ -60,4 +60,4 @@ class ColumnCounts:
 
 def warnings_of(counts: Iterable[ColumnCounts]) -> Iterator[str]:
     """Yield the warnings of all columns that have one."""
-    return filter(None, (one.warning for one in counts))
+    return filter(None, (of_column.warning for of_column in counts))

@@ -1,4 +1,4 @@
-"""Records without labels, as frames hold them: coded as those that a model was trained on."""
+"""Code frames of records without labels as the records that a model was trained on."""
 
 from __future__ import annotations
 

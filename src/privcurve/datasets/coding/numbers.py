@@ -29,7 +29,7 @@ Text = TypeVar("Text", str, str | None)
 class Markers:
     """Markers of a missing value: `texts`, and `amounts` however they are written.
 
-    `missing` is what the file writes for one; nothing at all is one too.
+    `missing` is what the file writes for one; an empty text is one too.
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
@@ -69,7 +69,7 @@ def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = 
     """Read a column of dates as days since 1970-01-01, as :func:`read_numbers` does numbers.
 
     Cells are texts, `date` or None; an array of ``datetime64`` holds days, and one of numbers is
-    read as the texts that they are. A day that `missing` lists is one in cells of both kinds.
+    read as the texts that they are. A day that `missing` lists stands for no value in any of them.
     """
     marked = days_of(missing, form)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
@@ -79,16 +79,16 @@ def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = 
     if isinstance(values, np.ndarray):
         values = [text_of(value, (), decimal) for value in values.tolist()]
     markers = Markers(missing, decimal)
-    return _read_each(values, lambda cell: _date(cell, form, markers, marked))
+    return _read_each(values, lambda cell: _read_date(cell, form, markers, marked))
 
 
 def days_of(texts: Iterable[str], form: str) -> frozenset[int]:
     """Return the days among some texts, in ISO's form or another."""
     days = set()
     for text in texts:
-        for one in (form, ISO):
+        for known_form in (form, ISO):
             with suppress(ValueError, OverflowError):
-                days.add(read_day(text, one))
+                days.add(read_day(text, known_form))
     return frozenset(days)
 
 
@@ -98,22 +98,24 @@ def read_day(text: str, form: str = ISO) -> int:
     A time of day is left out; one with an offset is brought to UTC first. What is no date raises
     `ValueError`.
     """
-    return _day(datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form))
+    return _count_days(
+        datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
+    )
 
 
 def is_day_format(form: str) -> bool:
     """Return whether a format tells a day: its year, month and day."""
     try:
-        return form == ISO or read_day(_SOME_DAY.strftime(form), form) == _day(_SOME_DAY)
+        return form == ISO or read_day(_SOME_DAY.strftime(form), form) == _count_days(_SOME_DAY)
     except ValueError:
         return False
 
 
 def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
-    """Leave out what stands between the thousands of numbers; other texts stay as they are.
+    """Remove the marks between the thousands of numbers; other texts stay as they are.
 
-    Groups are of three digits but for the first, which does not begin with 0, or it is no such
-    number: of 1.5 or 0.125 beside a decimal comma nobody knows what it means.
+    Each group but the first has three digits, and the first does not begin with 0. Other texts,
+    such as 1.5 or 0.125 beside a decimal comma, may mean anything.
     """
     if not thousands:
         return list(texts)
@@ -147,12 +149,12 @@ def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts
     missing value.
     """
     cells, places = list_cells(values)
-    each = [(np.nan, "") if cell is None else read(cell) for cell in cells]
-    amounts = np.array([amount for amount, _ in each], dtype=np.float64)
-    is_wrong = np.array([bool(fault) for _, fault in each], dtype=bool)
+    readings = [(np.nan, "") if cell is None else read(cell) for cell in cells]
+    amounts = np.array([amount for amount, _ in readings], dtype=np.float64)
+    is_wrong = np.array([bool(fault) for _, fault in readings], dtype=bool)
     absent = np.isnan(amounts) & ~is_wrong
     rows = np.flatnonzero(is_wrong[places]).tolist() if is_wrong.any() else []
-    return amounts[places], absent[places], {row: each[places[row]][1] for row in rows}
+    return amounts[places], absent[places], {row: readings[places[row]][1] for row in rows}
 
 
 def _read_at_once(values: Any, markers: Markers) -> Amounts | None:
@@ -202,11 +204,11 @@ def _explain_infinite(value: float) -> str:
     return f"{value:g}, not a finite number"
 
 
-def _date(
+def _read_date(
     cell: str | date, form: str, markers: Markers, marked: frozenset[int]
 ) -> tuple[float, str]:
     if isinstance(cell, date):
-        day = _day(cell)
+        day = _count_days(cell)
         return np.nan if day in marked else day, ""
     text = cell.strip()
     if text in markers.texts:
@@ -220,7 +222,7 @@ def _date(
         return np.nan, f"{text!r}, not {like}"
 
 
-def _day(value: date) -> int:
+def _count_days(value: date) -> int:
     if isinstance(value, datetime):
         value = clock_of_utc(value).date()
     return (value - FIRST_DAY).days

@@ -17,8 +17,8 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 class TextCodes(dict[str, int]):
     """The code of each text of a categorical column; −1 where it has none.
 
-    Blanks at the ends of a text do not count. A missing value that is a number is meant in whatever
-    way it is written.
+    Blanks at the ends of a text do not count. A number that stands for a missing value does so in
+    whatever way it is written.
     """
 
     def __init__(self, domain: Domain, column: Column) -> None:
@@ -37,7 +37,7 @@ class TextCodes(dict[str, int]):
             # A listed text keeps its code, even if it marks a missing value elsewhere.
             listed = [text for text, title in column.categories if title != MISSING]
             words = {text.casefold() if column.patterns else text for text in listed}
-            # An empty cell is missing, not `other`. Where other texts are refused, it is too.
+            # An empty cell is missing, not `other`; it is refused where other texts are refused.
             empty = [""] if self._fallback >= 0 else []
             for marker in (*missing, *empty):
                 word = marker.casefold() if column.patterns else marker
@@ -56,18 +56,18 @@ class TextCodes(dict[str, int]):
     def __missing__(self, text: str) -> int:
         """Find the code of a text that was not met before; blanks at its ends do not count."""
         plain = text.strip()
-        code = self._code(text) if plain == text else self[plain]
+        code = self._find_code(text) if plain == text else self[plain]
         if len(self) < self._listed + MOST_REMEMBERED:
             self[text] = code
         return code
 
-    def _code(self, text: str) -> int:
+    def _find_code(self, text: str) -> int:
         # A code such as 0150 is no number.
         is_number = self._amounts and not _LEADING_ZERO.match(text)
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
         number = strip_point(text, self._decimal)
-        # The first pattern counts that fits a text, or the whole number that it is.
+        # The first pattern that fits the text, or its whole number, counts.
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
@@ -81,9 +81,9 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def pattern_faults(column: Column) -> list[str]:
-    """Name patterns of a column of groups that no text is left for: the first that fits counts."""
-    own = ((OTHER, OTHER), (MISSING, MISSING))
-    pairs = [pair for pair in column.categories if pair not in own]
+    """Return what is wrong with patterns of groups for which those above leave no text."""
+    fixed = ((OTHER, OTHER), (MISSING, MISSING))
+    pairs = [pair for pair in column.categories if pair not in fixed]
     faults = []
     for place, (pattern, title) in enumerate(pairs):
         if not pattern:
@@ -91,8 +91,10 @@ def pattern_faults(column: Column) -> list[str]:
                 f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
                 f"in the group {MISSING!r}; drop it"
             )
-        # A star of the lower one is a text that only a star of the upper one fits.
-        above = [one for one, of in pairs[:place] if of != title and matches(one, pattern)]
+        # A star in this pattern, read as a text, fits only a star of a pattern above it.
+        above = [
+            upper for upper, group in pairs[:place] if group != title and matches(upper, pattern)
+        ]
         if above:
             faults.append(
                 f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "

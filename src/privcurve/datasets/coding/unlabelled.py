@@ -21,7 +21,7 @@ from privcurve.datasets.reading import RawTable, Unlabelled, cells_of, text_of
 
 @dataclass(frozen=True)
 class CodedPiece:
-    """Some records of a file, after another."""
+    """Some consecutive records of a file."""
 
     codes: Codes  # (n_answered, n_columns): of the records that can be answered
     answered: NDArray[np.bool_]  # (n_records,): which records these are; all, where none is skipped
@@ -36,7 +36,7 @@ class NewRecords:
     """A file that is being read."""
 
     ignored: tuple[str, ...]  # its columns that the domain does not have
-    # Some records after another; it raises `DatasetError` where a value has no code and is not
+    # The records, a piece at a time; raises `DatasetError` where a value has no code and is not
     # skipped.
     parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
@@ -95,27 +95,29 @@ def read_codes(
         for table in file.read(problems):
             codes = coder.code_columns(table)
             problems.check()
-            yield _piece(description, table, codes, skipped.rows)
+            yield _make_piece(description, table, codes, skipped.rows)
             if watch is not None:
                 watch(table)
         problems.check()
         if skipped.rows:
             # Records of another width at the end of the file.
-            none = RawTable(description.name, {name: [] for name in description.copied}, range(0))
+            no_records = RawTable(
+                description.name, {name: [] for name in description.copied}, range(0)
+            )
             no_codes = np.empty((0, len(domain.columns)), np.uint8)
-            yield _piece(description, none, no_codes, skipped.rows)
+            yield _make_piece(description, no_records, no_codes, skipped.rows)
 
     return NewRecords(file.ignored, parts(), coder.counts)
 
 
-def _piece(
+def _make_piece(
     description: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]
 ) -> CodedPiece:
-    """Return the piece of a table: refused records are in their places, with reasons from `rows`.
+    """Return the piece of a table, with the refused records and their faults in their places.
 
-    `rows`, what was refused so far, is emptied.
+    Faults are taken out of `rows`, by line.
     """
-    copied = [_texts(table.columns[name]) for name in description.copied]
+    copied = [_write_texts(table.columns[name]) for name in description.copied]
     if not rows:
         return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [], table)
     lines = np.array(table.lines, dtype=np.int64)
@@ -131,7 +133,7 @@ def _piece(
     return CodedPiece(codes[~is_refused], answered, copied, reasons, table)
 
 
-def _texts(values: Any) -> list[str]:
+def _write_texts(values: Any) -> list[str]:
     """Return the texts of a column as a file of text holds them, nothing for no value."""
     if not isinstance(values, np.ndarray):
         return [text_of(cell) or "" for cell in cells_of(values)]

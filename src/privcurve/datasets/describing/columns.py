@@ -21,16 +21,16 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 
-# Columns of more texts than this share of their values, and of more than so many, tell records
-# apart rather than saying something of them.
+# Columns with more different texts than this share of their values, and than this number, identify
+# records.
 _UNIQUE = 0.9
 _FEW = 50
 # Texts of this mean length are sentences.
 _SENTENCE = 40
-# Values that are shown of a column, and that are copied of a file that is public.
+# How many values of a column are shown, and are copied from a public file.
 SHOWN = 8
 MOST_COPIED = 100
-# Letters of a value that is shown.
+# How many letters of a value are shown.
 _LONGEST = 30
 # Whole numbers of at most so many values may be codes.
 _CODES = 30
@@ -55,7 +55,7 @@ _PERSON = re.compile(
     r"|patient|person|subject|customer|client|user|member|participant)$",
     re.IGNORECASE,
 )
-# Fewer are no people to be protected, but groups of them.
+# A column of fewer values names groups of people.
 _LEAST_PEOPLE = 20
 # How pandas names an index without a name in Parquet files.
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -68,7 +68,7 @@ _WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
 # Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 
-# Numbers of one digit that by convention stand for no value: 99, -9, 888.0.
+# Numbers that repeat a 7, 8 or 9, which by convention stand for no value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
 # Bounds, and bins of whole numbers, that follow from the name of a column by public knowledge.
@@ -118,7 +118,7 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
-    """Say what a column may be described as; of what is `public`, values may be copied."""
+    """Propose the description of a column; if it is `public`, values are copied."""
     amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
         return Proposal("", summary="names of rows, which pandas wrote: not of a record")
@@ -126,10 +126,10 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
         return Proposal("", summary="no value at all")
     if len(profile.values) == 1:
         return Proposal("", summary=f"one value alone: {_list_frequent(profile)}")
-    flags = _propose_convention(name, profile)
-    if flags is not None:
-        return flags
-    if any(profile.is_mostly(some) for some in profile.dates.values()):
+    proposal = _propose_convention(name, profile)
+    if proposal is not None:
+        return proposal
+    if any(profile.is_mostly(dates) for dates in profile.dates.values()):
         return _propose_date(profile, public)
     if profile.is_mostly(amounts) and not (profile.zeros and amounts.is_whole):
         return _propose_number(name, profile, decimal, thousands, public)
@@ -137,7 +137,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 
 
 def _propose_convention(name: str, profile: Profile) -> Proposal | None:
-    """Describe columns whose words are settled by convention, not by what is seen."""
+    """Describe a column whose words are known by convention; None for other columns."""
     words = {normalize_word(text) for text in profile.values}
     if profile.more or len(words) > 6:
         return None
@@ -160,13 +160,13 @@ def normalize_word(text: str) -> str:
 
 
 def _propose_date(profile: Profile, public: bool) -> Proposal:
-    most = max(some.n for some in profile.dates.values())
-    forms = [form for form, some in profile.dates.items() if some.n == most]
-    some = profile.dates[forms[0]]
+    most = max(dates.n for dates in profile.dates.values())
+    forms = [form for form, dates in profile.dates.items() if dates.n == most]
+    dates = profile.dates[forms[0]]
     keys: dict[str, Any] = {"bounds": None}
     remarks = {"bounds": "[first, last day], such as [1990-01-01, 2029-12-31]"}
     if public:
-        keys["bounds"] = [format_day(some.low), format_day(max(some.high, some.low + 10))]
+        keys["bounds"] = [format_day(dates.low), format_day(max(dates.high, dates.low + 10))]
         remarks["bounds"] = "of the file, which is public"
     if len(forms) > 1:
         keys["format"] = None
@@ -177,7 +177,7 @@ def _propose_date(profile: Profile, public: bool) -> Proposal:
             remarks["format"] = "of two digits: 69 is 1969 and 68 is 2068"
     if not public or profile.missing:
         keys["missing"] = "bin"
-    return Proposal(DATE, keys, remarks, f"{format_day(some.low)} to {format_day(some.high)}")
+    return Proposal(DATE, keys, remarks, f"{format_day(dates.low)} to {format_day(dates.high)}")
 
 
 def _propose_number(
@@ -196,14 +196,14 @@ def _propose_number(
     markers = _name_markers(plain, decimal)
     summary += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
     by_name = _BY_NAME.get(name.lower().removesuffix("_years"))
-    counter = by_name is None and amounts.is_whole
-    if counter and (_identifies(name, profile) or _is_sequence(profile, amounts)):
+    may_identify = by_name is None and amounts.is_whole
+    if may_identify and (_is_identifier(name, profile) or _is_sequence(profile, amounts)):
         return Proposal("", summary=f"{summary}; looks like an identifier")
-    if counter and not public and _names_people(name, profile):
+    if may_identify and not public and _may_name_people(name, profile):
         return _propose_person(profile, summary)
-    if counter and _is_unique(profile) and len(profile.values) > _FEW:
+    if may_identify and _is_unique(profile) and len(profile.values) > _FEW:
         summary += "; each but once: strike the column if it tells records apart"
-    summary += _remark_on_people(name, profile) if counter else ""
+    summary += _remark_on_people(name, profile) if may_identify else ""
     few = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if few else "[lowest, highest] possible"}
@@ -218,7 +218,7 @@ def _propose_number(
     if not public or profile.missing:
         keys["missing"] = "bin"
     largest = max(abs(amounts.low), abs(amounts.high))
-    # Codes are there several times each, or others may be missing by chance.
+    # Codes occur several times each: of rarer ones some may be missing by chance.
     are_codes = few and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
@@ -228,11 +228,11 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
     n_values = len(profile.values)
     summary = f"{'over ' if profile.more else ''}{n_values:,} texts: {_list_frequent(profile)}"
     summary += _remark_on_form(profile)
-    if not public and _names_people(name, profile):
+    if not public and _may_name_people(name, profile):
         return _propose_person(profile, summary)
     summary += _remark_on_people(name, profile)
     unique = n_values > _FEW and profile.share_distinct > _UNIQUE
-    if unique or _identifies(name, profile):
+    if unique or _is_identifier(name, profile):
         return Proposal("", summary=f"{summary}; tells records apart")
     if n_values > _FEW and profile.length / profile.n_present > _SENTENCE:
         return Proposal("", summary=f"{summary}; sentences")
@@ -254,7 +254,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
 
 
 def _remark_on_form(profile: Profile) -> str:
-    """Say so where texts look like dates or amounts that no program reads."""
+    """Say how to write texts that look like dates or amounts, which no program reads."""
     enough = NEARLY_ALL * profile.values.total()
 
     def mostly_match(pattern: re.Pattern[str]) -> bool:
@@ -270,19 +270,19 @@ def _remark_on_form(profile: Profile) -> str:
 
 
 def _remark_on_thousands(profile: Profile) -> str:
-    """Say so where points or commas may part thousands, so that 1.000 is less than 999."""
-    parted = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
-    if not parted or not all(map(_IN_THOUSANDS.fullmatch, parted)):
+    """Say what to do where points or commas may separate thousands, so that 1.000 is 1000."""
+    marked = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
+    if not marked or not all(map(_IN_THOUSANDS.fullmatch, marked)):
         return ""
-    mark = "." if "." in parted[0] else ","
-    return f"; if {parted[0]} is more than a thousand, say so in the draft: thousands: {mark!r}"
+    mark = "." if "." in marked[0] else ","
+    return f"; if {marked[0]} is more than a thousand, say so in the draft: thousands: {mark!r}"
 
 
 def _name_markers(texts: list[str], decimal: str) -> str:
     """Name numbers that may stand for a missing value: -1 among counts, 999 among ages.
 
-    Either the only negative ones, or those of one digit (99, -888, 777) that lie further from the
-    others than these from one another.
+    These are a single negative one, or repeated digits (99, -888, 777) further from the others than
+    the others are from one another.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
@@ -303,15 +303,17 @@ def _is_name_of_identifier(name: str) -> bool:
     return bool(_IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name))
 
 
-def _identifies(name: str, profile: Profile) -> bool:
-    several = profile.more or len(profile.values) > _UNIQUE * profile.n_present
-    return _is_name_of_identifier(name) and several
+def _is_identifier(name: str, profile: Profile) -> bool:
+    distinct = profile.more or len(profile.values) > _UNIQUE * profile.n_present
+    return distinct and _is_name_of_identifier(name)
 
 
-def _names_people(name: str, profile: Profile) -> bool:
+def _may_name_people(name: str, profile: Profile) -> bool:
     """Return whether a column may name persons, of whom the table has several records each."""
-    like = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
-    return bool(like) and len(profile.values) >= _LEAST_PEOPLE and profile.share_distinct <= _UNIQUE
+    match = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
+    return (
+        bool(match) and len(profile.values) >= _LEAST_PEOPLE and profile.share_distinct <= _UNIQUE
+    )
 
 
 def _propose_person(profile: Profile, summary: str) -> Proposal:
@@ -334,7 +336,7 @@ def _is_unique(profile: Profile) -> bool:
 
 
 def _is_sequence(profile: Profile, amounts: Range) -> bool:
-    """Return whether the numbers are one after another, each but once."""
+    """Return whether the numbers follow one another, each once."""
     run = amounts.high - amounts.low + 1
     unique = profile.more or _is_unique(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
@@ -355,13 +357,13 @@ def _list_frequent(profile: Profile) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return a value on one line, as it may have several, and of at most so many letters."""
+    """Return a value on one line, with at most `_LONGEST` letters."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, to a hundredth of the width or less; of one number, leave some width.
+    """Round outwards, by a tenth of the width or less; bounds of one number get some width.
 
     Bounds near the largest or smallest floats, which can't be rounded, stay as they are.
     """

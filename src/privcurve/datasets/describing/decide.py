@@ -48,7 +48,7 @@ class Question:
         self.path, self.blank = path, blank
         line = self._lines()[self.line - 1]
         match = _LINE.fullmatch(line)
-        # Answered with another column.
+        # An alias is answered with the column of its anchor.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
         # The question, from the draft or by the kind of blank, and a short prompt.
@@ -60,7 +60,7 @@ class Question:
 
     @property
     def line(self) -> int:
-        """Its line in the file as it is now: an answer may have taken some out."""
+        """Its line in the file as it is now: an answer may have removed lines above."""
         return Lines(self.path).line_of(*self.blank.place)
 
     def _lines(self) -> list[str]:
@@ -83,23 +83,23 @@ class Question:
             entry = entry[step]
         edits: Edits
         if codes and key == "bounds" and entry.get("kind") == NUMERIC:
-            values = self._value("categories", codes["codes"])
+            values = self._read_value("categories", codes["codes"])
             if isinstance(values, list):
-                values += [one for one in (OTHER, MISSING) if one not in values]
-            gone = dict.fromkeys(one for one in _NUMBER_KEYS if one in entry)
-            edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **gone}
+                values += [title for title in (OTHER, MISSING) if title not in values]
+            removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
+            edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
-            edits = {key: (key, self._value(key, text))}
+            edits = {key: (key, self._read_value(key, text))}
         lines = self._lines()
         of_file = Lines(self.path)
-        places = {each: of_file.line_of(*self.blank.place[:-1], each) - 1 for each in edits}
-        for each, edit in edits.items():
-            lines[places[each]] = self._edit(lines[places[each]], each, edit)
+        places = {name: of_file.line_of(*self.blank.place[:-1], name) - 1 for name in edits}
+        for name, edit in edits.items():
+            lines[places[name]] = self._edit_line(lines[places[name]], name, edit)
         self._check("".join(lines))
         replace_text(self.path, "".join(lines))
 
-    def _edit(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
-        """Return what becomes of the line of a key."""
+    def _edit_line(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
+        """Return the edited line of a key."""
         match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
         if match is None or match["key"] != key:
             raise DatasetError(
@@ -111,7 +111,7 @@ class Question:
         end = line[len(line.rstrip("\r\n")) :]
         return f"{match['head'].replace(key, edit[0], 1)} {write_flow(edit[1])}{end}"
 
-    def _value(self, key: str, text: str) -> Any:
+    def _read_value(self, key: str, text: str) -> Any:
         """Read an answer."""
         text = text.strip()
         is_list = text[:1] in ("[", "{")
@@ -142,7 +142,7 @@ class Question:
 
 
 class CardQuestion:
-    """A fact for the card of a release, or the budget: may be left open."""
+    """A question for a fact on the card of a release, or for the budget; it may stay open."""
 
     def __init__(self, path: Path, place: tuple[str, str], remark: str) -> None:
         self.path, self.place, self.remark = path, place, remark
@@ -157,13 +157,13 @@ class CardQuestion:
             value = int(amount) if amount.is_integer() else amount
         entry = {**(content.get(top) or {}), key: value}
         faults = schema.faults({**content, top: entry}, catalogue.SCHEMA)
-        if messages := [one.message for one in faults if one.places[0][:1] == (top,)]:
+        if messages := [fault.message for fault in faults if fault.places[0][:1] == (top,)]:
             raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
         # The line with the key, or the comment in which a draft proposes it.
         head = rf"{top}:" if top in content else rf"# {top}:"
-        there = r"\{.*\}" if content.get(top, True) else ""
-        line = re.compile(rf"^{head}[ \t]*{there}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
+        mapping = r"\{.*\}" if content.get(top, True) else ""
+        line = re.compile(rf"^{head}[ \t]*{mapping}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
         new = f"{top}: {write_flow(entry)}"
         if match := line.search(text):
             text = f"{text[: match.start()]}{new}{text[match.start('end') :]}"
@@ -189,7 +189,7 @@ _CARD_KEYS = {
 
 
 def card_questions(path: Path) -> list[CardQuestion]:
-    """Return what cards and the ledger of private records would call not said."""
+    """Return the facts about private records that cards and the budget would lack."""
     content: Mapping[str, Any] = catalogue.content_of(path)
     if content.get("public_benchmark") or "based_on" in content:
         return []
@@ -206,5 +206,5 @@ def questions(path: Path) -> list[Question]:
     Raises DatasetError if it is not YAML.
     """
     content: Mapping[str, Any] = catalogue.content_of(path)
-    every = (Question(path, one) for one in blanks(content))
-    return sorted((one for one in every if not one.is_shared), key=lambda one: one.line)
+    blank_keys = (Question(path, blank) for blank in blanks(content))
+    return sorted((key for key in blank_keys if not key.is_shared), key=lambda key: key.line)

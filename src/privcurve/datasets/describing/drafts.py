@@ -77,7 +77,7 @@ def draft(
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
     label_profile = profiles.pop(label.column)
     try:
-        sides = find_classes(label, label_profile, public)
+        classes = find_classes(label, label_profile, public)
     except DatasetError as error:
         if not problems.n_unread:
             raise
@@ -96,8 +96,11 @@ def draft(
         format=how,
         decimal=decimal,
         thousands=thousands,
-        # Their order says nothing of records.
-        missing=["", *sorted({word for one in profiles.values() for word in one.missing if word})],
+        # Sorted, so that the order says nothing of the records.
+        missing=[
+            "",
+            *sorted({word for profile in profiles.values() for word in profile.missing if word}),
+        ],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
         n_test=0 if test is None else _count_test_records(test, header, how, problems),
@@ -105,7 +108,7 @@ def draft(
         shares=dict.fromkeys(how.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
         label=label.column,
-        classes=sides,
+        classes=classes,
         public=public,
         n_read=label_profile.n,
         faults=problems.messages,
@@ -119,7 +122,7 @@ def profile_table(
     problems: Problems,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Format, dict[str, Profile]]:
-    """Return how a table is written, and what its columns look like; refuse a record as names."""
+    """Return the format of a table and the profiles of its columns; refuse a record as names."""
     how = sniff(path, header, sheet)
     if not how.fields:
         raise DatasetError(f"{path} has no column of single values")
@@ -129,7 +132,7 @@ def profile_table(
     check_names(path, how, profiles)
     decimal, _ = _find_marks(how, profiles)
     if how.parser["kind"] != DELIMITED and decimal != ".":
-        # Cells that are numbers are written as the texts beside them are.
+        # Read again, with numbers written as the texts beside them.
         profiles = read(path, how, Problems(path.name), decimal=decimal)
     return how, profiles
 
@@ -143,15 +146,14 @@ def proposals(
     return columns | {key: Proposal("", summary="lists or objects: not read") for key in how.nested}
 
 
-def name_of(path: Path, given: str | None = None) -> str:
+def name_of(path: Path, name: str | None = None) -> str:
     """Return a dataset's name, by default that of its file.
 
-    Raises DatasetError if there can be none of that name.
+    Raises DatasetError if it is no name, or another dataset's.
     """
-    if given is not None:
-        if not catalogue.NAME.fullmatch(given):
-            raise DatasetError(f"--name {given!r}: {catalogue.NAMED}")
-        name = given
+    if name is not None:
+        if not catalogue.NAME.fullmatch(name):
+            raise DatasetError(f"--name {name!r}: {catalogue.NAMED}")
     else:
         stem = path.name.removesuffix(path.suffix) if path.suffix == ".gz" else path.name
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(stem).stem).strip("-")
@@ -173,7 +175,7 @@ def read(
     watch: Callable[[RawTable], None] | None = None,
     decimal: str = ".",
 ) -> dict[str, Profile]:
-    """Read a table whole, a piece at a time; return what its columns look like."""
+    """Read a whole table, a piece at a time, and return the profiles of its columns."""
     profiles = empty_profiles(how.fields)
     description = _describe_as_texts(path, how, decimal)
     try:
@@ -185,35 +187,35 @@ def read(
             if problems.full:
                 break
     except DatasetError as error:
-        # There is no description yet that could be wrong.
+        # Remedies in a description are left out: there is none yet.
         message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
         raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
 
 
-def _count_test_records(path: Path, header: bool, like: Format, problems: Problems) -> int:
-    """Return how many records a file to test by holds, which is read as the others are."""
-    how = sniff(path, header, like.parser.get("sheet", ""))
+def _count_test_records(path: Path, header: bool, training: Format, problems: Problems) -> int:
+    """Return how many records a test file holds; refuse one in another format than `training`."""
+    how = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
-    if "fields" in like.parser:
+    if "fields" in training.parser:
         # Columns are read by position: another number of skipped lines would lose records.
         keys["skip_rows"] = 0
     if not reading.is_plain_text(path):
         keys["encoding"] = reading.ENCODINGS[0]
     for key, plain in keys.items():
-        ways = [each.parser.get(key, plain) for each in (how, like)]
-        if ways[0] != ways[1]:
+        values = [form.parser.get(key, plain) for form in (how, training)]
+        if values[0] != values[1]:
             raise DatasetError(
-                f"{path} is written in another way than the other records: {key} {ways[0]!r}, not "
-                f"{ways[1]!r}. Write the test records in the same way."
+                f"{path} is written in another way than the other records: {key} {values[0]!r}, "
+                f"not {values[1]!r}. Write the test records in the same way."
             )
-    if lacking := [name for name in like.fields if name not in how.fields]:
+    if lacking := [name for name in training.fields if name not in how.fields]:
         raise DatasetError(
             f"{path} has no column {lacking[0]!r}. Records to test by need the columns of the "
             "others, and a first line that names them."
         )
     n_unread = problems.n_unread
-    profiles = read(path, like, problems)
+    profiles = read(path, training, problems)
     if n := next(iter(profiles.values())).n + problems.n_unread - n_unread:
         return n
     raise DatasetError(f"{path} holds no records to test by")
@@ -234,22 +236,22 @@ def _describe_as_texts(path: Path, how: Format, decimal: str) -> Description:
 
 
 def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
-    """Return what stands before tenths and between thousands: what makes more columns numbers.
+    """Return the marks before tenths and between thousands with which most columns are numbers.
 
-    Something stands between thousands where a column is of numbers in no other way, and in a file
-    of text no fewer columns are numbers then.
+    There is a mark between thousands only if some column is of numbers in no other way, and, in a
+    file of text, no fewer columns are numbers with it.
     """
 
-    def count(columns: Iterable[Profile], decimal: str, thousands: str = "") -> int:
-        return sum(one.is_mostly(one.amounts(decimal, thousands)) for one in columns)
+    def count(some: Iterable[Profile], decimal: str, thousands: str = "") -> int:
+        return sum(profile.is_mostly(profile.amounts(decimal, thousands)) for profile in some)
 
-    each = profiles.values()
-    is_comma = how.parser.get("separator", ",") != "," and count(each, ",") > count(each, ".")
+    columns = profiles.values()
+    is_comma = how.parser.get("separator", ",") != "," and count(columns, ",") > count(columns, ".")
     plain = "," if is_comma else "."
-    others = [one for one in each if not any(count([one], decimal) for decimal in OTHER)]
-    n_plain = count(each, plain) if how.parser["kind"] == DELIMITED else 0
+    others = [c for c in columns if not any(count([c], decimal) for decimal in OTHER)]
+    n_plain = count(columns, plain) if how.parser["kind"] == DELIMITED else 0
     n_more = {
-        decimal: count(others, decimal, other) * (count(each, decimal, other) >= n_plain)
+        decimal: count(others, decimal, other) * (count(columns, decimal, other) >= n_plain)
         for decimal, other in OTHER.items()
     }
     decimal = max(n_more, key=lambda sign: (n_more[sign], sign == plain))

@@ -1,7 +1,7 @@
-"""Whether the names of a table's columns are names, or a person's record.
+"""Refuse names of columns that look like a person's record.
 
-Where the first line of a file is a record, its values would stand in a description as names of
-columns, and go public. Such a line holds, for each column, what the records below it hold.
+If the first line of a file is a record, its values would become names of columns in a description,
+and public. Such a line looks like the records below it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def check_names(path: Path, how: Format, profiles: dict[str, Profile]) -> None:
 
     A name counts as a value if it is one of its own column, is written as most of these are
     (numbers, dates, codes), or stands above two columns. It counts as a name if the column holds
-    numbers alone and it is none: among n + 1 records that one alone has such a word, by chance
-    once in n + 1 tables. The message shows no name, since these may be what a person has said.
+    only numbers and it is a word: if it were a value, the one word among n + 1 values would stand
+    first by chance once in n + 1 tables. The message shows no name, as it may be a person's value.
     """
     columns = list(zip(how.names, how.fields, strict=False))
     twice = {name for name, count in Counter(how.names).items() if name and count > 1}
@@ -74,9 +74,9 @@ def _is_value(name: str, profile: Profile) -> bool:
 
 
 def _is_name(name: str, profile: Profile) -> bool:
-    """Return whether a name is none of the numbers that its column holds, all of them."""
+    """Return whether a name is a word, and its column holds only numbers."""
     is_word = bool(re.search(r"[^\W\d_]", name)) and name.lower() not in MISSING_WORDS
-    all_numbers = any(some.n == profile.n_present > 0 for some in profile.numbers.values())
+    all_numbers = any(numbers.n == profile.n_present > 0 for numbers in profile.numbers.values())
     return is_word and all_numbers and not _is_value(name, profile)
 
 

@@ -31,7 +31,7 @@ class Classes:
 
 @dataclass(frozen=True)
 class LabelChoice:
-    """The column of the label, and those values of its classes that are named."""
+    """The column of the label, and the values of its classes that the user names."""
 
     column: str
     positive: Sequence[str] = ()
@@ -45,7 +45,7 @@ class LabelChoice:
 
 
 def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
-    """Find the classes of a label, or refuse it and say what exists instead."""
+    """Find the classes of a label, or refuse it and say what the column holds."""
     values = choice.values
     _check_named(choice)
     # A word for no value may be a class of its own, if it is named.
@@ -135,7 +135,7 @@ def _find_convention(
 ) -> tuple[list[str], list[str]] | None:
     """Return the values of the classes, if their words are settled by convention."""
     for low, high in PAIRS:
-        # Small letters first: the order shows nothing of the records.
+        # Sorted, small letters first, so that the order shows nothing of the records.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)
@@ -144,25 +144,25 @@ def _find_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # The other way round, if the owner says so.
-        for one, other in (sides, sides[::-1]):
-            if (positive or other)[0] in other and (negative or one)[0] in one:
-                return other, one
+        # The owner may mean it the other way round.
+        for low_side, high_side in (sides, sides[::-1]):
+            if (positive or high_side)[0] in high_side and (negative or low_side)[0] in low_side:
+                return high_side, low_side
     return None
 
 
 def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Divide two values, however they are spelt; if none is named, the first one is negative."""
+    """Split the spellings of two values; if none is named, the first value is negative."""
     values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
-    ones = [value for value in counts if value.casefold() in values]
-    others = [value for value in counts if value.casefold() not in values]
-    return (ones, others) if positive else (others, ones)
+    side = [value for value in counts if value.casefold() in values]
+    other = [value for value in counts if value.casefold() not in values]
+    return (side, other) if positive else (other, side)
 
 
 def _sort_values(counts: dict[str, int]) -> list[str] | dict[str, str]:
-    """Return all values in order, numbers by their size; with their classes if spellings differ."""
+    """Return all values sorted, numbers by size; with their classes if spellings differ."""
     values = sorted(counts, key=lambda value: (amount_of(value, ".") or 0.0, value.swapcase()))
     first: dict[str, str] = {}
     titles = {value: first.setdefault(value.casefold(), value) for value in values}

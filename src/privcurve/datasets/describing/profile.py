@@ -20,17 +20,16 @@ MISSING_WORDS = frozenset(
     | {"nil", "missing", "unknown", "not available", "not known", "unbekannt", "k.a."}
 )
 
-# Different values that are counted, of a column and of all columns together (but so many of each);
-# of more it is only known that there are more.
+# How many different values of a column are counted, and of all columns together (but at least
+# _LEAST_VALUES of each); the others are left out.
 MOST_VALUES = 20_000
 MOST_TOGETHER = 2_000_000
 _LEAST_VALUES = 200
 
-# Share of the values that are there which must be of a kind, for a column of that kind. What
-# is not is told by `check`.
+# A column is of a kind if at least this share of its values is; `check` tells of the others.
 NEARLY_ALL = 0.95
 
-# The other one of the two marks in numbers.
+# The mark between thousands, by the mark before tenths.
 OTHER = {".": ",", ",": "."}
 # Marks before tenths and between thousands; programs write the first.
 _MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
@@ -44,7 +43,7 @@ _LEADING_ZERO = re.compile(r"-?0\d+$")
 
 
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
-    """Add to counts of values, of which so many are told apart; return how many are left out."""
+    """Add to counts of at most so many different values; return how many values are left out."""
     left_out = 0
     for value, count in more.items():
         if value in counts or len(counts) < most:
@@ -82,8 +81,8 @@ class Profile:
     missing: Counter[str] = field(default_factory=Counter)
     # Counts of the other values, up to `most` different ones.
     values: Counter[str] = field(default_factory=Counter)
-    more: bool = False  # whether there are values that were not counted
-    n_apart: int = 0  # how many values were met until there were that many different ones
+    more: bool = False  # whether there are other values, which were left out
+    n_apart: int = 0  # how many values were counted in `values` before any was left out
     # Numbers, by the mark before tenths and the mark between thousands.
     numbers: dict[tuple[str, str], Range] = field(
         default_factory=lambda: {marks: Range() for marks in _MARKS}
@@ -100,19 +99,19 @@ class Profile:
 
     @property
     def share_distinct(self) -> float:
-        """Different values per record, as far as counted: 1 if no value is there twice."""
+        """Share of different values among those counted: 1 if no value is there twice."""
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def amounts(self, decimal: str, thousands: str) -> Range:
-        """Return the numbers that are written so."""
+        """Return the numbers that are written with these marks."""
         return self.numbers.get((decimal, thousands), Range())
 
-    def is_mostly(self, some: Range) -> bool:
-        """Return whether a column that holds these is one of them."""
-        return some.n > 0 and some.n >= NEARLY_ALL * self.n_present
+    def is_mostly(self, values: Range) -> bool:
+        """Return whether nearly all values of the column are these numbers or dates."""
+        return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: Any) -> None:
-        """Look at some more values; None is one that is not there."""
+        """Count some more values; None is a missing one."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):
             counts[(text or "").strip()] += count
@@ -123,11 +122,11 @@ class Profile:
         if not full:
             self.n_apart += counts.total() - left_out
             self.more = left_out > 0
-        self._numbers(counts)
-        self._dates(counts)
+        self._add_numbers(counts)
+        self._add_dates(counts)
         self.length += sum(len(text) * count for text, count in counts.items())
 
-    def _numbers(self, counts: Counter[str]) -> None:
+    def _add_numbers(self, counts: Counter[str]) -> None:
         texts, times = list(counts), np.array(list(counts.values()), dtype=np.int64)
         for (decimal, thousands), seen in list(self.numbers.items()):
             plain = remove_grouping(texts, decimal, thousands)
@@ -137,26 +136,28 @@ class Profile:
                 del self.numbers[decimal, thousands]
         self.zeros = self.zeros or any(map(_LEADING_ZERO.match, texts))
 
-    def _dates(self, counts: Counter[str]) -> None:
-        like = {text: count for text, count in counts.items() if LIKE_A_DATE.match(text)}
-        if not like:
+    def _add_dates(self, counts: Counter[str]) -> None:
+        texts = {text: count for text, count in counts.items() if LIKE_A_DATE.match(text)}
+        if not texts:
             return
         for form in list(self.dates):
-            read = [(day, n) for text, n in like.items() if (day := _day(text, form)) is not None]
+            read = [
+                (day, n) for text, n in texts.items() if (day := _read_day(text, form)) is not None
+            ]
             pairs = np.array(read, dtype=np.float64).reshape(-1, 2)
             self.dates[form].add(pairs[:, 0], pairs[:, 1].astype(np.int64))
             if self.dates[form].n < NEARLY_ALL * self.n_present / 2:
-                # It will not be that one: a column of a million dates is tried once, not 31 times.
+                # Unlikely formats are dropped: 31 of them would take long in each piece.
                 del self.dates[form]
 
 
 def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
-    """Return profiles of columns that nothing was seen of yet; of many, each remembers less."""
+    """Return empty profiles of columns; of many columns, each counts fewer different values."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 
 
-def _day(text: str, form: str) -> float | None:
+def _read_day(text: str, form: str) -> float | None:
     if form == ISO and not _ISO.match(text):
         return None
     try:

@@ -40,12 +40,12 @@ from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
-# The parts in which similar faults differ.
+# What differs in messages of similar faults: names and numbers.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Stand-ins for a label that is not decided, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Different values without a code that are counted one by one, and that are shown.
+# How many different values without a code are counted, and how many are shown.
 MOST_REFUSED = 1000
 _SHOWN = 5
 
@@ -62,7 +62,7 @@ class RefusedValues:
     """Values that have no code, of some records."""
 
     refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` different ones
-    more: int = 0  # how many values are others than these
+    more: int = 0  # how many other values there are
 
     def refuse(self, values: Counter[str]) -> None:
         """Count some more."""
@@ -108,7 +108,7 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """The bin that hides how more than half of the values differ, and their share."""
+        """The bin that holds more than half of the values, which differ, and their share."""
         if self.counts.n_present < FEW or not self.in_bins.any():
             return None
         fullest = int(self.in_bins.argmax())
@@ -118,7 +118,7 @@ class Tally(RefusedValues):
 
     @property
     def loses_all(self) -> bool:
-        """Whether values that differ are all in one bin, or all of no category that is listed."""
+        """Whether all values, which differ, are in one bin, or are all `other`."""
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other
@@ -177,7 +177,7 @@ def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
 
 
 def description_faults(path: Path) -> list[str]:
-    """Return what is wrong with a description, whatever its file holds, without lines."""
+    """Return the faults of a description itself, without lines; its file is not read."""
     checker = _Checker(Report(path.stem, path), None)
     if "based_on" in checker.content:
         checker._check_schema(deepcopy(checker.content))
@@ -187,16 +187,15 @@ def description_faults(path: Path) -> list[str]:
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
-    """Sort faults by line; of many columns that are described at once tell some, count others."""
+    """Sort faults by line; of many that are alike, tell the first and count the others."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
-        # But for names and numbers.
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
     shortened = []
-    for (line, _), some in alike.items():
-        shortened += some[:MOST_NAMED]
-        if len(some) > MOST_NAMED:
-            shortened.append(Fault(line, f"{len(some) - MOST_NAMED:,} more like these."))
+    for (line, _), group in alike.items():
+        shortened += group[:MOST_NAMED]
+        if len(group) > MOST_NAMED:
+            shortened.append(Fault(line, f"{len(group) - MOST_NAMED:,} more like these."))
     return shortened
 
 
@@ -223,7 +222,7 @@ class _Checker:
         self.report.faults.append(Fault(self.lines.line_of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add faults that are told elsewhere: those of a column, or of a key, at its line."""
+        """Add faults that come without lines, at that of the column or key that they name."""
         for message in messages:
             text = message.removesuffix(f" (in {self.report.path})")
             near = [p for name, p in self.positions.items() if f"{name!r}" in text]
@@ -232,7 +231,7 @@ class _Checker:
             self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
-        """Return what a step makes; None if it can't, of which is told at its place."""
+        """Return the result of a step; None if it fails, with its faults added at the place."""
         try:
             return step()
         except DatasetError as error:
@@ -252,8 +251,8 @@ class _Checker:
         label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
         trained: dict[str, int] = {}
-        of_unit = Problems(self.report.name)
-        coder = Coder(domain, description.path, of_unit)
+        unit_problems = Problems(self.report.name)
+        coder = Coder(domain, description.path, unit_problems)
         n_of: dict[str, Counter[str]] = {"n_rows": Counter(), "n_test": Counter()}
         for part in description.read_parts:
             n_before = label.n + problems.n_unread
@@ -280,10 +279,10 @@ class _Checker:
                 trained = dict(label.in_classes)
         self.add_all(problems.messages, "parser")
         if not problems.any:
-            self._check_unit(description, n_of, of_unit)
+            self._check_unit(description, n_of, unit_problems)
         self._check_labels(label, trained)
         for tally in tallies:
-            for message, key in _faults(tally):
+            for message, key in _find_faults(tally):
                 self.add(message, "columns", self.positions[tally.column.name], key)
         self._check_lost(description, tallies)
         self.report.tallies = tallies
@@ -292,7 +291,7 @@ class _Checker:
             self._attempt(lambda: load(self.report.name), "unit" if description.unit else "records")
 
     def _build(self) -> Description | None:
-        """Make a description of all that is as it should be; None if that is too little."""
+        """Build the description without the columns that have faults; None if that can't be."""
         if "based_on" in self.content:
             description = self._attempt(lambda: catalogue.description_of(self.report.path))
             if description is None:
@@ -317,33 +316,33 @@ class _Checker:
         return self._attempt(lambda: build(self.report.name, self.report.path, write_out(content)))
 
     def _check_schema(self, content: dict[str, Any]) -> tuple[set[int], bool]:
-        """Tell of blanks and of what the schema refuses.
+        """Add blanks, and what the schema refuses, as faults.
 
-        Return the columns that can't be checked further, and whether something else is wrong, so
-        that nothing can be.
+        Return the columns that can't be checked further, and whether something outside the columns
+        is wrong, so that nothing can be.
         """
         left_blank = blanks(content)
         self.report.n_blanks = len(left_blank)
-        for one in left_blank:
-            self.add(one.message, *one.place)
-            if one.place == ("unit",):
+        for blank in left_blank:
+            self.add(blank.message, *blank.place)
+            if blank.place == ("unit",):
                 del content["unit"]
-            elif one.place[0] == "label":
-                content["label"][one.key] = _UNDECIDED[one.key]
+            elif blank.place[0] == "label":
+                content["label"][blank.key] = _UNDECIDED[blank.key]
                 self.label_decided = False
-        blank_places = {one.place for one in left_blank}
+        blank_places = {blank.place for blank in left_blank}
         skipped = {k for place in blank_places for k in place[1:2] if isinstance(k, int)}
         elsewhere = False
         for places, message in schema.faults(content, catalogue.SCHEMA):
-            left = [place for place in places if place not in blank_places]
-            if not left:
+            faulty = [place for place in places if place not in blank_places]
+            if not faulty:
                 continue
             others = sorted(
-                {self.lines.line_of(*place) for place in left} - {self.lines.line_of(*left[0])}
+                {self.lines.line_of(*place) for place in faulty} - {self.lines.line_of(*faulty[0])}
             )
             also = f" (also line {', '.join(map(str, others))})" if others else ""
-            self.add(f"{message.removesuffix('.')}{also}.", *left[0])
-            for place in left:
+            self.add(f"{message.removesuffix('.')}{also}.", *faulty[0])
+            for place in faulty:
                 if len(place) > 1 and place[0] == "columns" and isinstance(place[1], int):
                     skipped.add(place[1])
                 else:
@@ -365,11 +364,11 @@ class _Checker:
     def _check_unit(
         self, description: Description, n_of: dict[str, Counter[str]], problems: Problems
     ) -> None:
-        """Compare how many records of persons, by key and person, are kept with the description."""
+        """Check how many records the unit keeps; `n_of` has the records of each person, by key."""
         if (unit := description.unit) is None:
             return
         for key, persons in n_of.items():
-            # Which of them are kept can depend on more.
+            # Balance and first decide too which ones are kept.
             if persons and not (description.records.balance or description.records.first):
                 n_kept = sum(min(n, unit.at_most) for n in persons.values())
                 check_kept(description, n_kept, persons.total(), key, problems)
@@ -388,7 +387,7 @@ class _Checker:
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
-        """Refuse an entry whose columns tell nothing apart: half of them, of many at once."""
+        """Refuse an entry of which half of the columns or more tell nothing apart."""
         entries: dict[int, list[Tally]] = {}
         for tally in tallies:
             entries.setdefault(self.positions[tally.column.name], []).append(tally)
@@ -451,8 +450,8 @@ def _propose_thousands(tally: Tally) -> str:
     return ""
 
 
-def _faults(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the values of a column, and under which key it is mended."""
+def _find_faults(tally: Tally) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the values of a column, with the key that mends it."""
     column = tally.column
     if tally.counts.gaps:
         remedy = f"list {MISSING!r} among its categories"

@@ -17,7 +17,7 @@ from privcurve.datasets.variants import escape_name
 # Words that YAML reads as they are meant.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
-# Numbers that are larger than others by more are of another magnitude.
+# Numbers of one magnitude differ by at most this factor.
 _MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -52,7 +52,7 @@ _PUBLIC = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft of a description: what was seen of a table, and what is said of it."""
+    """A draft of a description, and what was seen of the table."""
 
     name: str
     format: Format
@@ -72,8 +72,10 @@ class Draft:
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:
-        """The columns that are used, those that are alike by one pattern."""
-        return dict(_merge({key: column for key, column in self.columns.items() if column.kind}))
+        """The columns that are used; columns that are alike have one pattern of names."""
+        return dict(
+            _merge_columns({key: column for key, column in self.columns.items() if column.kind})
+        )
 
     @property
     def blanks(self) -> int:
@@ -92,8 +94,7 @@ class Draft:
     def _anchors(self) -> dict[str, str]:
         """The YAML anchor of the groups of each column that shares its words with others.
 
-        These are decided once. As with columns that are described at once, a model has no trace of
-        it.
+        Shared groups are decided once; a model has no trace of it, as of :func:`_merge_columns`.
         """
         alike: dict[frozenset[str], list[str]] = {}
         for key, column in self.entries.items():
@@ -148,9 +149,9 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; groups that columns share stand at the first."""
+        """Yield the lines of a column's keys; the first of columns that share groups has them."""
         anchor = self._anchors.get(name, "")
-        first = next((one for one, word in self._anchors.items() if word == anchor), name)
+        first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():
             line = _write_line(key, value, column.remarks.get(key))
             if key == "groups" and first != name:
@@ -160,12 +161,12 @@ class Draft:
             yield line
 
 
-def _merge(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
-    """Describe columns at once that differ in a number alone: x2, x3 and x4 by ``x{2..4}``.
+def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
+    """Describe columns at once whose names differ in a number: x2, x3 and x4 by ``x{2..4}``.
 
-    Numbers have to be of one magnitude: of others one bound would leave some in one bin. Which
-    columns stand together is seen of the records, but a description says the same of them either
-    way, and a model has no trace of it.
+    Their numbers have to be of one magnitude: with one bound for all, smaller ones would fall into
+    one bin. Which columns are described at once depends on the records, but what is said of each
+    column does not, and a model has no trace of it.
     """
     rest = list(columns.items())
     start = 0

@@ -1,8 +1,8 @@
 """Reading: from bytes to named columns of Arrow arrays, a piece of a file or a frame at a time.
 
 :func:`read` reads a file of a dataset, :func:`open_unlabelled` one that a model is asked about, and
-:func:`frame_tables` a frame; all give a :class:`RawTable` after another. :func:`sniff` finds out
-how a table is written, and :func:`fetch` where its file is.
+:func:`frame_tables` a frame; all yield one :class:`RawTable` after another. :func:`sniff` finds out
+how a table is written, and :func:`fetch` gets its files.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ __all__ = [
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one raw file, a piece at a time; None is a dataset that needs no file.
+    """Read one raw file, a piece at a time; None is the file of a dataset that needs none.
 
     Records that can't be read are left out, and `problems` is told of them; reading ends where
     that is full, or after `most` records. If the file as a whole can't be read, a `DatasetError`

@@ -2,8 +2,8 @@
 
 A cell of a file of text is a text. Cells of Parquet, Excel and frames have types, and the type of a
 column depends on all of its cells. So each is read by itself, as the text of its value
-(:func:`text_of`). :func:`convert_cells` does so with a column: of Arrow's, it takes numbers at
-once, and asks about each other value once.
+(:func:`text_of`). :func:`convert_cells` does so for a column; in an Arrow array it converts numbers
+at once, and each other value once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from privcurve.datasets.errors import DatasetError
 # Decimals with larger exponents are not written out.
 _MOST_PLACES = 400
 
-_FULL = np.float64().itemsize
+_BYTES_OF_FLOAT = np.float64().itemsize
 
 # Types of numbers that keep all of their digits.
 _EXACT = (int, Decimal, np.integer)
@@ -62,7 +62,7 @@ def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str
         value = _python_scalar(value)
     if isinstance(value, str):
         return compose(value)
-    spellings = _spellings(value, decimal)
+    spellings = _list_spellings(value, decimal)
     return next((text for text in spellings if text in listed), next(iter(spellings), None))
 
 
@@ -78,8 +78,8 @@ def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
     """
     if not hasattr(values, "dictionary_encode"):
         place: dict[Any, int] = {}
-        each = (place.setdefault(value, len(place)) for value in values)
-        places = np.fromiter(each, dtype=np.intp, count=len(values))
+        numbers = (place.setdefault(value, len(place)) for value in values)
+        places = np.fromiter(numbers, dtype=np.intp, count=len(values))
         return list(place), places
     encoded = values if hasattr(values, "indices") else values.dictionary_encode()
     cells = cells_of(encoded.dictionary)
@@ -103,14 +103,14 @@ def cells_of(values: Any) -> list[Any]:
     return [text if text is None else compose(text) for text in values.to_pylist()]
 
 
-def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
+def _list_spellings(value: Any, decimal: str) -> tuple[str, ...]:
     """Return the ways in which a value is written, the common one first; none of no value."""
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
         return TRUTHS[value]
     if isinstance(value, (int, float, Decimal)):
-        return _number_texts(value, decimal)
+        return _spell_number(value, decimal)
     if isinstance(value, datetime):
         time = clock_of_utc(value)
         day = (time.date().isoformat(),) if time.time() == datetime.min.time() else ()
@@ -128,9 +128,9 @@ def _spellings(value: Any, decimal: str) -> tuple[str, ...]:
 
 
 def _python_scalar(value: np.generic) -> Any:
-    """Return a scalar of NumPy as Python has it; numbers of few digits as they are written."""
+    """Return a scalar of NumPy as Python has it; float32 0.1 becomes 0.1, as it is written."""
     if isinstance(value, np.floating):
-        return float(str(value)) if value.itemsize < _FULL else float(value)
+        return float(str(value)) if value.itemsize < _BYTES_OF_FLOAT else float(value)
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in "YMWD" else "us"
         item: Any = value.astype(f"datetime64[{unit}]").item()
@@ -139,7 +139,7 @@ def _python_scalar(value: np.generic) -> Any:
     return str(value) if isinstance(value, np.timedelta64) else value.item()
 
 
-def _number_texts(value: int | float | Decimal, decimal: str) -> tuple[str, ...]:
+def _spell_number(value: int | float | Decimal, decimal: str) -> tuple[str, ...]:
     exact = str(value)
     if isinstance(value, Decimal):
         if value.is_nan():
@@ -177,9 +177,9 @@ def convert_cells(
     are `labels`.
     """
     if isinstance(values, list):
-        return _cells(values, domain, column, labels)
+        return _convert_list(values, domain, column, labels)
     try:
-        return _arrow_column(values, domain, column, labels)
+        return _convert_array(values, domain, column, labels)
     except NoColumnError:
         raise
     except conversion_errors() as error:
@@ -193,13 +193,13 @@ def conversion_errors() -> tuple[type[Exception], ...]:
     return (pyarrow.ArrowException, TypeError, ValueError, OverflowError)
 
 
-def _cells(
+def _convert_list(
     values: list[Any], domain: Domain, column: Column | None, labels: Collection[str]
 ) -> list[Any]:
     if column is None:
         return [text_of(value, labels, domain.decimal) for value in values]
     if column.dates:
-        return [_day(value, domain.decimal) for value in values]
+        return [_convert_day(value, domain.decimal) for value in values]
     if column.kind == NUMERIC:
         return [text_of(value, _AS_NUMBERS, domain.decimal) for value in values]
     texts = [text_of(value, column.codes, domain.decimal) for value in values]
@@ -216,7 +216,7 @@ def _cells(
     return texts
 
 
-def _arrow_column(
+def _convert_array(
     values: Any, domain: Domain, column: Column | None, labels: Collection[str]
 ) -> Any:
     import pyarrow
@@ -231,21 +231,21 @@ def _arrow_column(
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
         # Times with a zone are read in UTC.
-        return _numpy_array(values)
+        return _to_numpy(values)
     are_numbers = types.is_integer(kind) or types.is_decimal(kind) or types.is_floating(kind)
     is_numeric = column is not None and column.kind == NUMERIC and not column.dates
     if is_numeric and (are_numbers or types.is_boolean(kind)):
-        return _numbers(values)
+        return _convert_numbers(values)
     encoded = values.dictionary_encode()
-    each = encoded.dictionary
-    # Python has no numbers of few digits, and no times of many.
+    # Python has neither float32 nor times of nanoseconds; NumPy's scalars have.
     is_numpy = types.is_floating(kind) or types.is_timestamp(kind)
-    cells = list(_numpy_array(each)) if is_numpy else each.to_pylist()
-    texts = pyarrow.array(_cells(cells, domain, column, labels), pyarrow.string())
+    distinct = encoded.dictionary
+    cells = list(_to_numpy(distinct)) if is_numpy else distinct.to_pylist()
+    texts = pyarrow.array(_convert_list(cells, domain, column, labels), pyarrow.string())
     return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
 
 
-def _numbers(values: Any) -> Any:
+def _convert_numbers(values: Any) -> Any:
     """Return numbers as an array with NaN where there is none."""
     import pyarrow
     from pyarrow import compute, types
@@ -253,19 +253,19 @@ def _numbers(values: Any) -> Any:
     if types.is_boolean(values.type):
         values = compute.cast(values, pyarrow.int8())
     elif types.is_float16(values.type):
-        # As files write it, 0.1, and not as float64 has it, 0.0999755859375: so for the others.
-        values = pyarrow.array(_numpy_array(values).astype(str))
+        # Few digits are read as files write them: 0.1, not 0.0999755859375.
+        values = pyarrow.array(_to_numpy(values).astype(str))
     elif types.is_float32(values.type) or types.is_decimal(values.type):
         values = compute.cast(values, pyarrow.string())
-    return _numpy_array(compute.cast(values, pyarrow.float64(), safe=False))
+    return _to_numpy(compute.cast(values, pyarrow.float64(), safe=False))
 
 
-def _numpy_array(values: Any) -> Any:
+def _to_numpy(values: Any) -> Any:
     return values.to_numpy(zero_copy_only=False)
 
 
 def _explain_loss(column: Column, exact: bool) -> str:
-    """Say which text of a column of categories numbers can't stand for; "" where they all can."""
+    """Say why numbers lose digits of the texts of a column of categories; "" where they do not."""
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):
             return f"described by texts such as {text!r}, whose leading zeros numbers have lost"
@@ -274,7 +274,7 @@ def _explain_loss(column: Column, exact: bool) -> str:
     return ""
 
 
-def _day(value: Any, decimal: str) -> Any:
+def _convert_day(value: Any, decimal: str) -> Any:
     if isinstance(value, np.datetime64):
         value = _python_scalar(value)
     is_day = isinstance(value, date) and type(value).__name__ not in ABSENT

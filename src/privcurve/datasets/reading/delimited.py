@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from privcurve.datasets.description import Parser
 
-# Separators that are tried.
+# The separators that are tried to find that of a file.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
-# Texts; of Excel, cells of any types.
+# The number of a line or row, and its fields: texts; of Excel, cells of any types.
 Record = tuple[int, Sequence[Any]]
 
 
@@ -46,11 +46,11 @@ def read(
     """Read one file, a piece at a time."""
     parser = description.parser
     if parser.fields and parser.skip_rows:
-        from_there = files.lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
-        first = records_of(from_there, parser.separator, parser.comment)
-        above, names = next(first, (0, ()))
-        from_there.close()
-        # The last line of a record of several lines holds other fields.
+        numbered = files.lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
+        records = records_of(numbered, parser.separator, parser.comment)
+        above, names = next(records, (0, ()))
+        numbered.close()
+        # The last skipped line may be part of a record of several lines.
         if above == parser.skip_rows and len(names) == len(parser.fields):
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
@@ -68,9 +68,9 @@ def read_pieces(
     most: int | None = None,
     size: int = 0,
 ) -> Iterator[RawTable]:
-    """Read a file of `size` bytes (0: unknown), which come in pieces, up to so many records.
+    """Read a file of `size` bytes (0: unknown), which come in pieces, up to `most` records.
 
-    Records that have too few fields or too many are left out and told of.
+    Records that have too few fields or too many are left out, and are problems.
     """
     parser = description.parser
     encoding = codecs.lookup(parser.encoding).name
@@ -80,15 +80,15 @@ def read_pieces(
         start, encoding = start.removeprefix(codecs.BOM_UTF8), "utf-8"
 
     def records_in(pieces: Iterator[bytes]) -> Iterator[Record]:
-        every = files.lines_of(files.join_pieces(pieces), encoding)
-        numbered = islice(every, parser.skip_rows, None)
+        all_lines = files.lines_of(files.join_pieces(pieces), encoding)
+        numbered = islice(all_lines, parser.skip_rows, None)
         return records_of(numbered, parser.separator, parser.comment)
 
     pieces = chain([start], pieces)
     n_above = parser.skip_rows
     fields: Sequence[str] = parser.fields
     if parser.header:
-        header, pieces = files.peek(pieces, lambda some: next(records_in(some), (0, [])))
+        header, pieces = files.peek(pieces, lambda first: next(records_in(first), (0, [])))
         n_above, fields = header[0], [field.strip() for field in header[1]]
     place = positions(description, source, fields, problems)
     ends_are_plain = (
@@ -102,7 +102,7 @@ def read_pieces(
         start = next(pieces).split(b"\n", n_above)[-1]
         pieces = chain([start], pieces)
         n_lines, n_skipped = n_above, 0
-    # Names of columns, and what stands above them.
+    # So far: the names of columns, and what stands above them.
     n_bytes = n_start - len(start)
     for piece in pieces:
         n_bytes += len(piece)
@@ -111,7 +111,7 @@ def read_pieces(
             _read_by_arrow(piece, len(fields), place, parser, encoding) if ends_are_plain else None
         )
         if table is not None:
-            parts = _batches(table, source, n_lines + 1)
+            parts = _split_table(table, source, n_lines + 1)
         else:
             # A quote may be closed in a later piece.
             is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
@@ -192,8 +192,8 @@ def _has_lone_returns(piece: bytes) -> bool:
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
-def _batches(table: Table, source: str, first: int) -> Iterator[RawTable]:
-    """Yield pieces of a table, of whose records each is a line."""
+def _split_table(table: Table, source: str, first: int) -> Iterator[RawTable]:
+    """Yield pieces of a table that has a record for each line."""
     for batch in table.to_batches(chunk_size(table.num_columns)):
         columns = dict(zip(table.column_names, batch.columns, strict=True))
         yield RawTable(source, columns, range(first, first + batch.num_rows))
@@ -212,12 +212,12 @@ def tables(
 ) -> Iterator[RawTable]:
     """Turn records of so many fields into pieces of a table; `unit` is what their numbers count.
 
-    Records of another width are left out and told of.
+    Records of another width are left out, and are problems.
     """
     ignore = description.parser.extra_fields == "ignore"
-    other = f"parser: separator in {description.path}"
+    remedy = f"parser: separator in {description.path}"
     if description.label is None:
-        other = "say in which way fields are separated (--separator)"
+        remedy = "say in which way fields are separated (--separator)"
 
     def fitting_records() -> Iterator[Record]:
         for number, record in records:
@@ -228,7 +228,7 @@ def tables(
             problems.refuse(
                 number,
                 f"{unit} {number} of {source} has {len(record)} fields, not {width}.",
-                f"Correct the {unit}, or {other}.",
+                f"Correct the {unit}, or {remedy}.",
                 ("width", len(record)),
             )
             if problems.full:

@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 10
 
 @dataclass(frozen=True)
 class RawFile:
-    """A raw file that is there; with the file of its labels, if it has one."""
+    """A raw file on this machine, with the file of its labels, if it has one."""
 
     path: Path
     labels: Path | None = None
@@ -34,7 +34,7 @@ class RawFile:
 def fetch(
     description: Description, mirror: str | os.PathLike[str] | None = None
 ) -> dict[str, tuple[RawFile, ...]]:
-    """Get the raw files of a dataset, by part, as far as they are read; checksums are verified.
+    """Get the raw files that a dataset reads, by part, and verify their checksums.
 
     A mirror is laid out as ``<dataset>/<file>``; by default it is what the environment variable
     ``PRIVCURVE_DATA`` names. A dataset without files has none. Raises DatasetError if a file can't
@@ -43,8 +43,8 @@ def fetch(
     mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
     folder = None if mirror is None else Path(mirror)
     problems = Problems(description.name)
-    own = all(file.local is not None for file in description.source_files())
-    if folder is not None and not folder.is_dir() and not own:
+    all_local = all(file.local is not None for file in description.source_files())
+    if folder is not None and not folder.is_dir() and not all_local:
         problems.add(
             f"{MIRROR_VARIABLE} (or data_mirror of the configuration) names {folder}, which is no "
             "folder: correct it, or leave it out to download the files"
@@ -91,13 +91,13 @@ def _find_file(description: Description, file: SourceFile, mirror: Path | None) 
             raise DatasetError(description.explain_missing(file.local))
         _verify(path, file)
         return path
-    tried = []
+    attempts = []
     if mirror is not None:
         path = mirror / source / file.name
         if path.is_file():
             _verify(path, file)
             return path
-        tried.append(f"{path} (not there)")
+        attempts.append(f"{path} (not there)")
     path = cache_folder() / source / file.name
     if path.is_file() and sha256_of(path) == file.sha256:
         return path
@@ -105,10 +105,10 @@ def _find_file(description: Description, file: SourceFile, mirror: Path | None) 
         problem = _download(url, path, file)
         if problem is None:
             return path
-        tried.append(f"{url} ({problem})")
-    how = f" {description.how_to_get}" if description.how_to_get else ""
+        attempts.append(f"{url} ({problem})")
+    advice = f" {description.how_to_get}" if description.how_to_get else ""
     raise DatasetError(
-        f"{file.name} can't be had. Tried: {'; '.join(tried) or 'nothing'}.{how} "
+        f"{file.name} can't be had. Tried: {'; '.join(attempts) or 'nothing'}.{advice} "
         f"Two ways out: put it at <folder>/{source}/{file.name} and set "
         f"{MIRROR_VARIABLE}=<folder>; or run a study without {description.name!r}."
     )
@@ -117,8 +117,7 @@ def _find_file(description: Description, file: SourceFile, mirror: Path | None) 
 def _download(url: str, path: Path, file: SourceFile) -> str | None:
     """Download one file; return None, or what went wrong.
 
-    Pooch writes to a temporary name and renames it once the checksum is right, so no
-    half a file is ever left behind.
+    Pooch writes to a temporary name, and renames the file once its checksum is right.
     """
     import pooch
     import requests
@@ -130,7 +129,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
             known_hash=f"sha256:{file.sha256}",
             fname=path.name,
             path=path.parent,
-            downloader=_downloader(file.n_bytes),
+            downloader=_make_downloader(file.n_bytes),
         )
     except requests.exceptions.RequestException as error:
         return f"no connection: {type(error).__name__}"
@@ -140,7 +139,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
 
 
 class _BoundedFile:
-    """A file that takes no more than so many bytes: one that is sent without end fills no disk."""
+    """A file that takes at most so many bytes: an endless download does not fill the disk."""
 
     def __init__(self, target: BinaryIO, n_bytes: int) -> None:
         self._target, self._left = target, n_bytes
@@ -154,7 +153,7 @@ class _BoundedFile:
         self._target.write(data)
 
 
-def _downloader(n_bytes: int | None) -> Callable[[str, str, object], None]:
+def _make_downloader(n_bytes: int | None) -> Callable[[str, str, object], None]:
     import pooch
 
     plain = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)

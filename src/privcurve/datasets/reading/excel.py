@@ -28,7 +28,7 @@ from privcurve.datasets.reading.table import (
 )
 from privcurve.schema import suggestion
 
-# Row, position of the column, and why the cell is empty although it shows a value.
+# Row, position of the column, and why the cell holds no value although it shows one.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -39,6 +39,7 @@ _COMPUTE = (
     "is a formula whose value is not in the file: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
+EXCEL_ENDINGS = (".xlsx", ".xls")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 
 
@@ -48,23 +49,25 @@ def read(
     """Read one sheet, a piece at a time.
 
     Cells become texts, each by itself (:func:`text_of`); an empty cell, and one of an error (#N/A),
-    the empty text. Records whose value is not in their cell are told of: merged cells and formulas
-    that were never computed.
+    the empty text. Cells that show a value which is not in them are problems: merged cells, and
+    formulas that were never computed.
     """
     sheet, cells, _ = _load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    records: Iterator[Record] = (row for row in _filled_rows(cells) if row[0] > parser.skip_rows)
+    records: Iterator[Record] = (
+        row for row in _find_filled_rows(cells) if row[0] > parser.skip_rows
+    )
     if parser.rows:
         records = islice(records, parser.rows + parser.header)
     if parser.header:
         _, names = next(records, (0, ()))
-        fields = tuple(_titles(names, description.domain.decimal))
+        fields = tuple(_read_titles(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
     empty = defaultdict(list)
-    for row, j, why in chain(_merged_cells(sheet, len(cells)), _uncomputed_cells(file, sheet)):
+    for row, j, why in chain(_find_merged(sheet, len(cells)), _find_uncomputed(file, sheet)):
         if j < len(fields):
             empty[row].append((fields[j], why))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
@@ -75,20 +78,23 @@ def read(
                     problems.refuse(
                         row, f"{table.place_of(k)}: {name!r} {fault}.", remedy, (name, why)
                     )
-        cells_of = {name: list(column) for name, column in table.columns.items()}
-        yield replace(table, columns=convert_columns(description, source, cells_of))
+        columns = {name: list(column) for name, column in table.columns.items()}
+        yield replace(table, columns=convert_columns(description, source, columns))
 
 
 def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
     """Return the first row of a sheet that is not blank, and the names of all sheets.
 
-    Without a name it is the first sheet; the names begin with the one that is read.
+    By default it is the first sheet; the names begin with that of the sheet that is read.
     """
     sheet, cells, names = _load_sheet(path, wanted)
-    number, row = next(_filled_rows(cells), (0, ()))
+    number, row = next(_find_filled_rows(cells), (0, ()))
     if not number:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
-    return (number, _titles(row)), (sheet.name, *(name for name in names if name != sheet.name))
+    return (number, _read_titles(row)), (
+        sheet.name,
+        *(name for name in names if name != sheet.name),
+    )
 
 
 def _load_sheet(path: Path, wanted: str) -> tuple[Any, list[list[Any]], list[str]]:
@@ -108,7 +114,7 @@ def _load_sheet(path: Path, wanted: str) -> tuple[Any, list[list[Any]], list[str
         raise ValueError(str(error)) from error
 
 
-def _merged_cells(sheet: Any, n_rows: int) -> Iterator[Empty]:
+def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
     """Yield the cells that are merged with one before them."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
@@ -116,20 +122,20 @@ def _merged_cells(sheet: Any, n_rows: int) -> Iterator[Empty]:
                 yield row + 1, j, _MERGED
 
 
-def _uncomputed_cells(file: RawFile, sheet: Any) -> Iterator[Empty]:
-    """Yield the cells of an ``.xlsx`` that hold a formula, but not what comes of it."""
+def _find_uncomputed(file: RawFile, sheet: Any) -> Iterator[Empty]:
+    """Yield the cells of a sheet of an ``.xlsx`` that hold a formula, but not its value."""
     try:
         with zipfile.ZipFile(file.path) as archive:
-            content = archive.read(_sheet_file(archive, sheet))
+            content = archive.read(_find_sheet_file(archive, sheet))
         # Sheets without formulas, which are most, need no look at each cell.
         if _FORMULA.search(content):
-            yield from _formulas_without_value(content)
+            yield from _find_without_value(content)
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
         return  # an .xls, or laid out in a way of its own
 
 
-def _formulas_without_value(content: bytes) -> Iterator[Empty]:
-    """Yield the cells of a sheet that hold a formula, but no value."""
+def _find_without_value(content: bytes) -> Iterator[Empty]:
+    """Yield the cells with a formula but no value from the XML of a sheet."""
     row, j = 0, -1
     for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
@@ -138,7 +144,7 @@ def _formulas_without_value(content: bytes) -> Iterator[Empty]:
             row, j = int(node.get("r", row + 1)), -1
         elif event == "start" and tag == "c":
             letters = node.get("r", "").rstrip("0123456789")
-            j = _column_number(letters) if letters else j + 1
+            j = _read_position(letters) if letters else j + 1
         elif tag == "c":
             # The result of a formula may be an empty text.
             is_formula = node.find("{*}f") is not None and node.get("t") != "str"
@@ -148,17 +154,17 @@ def _formulas_without_value(content: bytes) -> Iterator[Empty]:
             node.clear()
 
 
-def _sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
+def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
     """Return the name of the file that holds a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
-    facts = {each.get("name"): each.attrib for each in book.iterfind("{*}sheets/{*}sheet")}
+    facts = {node.get("name"): node.attrib for node in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
     links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-    targets = {each.get("Id"): each.attrib["Target"] for each in links}
+    targets = {link.get("Id"): link.attrib["Target"] for link in links}
     return posixpath.join("xl", targets[keys[0] if keys else None]).lstrip("/")
 
 
-def _column_number(letters: str) -> int:
+def _read_position(letters: str) -> int:
     """Return the position of a column by its letters: of AA, the 27th, 26."""
     position = 0
     for letter in letters:
@@ -166,13 +172,13 @@ def _column_number(letters: str) -> int:
     return position - 1
 
 
-def _filled_rows(cells: list[list[Any]]) -> Iterator[Record]:
-    """Yield the rows that are not blank, by their numbers."""
+def _find_filled_rows(cells: list[list[Any]]) -> Iterator[Record]:
+    """Yield the rows that are not blank, with their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, row
 
 
-def _titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+def _read_titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
     """Return the names that a row of cells holds."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
-import unicodedata
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
@@ -13,13 +12,14 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
 from privcurve.datasets.description import Parser
+from privcurve.datasets.reading.cells import compose
 
 Line = tuple[int, str]
 Seen = TypeVar("Seen")
 
 _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 
-# Bytes that are read at once.
+# How many bytes are read at once.
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
@@ -42,7 +42,7 @@ def open_raw(path: Path) -> BinaryIO:
         return file
     stream = gzip.GzipFile(fileobj=file, mode="rb")
     pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")
-    return join_pieces(_check_sizes(pieces, path.stat().st_size), file)
+    return join_pieces(_limit_unpacked(pieces, path.stat().st_size), file)
 
 
 def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
@@ -57,26 +57,26 @@ def check_archive(path: Path) -> None:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            held = sum(part.file_size for part in archive.infolist())
+            n_unpacked = sum(part.file_size for part in archive.infolist())
     except (zipfile.BadZipFile, OSError):
-        return  # an .xls, or what is refused by who reads it
-    _check(held, path.stat().st_size)
+        return  # an .xls, or a file that its reader refuses
+    _check_unpacked(n_unpacked, path.stat().st_size)
 
 
-def _check_sizes(pieces: Iterable[bytes], packed: int) -> Iterator[bytes]:
-    held = 0
+def _limit_unpacked(pieces: Iterable[bytes], n_packed: int) -> Iterator[bytes]:
+    n_unpacked = 0
     for piece in pieces:
-        held += len(piece)
-        _check(held, packed)
+        n_unpacked += len(piece)
+        _check_unpacked(n_unpacked, n_packed)
         yield piece
 
 
-def _check(held: int, packed: int) -> None:
-    most = max(MOST_UNPACKED, MOST_TIMES * packed)
-    if held > most:
+def _check_unpacked(n_unpacked: int, n_packed: int) -> None:
+    most = max(MOST_UNPACKED, MOST_TIMES * n_packed)
+    if n_unpacked > most:
         raise ValueError(
-            f"its {packed:,} bytes are packed, and hold more than {most:,}: unpack it first, if it "
-            "is a table all the same"
+            f"its {n_packed:,} bytes are packed, and hold more than {most:,}: unpack it first, if "
+            "it is a table all the same"
         )
 
 
@@ -94,18 +94,18 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
     """
     with io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
         for number, line in enumerate(stream, start=first):
-            yield number, line if line.isascii() else unicodedata.normalize("NFC", line)
+            yield number, compose(line)
 
 
 def has_byte_ends(encoding: str) -> bool:
-    """Return whether each byte 10 ends a line, which it does not in UTF-16."""
+    """Return whether every byte 10 ends a line; in UTF-16 some do not."""
     return codecs.lookup(encoding).name in _LIKE_ASCII
 
 
 def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
     """Yield the bytes of an open file in pieces, and close it.
 
-    A piece ends where a line does, where bytes tell that.
+    Pieces end where lines do, if the encoding tells that by bytes.
     """
     end_of_line = b"\n" if has_byte_ends(encoding) else b""
     with file:
@@ -123,7 +123,7 @@ def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
 def peek(
     pieces: Iterator[bytes], look: Callable[[Iterator[bytes]], Seen]
 ) -> tuple[Seen, Iterator[bytes]]:
-    """Return what a look at the first pieces finds, and all pieces."""
+    """Return what `look` makes of the first pieces, and all pieces, those too."""
     seen: list[bytes] = []
 
     def note() -> Iterator[bytes]:

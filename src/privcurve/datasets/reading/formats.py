@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,16 +14,17 @@ from typing import Any
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading.delimited import SEPARATORS, Record, records_of
-from privcurve.datasets.reading.files import lines, open_raw
+from privcurve.datasets.reading.excel import EXCEL_ENDINGS, first_row
+from privcurve.datasets.reading.files import PIECE, lines, open_raw
+from privcurve.datasets.reading.parquet import schema_of
 from privcurve.datasets.reading.table import READ_ERRORS
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
-# The separator is found by so many lines.
+# How many lines tell the separator.
 _LINES = 200
-_PIECE = 1 << 20
 
-# First bytes of files that hold a table, but not as they are.
+# First bytes of packed files, which are not read.
 _PACKED = {
     b"PK\x03\x04": "a zip archive",
     b"BZh": "packed by bzip2",
@@ -36,16 +38,16 @@ class Format:
     """How a table is written."""
 
     parser: dict[str, Any]  # what a description says under `parser`
-    fields: tuple[str, ...]  # names of the fields, in order; each is another
+    fields: tuple[str, ...]  # names of the fields, in order; all different
     # The names as they stand in the file; empty if it names no fields.
     names: tuple[str, ...] = ()
-    # Names of those of a Parquet file that hold lists or objects, which are not read.
+    # Names of the columns of a Parquet file that hold lists or objects, which are not read.
     nested: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()  # names of all sheets of an Excel file, that which is read first
+    sheets: tuple[str, ...] = ()  # names of all sheets of an Excel file, from the one that is read
 
     @property
     def is_guessed(self) -> bool:
-        """Whether its bytes could be letters of another encoding just as well."""
+        """Whether its encoding is a guess: its bytes could be other letters just as well."""
         return self.parser.get("encoding") in ENCODINGS[1:]
 
 
@@ -61,21 +63,19 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         raise DatasetError(f"{path} is empty")
     parser: dict[str, Any]
     try:
-        is_excel = path.suffix.lower() in (".xlsx", ".xls")
+        is_excel = path.suffix.lower() in EXCEL_ENDINGS
         if sheet and not is_excel:
             raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
         with open_raw(path) as stream:
             start = stream.read(8)
         if start[:4] == b"PAR1":
-            return _parquet(path)
+            return _sniff_parquet(path)
         if is_excel:
-            from privcurve.datasets.reading.excel import first_row
-
             first, sheets = first_row(path, sheet)
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
             return replace(_name_fields(parser, first, header), sheets=sheets)
-        for bytes_, what in _PACKED.items():
-            if start.startswith(bytes_):
+        for signature, what in _PACKED.items():
+            if start.startswith(signature):
                 raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
         encoding = _find_encoding(path)
         parser = {"kind": DELIMITED}
@@ -89,10 +89,8 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     return _name_fields(parser, first, header)
 
 
-def _parquet(path: Path) -> Format:
+def _sniff_parquet(path: Path) -> Format:
     from pyarrow.types import is_nested
-
-    from privcurve.datasets.reading.parquet import schema_of
 
     schema = schema_of(path)
     twice = [name for name, count in Counter(schema.names).items() if count > 1]
@@ -109,8 +107,6 @@ def _parquet(path: Path) -> Format:
 
 def _find_encoding(path: Path) -> str:
     """Return the first encoding that the whole file can be read in."""
-    import codecs
-
     with open_raw(path) as stream:
         start = stream.read(4)
     if start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
@@ -121,7 +117,7 @@ def _find_encoding(path: Path) -> str:
         decoder = codecs.getincrementaldecoder(encoding)()
         try:
             with open_raw(path) as stream:
-                while piece := stream.read(_PIECE):
+                while piece := stream.read(PIECE):
                     if b"\0" in piece:
                         raise DatasetError(
                             f"{path} is neither text nor a known format: save the table as CSV "
@@ -136,9 +132,9 @@ def _find_encoding(path: Path) -> str:
 
 
 def is_plain_text(path: Path) -> bool:
-    """Return whether a file is the same in each of the encodings: ASCII, or no file of text."""
+    """Return whether a file has only ASCII bytes, so that its encoding does not matter."""
     with open_raw(path) as stream:
-        return all(piece.isascii() for piece in iter(lambda: stream.read(_PIECE), b""))
+        return all(piece.isascii() for piece in iter(lambda: stream.read(PIECE), b""))
 
 
 def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
@@ -149,15 +145,15 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
-            some = list(islice(records_of(numbered, separator), _LINES))
+            records = list(islice(records_of(numbered, separator), _LINES))
         except csv.Error as error:
             broken = broken or str(error)
             continue
-        if not some:
+        if not records:
             raise DatasetError(f"{path} holds no line that is not blank")
-        width, count = Counter(len(fields) for _, fields in some).most_common(1)[0]
-        score = (count / len(some), width)
-        first = len(some[0][1])
+        width, count = Counter(len(fields) for _, fields in records).most_common(1)[0]
+        score = (count / len(records), width)
+        first = len(records[0][1])
         if 1 < first != width > 1 and separator != "whitespace" and not unlike:
             unlike = (
                 f"its first line has {first} fields (separator {separator!r}), most others "
@@ -168,7 +164,7 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
         if 1 < first == width and score > best:
             if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
-            best, choice = score, (separator, some[0])
+            best, choice = score, (separator, records[0])
     if choice is None and unlike:
         raise DatasetError(f"{path}: {unlike}.")
     if choice is None and broken:
@@ -183,7 +179,7 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
 
 
 def _name_fields(parser: dict[str, Any], head: Record, header: bool) -> Format:
-    """Name the fields: by the first line that is not blank, if each has another name there."""
+    """Name the fields by the first line that is not blank; equal or empty names are changed."""
     number, first = head
     if not header:
         fields = tuple(f"column{k}" for k in range(1, len(first) + 1))

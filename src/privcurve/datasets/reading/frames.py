@@ -1,4 +1,4 @@
-"""Frames as readers give files: named columns of Arrow arrays or single values, in pieces."""
+"""Read frames as files are read: named columns of Arrow arrays or single values, in pieces."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
     `frame` is a DataFrame, an Arrow table, a mapping of columns, or an array in the order of the
     domain. Raises DatasetError if a column is not there.
     """
-    columns = _columns(domain, frame)
+    columns = _find_columns(domain, frame)
     n_rows = len(columns[domain.names[0]])
-    return n_rows, _tables(domain, columns, n_rows)
+    return n_rows, _cut_tables(domain, columns, n_rows)
 
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
-    """Return the texts of a column of a frame, None where it has none such, and all its names."""
-    key_of = {_text(key): key for key in _names(frame)}
-    if _text(name) not in key_of:
+    """Return the texts of a column of a frame, None if it is not there, and all column names."""
+    key_of = {_compose_name(key): key for key in _list_names(frame)}
+    if _compose_name(name) not in key_of:
         return None, list(key_of)
-    return convert_cells(_column(name, frame[key_of[_text(name)]]), domain, None), list(key_of)
+    return convert_cells(
+        _convert_series(name, frame[key_of[_compose_name(name)]]), domain, None
+    ), list(key_of)
 
 
 def arrow_table(frame: Any) -> Any:
@@ -52,13 +54,13 @@ def arrow_table(frame: Any) -> Any:
 
     if not hasattr(frame, "columns"):
         raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
-    keys = _names(frame)
-    fields = list(map(_text, keys))
+    keys = _list_names(frame)
+    fields = list(map(_compose_name, keys))
     if twice := next((name for name in fields if fields.count(name) > 1), None):
         raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
     arrays = {}
     for name, key in zip(fields, keys, strict=True):
-        values = _column(name, frame[key])
+        values = _convert_series(name, frame[key])
         if isinstance(values, list):
             try:
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
@@ -69,35 +71,39 @@ def arrow_table(frame: Any) -> Any:
     return pyarrow.table(arrays)
 
 
-def _columns(domain: Domain, frame: Any) -> dict[str, Any]:
+def _find_columns(domain: Domain, frame: Any) -> dict[str, Any]:
     """Return the columns of the domain, each as an Arrow array or a list of single values."""
     if isinstance(frame, np.ndarray) or (
         not isinstance(frame, Mapping) and not hasattr(frame, "columns")
     ):
-        matrix = _matrix(frame)
+        matrix = _make_matrix(frame)
         if matrix.ndim != 2 or matrix.shape[1] != len(domain.columns):
             raise DatasetError(
                 f"an array of shape {matrix.shape} does not have the {len(domain.columns)} columns "
                 f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
             )
         frame = dict(zip(domain.names, matrix.T, strict=True))
-    keys = _names(frame)
-    fields = list(map(_text, keys))
-    find_fields(FRAME, fields, list(map(_text, domain.names)), Problems(FRAME, is_file=True))
+    keys = _list_names(frame)
+    fields = list(map(_compose_name, keys))
+    find_fields(
+        FRAME, fields, list(map(_compose_name, domain.names)), Problems(FRAME, is_file=True)
+    )
     key_of = dict(zip(fields, keys, strict=True))
-    columns = {name: _column(name, frame[key_of[_text(name)]]) for name in domain.names}
+    columns = {
+        name: _convert_series(name, frame[key_of[_compose_name(name)]]) for name in domain.names
+    }
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
     if isinstance(frame, Mapping):
-        _warn_of_index(frame[key_of[_text(name)]] for name in domain.names)
+        _warn_of_index(frame[key_of[_compose_name(name)]] for name in domain.names)
     return columns
 
 
 def _warn_of_index(columns: Iterable[Any]) -> None:
     """Warn where columns of a mapping are joined by position, though their indexes disagree."""
-    own: Iterator[Any] = (getattr(column, "index", None) for column in columns)
+    candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
-    indexes: list[Any] = [index for index in own if hasattr(index, "equals")]
+    indexes: list[Any] = [index for index in candidates if hasattr(index, "equals")]
     if any(not index.equals(indexes[0]) for index in indexes):
         warnings.warn(
             f"columns of {FRAME} have different indexes: they are joined by position. If they "
@@ -106,15 +112,15 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
         )
 
 
-def _matrix(rows: Any) -> Any:
-    """Return rows as an array; of lists each value as it is, not of one type for all."""
+def _make_matrix(rows: Any) -> Any:
+    """Return rows as an array; values of lists keep their own types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
-def _names(frame: Any) -> list[Any]:
-    """Return the names of columns, as their frame has them; none of an array."""
+def _list_names(frame: Any) -> list[Any]:
+    """Return the names of columns, as their frame has them; an array has none."""
     import pyarrow
 
     if isinstance(frame, Mapping):
@@ -123,12 +129,12 @@ def _names(frame: Any) -> list[Any]:
     return list(frame.column_names if is_arrow else getattr(frame, "columns", ()))
 
 
-def _text(key: Any) -> str:
+def _compose_name(key: Any) -> str:
     """Return the name of a column in Unicode's composed form: what looks alike is alike."""
     return compose(str(key))
 
 
-def _column(name: str, values: Any) -> Any:
+def _convert_series(name: str, values: Any) -> Any:
     """Return a column as an Arrow array if it has a type, else as a list of its values."""
     import pyarrow
 
@@ -143,25 +149,25 @@ def _column(name: str, values: Any) -> Any:
         )
     kind = getattr(values, "dtype", np.dtype(object))
     if kind == np.dtype(object) or hasattr(kind, "categories"):
-        return _values(values)
+        return _convert_values(values)
     try:
         if isinstance(values, np.ma.MaskedArray):
-            array = pyarrow.array(_native_array(values.data), mask=np.ma.getmaskarray(values))
+            array = pyarrow.array(_make_native(values.data), mask=np.ma.getmaskarray(values))
         else:
-            native = _native_array(values) if isinstance(values, np.ndarray) else values
+            native = _make_native(values) if isinstance(values, np.ndarray) else values
             array = pyarrow.array(native, from_pandas=True)
     except conversion_errors():
-        return _values(values)
+        return _convert_values(values)
     return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
 
 
-def _native_array(values: Any) -> Any:
+def _make_native(values: Any) -> Any:
     """Return an array without steps and in this machine's order of bytes, as Arrow takes it."""
     return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
 
 
-def _values(values: Any) -> Any:
-    """Return values that share no type: as an Arrow array where they have one each by itself."""
+def _convert_values(values: Any) -> Any:
+    """Return values without a common type: an Arrow array if all are texts, otherwise a list."""
     import pyarrow
 
     if isinstance(values, np.ma.MaskedArray):
@@ -169,18 +175,18 @@ def _values(values: Any) -> Any:
         cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
     elif hasattr(groups := getattr(values, "cat", values), "codes"):
         # Categories of pandas may be of different types; code −1 is a missing value.
-        each = [*groups.categories, None]
-        cells = [each[code] for code in groups.codes]
+        categories = [*groups.categories, None]
+        cells = [categories[code] for code in groups.codes]
     else:
         cells = list(values)
-    # Texts at once; Arrow reads 1 beside "a", or a day beside a time, otherwise than each alone.
+    # Of mixed values Arrow would read some differently: 1 beside "a", or a day beside a time.
     if {kind for kind in map(type, cells) if kind.__name__ not in ABSENT} <= {str, float}:
         with suppress(*conversion_errors()):
             return pyarrow.array(cells, pyarrow.string(), from_pandas=True)
     return cells
 
 
-def _tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
+def _cut_tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iterator[RawTable]:
     step = chunk_size(len(columns))
     for start in range(0, n_rows, step):
         stop = min(start + step, n_rows)

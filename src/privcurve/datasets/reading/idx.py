@@ -18,7 +18,7 @@ from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import open_raw
 from privcurve.datasets.reading.table import READ_ERRORS, RawTable, chunk_size
 
-_BYTES = 0x08  # the code of unsigned bytes, the one type that images and their labels have
+_BYTES = 0x08  # the code of unsigned bytes, the type of images and of their labels
 
 
 def read(
@@ -31,9 +31,9 @@ def read(
     with ExitStack() as stack:
         images = stack.enter_context(open_raw(file.path))
         labels = stack.enter_context(open_raw(file.labels))
-        count, *shape = _shape(images)
+        count, *shape = _read_shape(images)
         with _label_errors(file.labels):
-            n_labels, *more = _shape(labels)
+            n_labels, *more = _read_shape(labels)
             if more:
                 raise ValueError(
                     f"it holds {_write_shape([n_labels, *more])} bytes, not one an image"
@@ -54,7 +54,7 @@ def read(
         for first in range(0, wanted, step):
             n = min(step, wanted - first)
             pixels = _read_bytes(images, n * math.prod(shape)).reshape(n, *shape)
-            numbers = _averages(pixels, blocks)
+            numbers = _average_blocks(pixels, blocks)
             columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
             with _label_errors(file.labels):
                 columns[LABEL] = [str(label) for label in _read_bytes(labels, n)]
@@ -70,14 +70,14 @@ def read(
 
 @contextmanager
 def _label_errors(path: Path) -> Iterator[None]:
-    """Name the file of labels in what is wrong with it: the error of reading names the images."""
+    """Name the file of labels in its errors: the caller names the file of images."""
     try:
         yield
     except READ_ERRORS as error:
         raise ValueError(f"its labels, {path}: {error}") from error
 
 
-def _shape(stream: BinaryIO) -> tuple[int, ...]:
+def _read_shape(stream: BinaryIO) -> tuple[int, ...]:
     """Read the head of a file: its type, and how many entries along each axis."""
     zero, kind, axes = struct.unpack(">HBB", _read_exactly(stream, 4))
     if zero or kind != _BYTES or not axes:
@@ -96,8 +96,8 @@ def _read_exactly(stream: BinaryIO, n: int) -> bytes:
     return data
 
 
-def _averages(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
-    """Average pixels in blocks; a row an image."""
+def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
+    """Return the averages of blocks of pixels, a row for each image."""
     n, *shape = pixels.shape
     split = [part for side in shape for part in (side // blocks, blocks)]
     # Sums of bytes are whole numbers: the mean is the same on every machine.

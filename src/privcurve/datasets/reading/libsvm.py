@@ -60,7 +60,7 @@ def read(
         yield RawTable(str(file.path), columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # Records that are left out are numbered as the others.
+    # Records beyond `most`, which are not read, tell too whether indices begin with 0.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
             f"{file.path} nowhere has the index 0, and counts from 1, it seems: every number would "

@@ -17,7 +17,7 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.schema import suggestion
 
-# Limits of one piece, so that a file of any length needs the same memory.
+# Limits of a piece: a file of any length needs the same memory.
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
@@ -99,7 +99,7 @@ def wanted_fields(description: AnyDescription) -> list[str]:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Write names of columns for a message: a table may have thousands, or none but records."""
+    """Write names of columns for a message, shortened: there may be thousands, or long texts."""
     some = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
     more = len(names) - len(some)
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
@@ -108,12 +108,12 @@ def list_names(names: Sequence[str]) -> str:
 def find_fields(
     source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
-    """Return the places of the fields that are wanted, each of which has to be there once."""
+    """Return the places of the wanted fields; each that is not there once is a problem."""
     counts = Counter(fields)
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # One cause: another line is the header, perhaps a record, which is not shown.
+        # The header is another line. The fields of this one may be a record: they are not shown.
         problems.add(
             f"{source} has no {names}, nor any other that is asked for, where it should name its "
             f"{len(fields)}.{remedy}"
@@ -161,7 +161,7 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
 def convert_columns(
     description: AnyDescription, source: str, columns: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Read the cells of each column by the types that they have: :func:`convert_cells`."""
+    """Convert the cells of each column: :func:`convert_cells`."""
     column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     fix = f". Leave it out of {description.path}, or write it in another way."
@@ -176,7 +176,7 @@ def convert_columns(
 
 
 def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:
-    """Return the error for a file that is not of the format that it should be."""
+    """Return the error for a file that is not in the format that was expected."""
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
@@ -193,5 +193,5 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 
 
 def subject(description: AnyDescription) -> str:
-    """Return what a message begins with: the dataset; nothing of a file that is none's."""
+    """Return how a message begins: with the dataset, if the file is of one."""
     return "" if description.label is None else f"dataset {description.name!r}: "

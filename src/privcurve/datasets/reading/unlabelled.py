@@ -18,6 +18,7 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import excel, parquet
 from privcurve.datasets.reading.delimited import SEPARATORS, read_pieces, records_of
 from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.excel import EXCEL_ENDINGS
 from privcurve.datasets.reading.files import join_pieces, lines_of, open_raw, peek, pieces_of
 from privcurve.datasets.reading.table import (
     READ_ERRORS,
@@ -28,13 +29,12 @@ from privcurve.datasets.reading.table import (
     wanted_fields,
 )
 
-EXCEL_ENDINGS = (".xlsx", ".xls")
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
 _JSON = (
     " It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and to_csv)."
 )
-# Lines of the file in which the names of columns end.
+# The names of columns end within so many lines.
 _MOST_OF_HEADER = 100
 
 
@@ -46,7 +46,7 @@ class UnlabelledFile(NamedTuple):
     tables: Callable[[Problems], Iterator[RawTable]]
 
     def read(self, problems: Problems) -> Iterator[RawTable]:
-        """Read its records once, a piece at a time; tell of those that can't be read.
+        """Read its records once, a piece at a time; those that can't be read are problems.
 
         Raises DatasetError where the file is damaged.
         """
@@ -86,19 +86,19 @@ def open_unlabelled(
             why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
             raise DatasetError(f"{path} can't be read: {why}")
         is_parquet = parser.kind == PARQUET
-        ignored = _unused_fields(description, parquet.schema_of(path).names) if is_parquet else ()
+        ignored = _find_unused(description, parquet.schema_of(path).names) if is_parquet else ()
         read = parquet.read if is_parquet else excel.read
         return UnlabelledFile(description, ignored, partial(read, description, RawFile(path)))
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
     try:
-        # Before the file is open, so that it is not left so.
+        # An unknown encoding is found before the file is opened, as it would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
-        start, pieces = peek(pieces_of(file, encoding), partial(_header_lines, encoding))
+        start, pieces = peek(pieces_of(file, encoding), partial(_read_header_lines, encoding))
         if separator is None:
-            separator = max(SEPARATORS, key=lambda one: _count_known(domain, start, one))
-        fields = _header(start, separator)
+            separator = max(SEPARATORS, key=lambda mark: _count_known(domain, start, mark))
+        fields = _read_header(start, separator)
     except (*READ_ERRORS, OSError, LookupError) as error:
         raise unreadable_error(description, source, error) from None
     if not start:
@@ -106,34 +106,34 @@ def open_unlabelled(
     size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
     description = replace(description, parser=replace(parser, separator=separator))
     is_json = start[0][1].lstrip()[:1] in ("{", "[")
-    ignored = _unused_fields(description, fields, _JSON if is_json else "")
+    ignored = _find_unused(description, fields, _JSON if is_json else "")
     tables = partial(read_pieces, description, source, pieces, size=size)
     return UnlabelledFile(description, ignored, tables)
 
 
-def _header_lines(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
-    """Return the lines in which the header ends, from the first that is not blank."""
+def _read_header_lines(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
+    """Return the lines that may be of the header, from the first that is not blank."""
     numbered = lines_of(join_pieces(pieces), encoding)
     below = itertools.dropwhile(lambda line: not line[1].strip(), numbered)
     return list(itertools.islice(below, _MOST_OF_HEADER))
 
 
-def _header(start: list[tuple[int, str]], separator: str) -> list[str]:
-    """Return the names of columns, each of which may have several lines."""
+def _read_header(start: list[tuple[int, str]], separator: str) -> list[str]:
+    """Return the names of columns; a name may have several lines."""
     _, fields = next(records_of(start, separator), (0, ()))
     return [field.strip() for field in fields]
 
 
 def _count_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
-    """Return how many names of columns a separator makes."""
+    """Return how many columns of the domain are found with a separator."""
     try:
-        return len(set(_header(start, separator)) & set(domain.names))
+        return len(set(_read_header(start, separator)) & set(domain.names))
     except csv.Error:
         return 0
 
 
-def _unused_fields(description: Unlabelled, fields: list[str], hint: str = "") -> tuple[str, ...]:
-    """Return the fields that are not used, beside those that are, which all have to be there."""
+def _find_unused(description: Unlabelled, fields: list[str], hint: str = "") -> tuple[str, ...]:
+    """Return the fields that are not used; raise DatasetError if one that is used is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
     find_fields(description.name, fields, wanted, problems, hint)
     # A column without a name is that of a separator at the end of each line.
