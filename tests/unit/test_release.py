@@ -246,7 +246,7 @@ def test_shapes_are_drawn_where_their_numbers_are_and_pairs_as_fields(mine):
     shape[2:4] = 2.0
     shapes = [shape, *(0 * each for each in released.learner.model_.shapes[1:])]
     pair = PairShape((0, 1), groups, values, values**2)
-    pictures = [*cards._pictures(told(released, intercept=0.5, shapes=shapes, pairs=(pair,)))]
+    pictures = [*cards._draw_columns(told(released, intercept=0.5, shapes=shapes, pairs=(pair,)))]
     assert [one.title for one in pictures] == [
         "age",
         "age and town, beside what each adds by itself",
@@ -287,14 +287,14 @@ def test_with_add_remove_no_number_of_records_is_told(mine):
 def test_each_release_has_a_stream_of_its_own(mine, monkeypatch):
     mine(budget={"epsilon": 20})
     draws = []
-    stream = releasing._stream
+    stream = releasing._make_stream
 
     def spied(*arguments):
         rng = stream(*arguments)
         draws.append(stream(*arguments).random())
         return rng
 
-    monkeypatch.setattr(releasing, "_stream", spied)
+    monkeypatch.setattr(releasing, "_make_stream", spied)
     for _ in range(2):
         release(request())
     # Though every trace is lost, the first release has another stream than the first one had.
@@ -322,9 +322,9 @@ def test_a_stream_follows_from_all_that_a_release_is(secret):
     requests = [{"epsilon": 2.0}, {"delta": 1e-6}, {"dataset": "other"}, {"learner": "privgam"}]
     requests += [{"parameters": {"n_bins": 2}}, {"neighbours": "add-remove"}]
     changes += [{"token": "b"}, *({"request": request(**one)} for one in requests)]
-    draws = {releasing._stream(**{**same, **change}).random() for change in changes}
+    draws = {releasing._make_stream(**{**same, **change}).random() for change in changes}
     assert len(draws) == len(changes)
-    assert releasing._stream(**same).random() in draws
+    assert releasing._make_stream(**same).random() in draws
 
 
 def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
@@ -362,9 +362,9 @@ def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
 
 def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
     with_test_part(mine, 400, budget={"epsilon": 1.5})
-    streams, stream = [], releasing._stream
+    streams, stream = [], releasing._make_stream
     monkeypatch.setattr(
-        releasing, "_stream", lambda what, *given: streams.append(what) or stream(what, *given)
+        releasing, "_make_stream", lambda what, *given: streams.append(what) or stream(what, *given)
     )
     released = release(request(accuracy=0.5))
     # The noise of the number is not that of the model.

@@ -69,12 +69,13 @@ class Price:
     unit: str = ""
     public: tuple[str, ...] | None = ()
 
-    def convert(self, wanted: str) -> Price | None:
+    def convert(self, relation: str) -> Price | None:
         """Return the price for another relation; None if the guarantee says nothing for it."""
-        if words.implies(self.neighbours, wanted):
-            return Price(self.epsilon, self.delta, wanted, self.unit)
-        if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, wanted):
-            return Price(*words.replace_one_guarantee(self.epsilon, self.delta), wanted, self.unit)
+        if words.implies(self.neighbours, relation):
+            return Price(self.epsilon, self.delta, relation, self.unit)
+        if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, relation):
+            guarantee = words.replace_one_guarantee(self.epsilon, self.delta)
+            return Price(*guarantee, relation, self.unit)
         return None
 
     @property
@@ -95,7 +96,7 @@ class Price:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What JSON has of it."""
+        """Its form in JSON."""
         epsilon = "inf" if math.isinf(self.epsilon) else self.epsilon
         unit: dict[str, Any] = {"unit": self.unit} if self.unit else {}
         if self.neighbours == words.PRIVATE_COLUMNS and self.public is not None:
@@ -153,24 +154,24 @@ def total(prices: Sequence[Price], neighbours: str) -> Price:
 
     All of them have the same unit: a ledger refuses others.
     """
-    unit = next((one.unit for one in prices), "")
-    converted = [one.convert(neighbours) for one in prices]
-    stated = [one for one in converted if one is not None]
+    unit = next((price.unit for price in prices), "")
+    converted = [price.convert(neighbours) for price in prices]
+    stated = [price for price in converted if price is not None]
     if len(stated) < len(converted):
         return Price(math.inf, 0.0, neighbours, unit)
-    # Whatever is done is (0, 1)-DP.
-    delta = min(1.0, math.fsum(one.delta for one in stated))
-    return Price(math.fsum(one.epsilon for one in stated), delta, neighbours, unit)
+    # Everything is (0, 1)-DP.
+    delta = min(1.0, math.fsum(price.delta for price in stated))
+    return Price(math.fsum(price.epsilon for price in stated), delta, neighbours, unit)
 
 
 def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
     """Add up what releases cost together, for each relation that one of them or the budget is for.
 
-    The one total that card, terminal and ledger state. Without a limit the budget is for
+    Card, terminal and ledger all state these totals. Without a limit the budget is for
     ``replace-one`` neighbours. The order is that of ``privacy.budget.NEIGHBOURS``.
     """
-    relations = {budget.neighbours, *(one.neighbours for one in prices)}
-    return [total(prices, one.name) for one in words.NEIGHBOURS if one.name in relations]
+    names = {budget.neighbours, *(price.neighbours for price in prices)}
+    return [total(prices, relation.name) for relation in words.NEIGHBOURS if relation.name in names]
 
 
 def protection(unit: str) -> str:
@@ -195,14 +196,14 @@ class Release:
 
 @dataclass
 class _Content:
-    """The content of a ledger; `heads` are the digests of its beginnings, line by line."""
+    """The content of a ledger; `heads` are the digests of what is before each line, and of all."""
 
     releases: dict[int, Release] = field(default_factory=dict)
     comparisons: list[Mapping[str, Any]] = field(default_factory=list)
     heads: list[str] = field(default_factory=list)
 
-    def take(self, entry: dict[str, Any]) -> None:
-        """Take what a line says."""
+    def add(self, entry: dict[str, Any]) -> None:
+        """Add the entry of a line."""
         if "comparison" in entry:
             self.comparisons.append(entry)
             return
@@ -218,7 +219,7 @@ class _Content:
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
-            # Reserved is what was asked for, charged what was used.
+            # The requested δ was reserved; the used one is charged.
             delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
             price, facts = replace(release.price, delta=delta), {**release.facts, **entry}
             self.releases[number] = replace(release, price=price, state=state, facts=facts)
@@ -239,11 +240,11 @@ class BudgetLedger:
         return self._content().comparisons
 
     def heads(self) -> list[str]:
-        """Return the digest of each of its beginnings, the last that of all lines."""
+        """Return the digest of the ledger up to each line; the last is that of all lines."""
         return self._content().heads[1:]
 
     def continues(self, head: str) -> bool:
-        """Whether the ledger is the one that had a head (:meth:`heads`), or has grown from it."""
+        """Return whether the ledger once ended in a head (:meth:`heads`), or ends in it now."""
         return head in self._content().heads
 
     def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
@@ -256,16 +257,16 @@ class BudgetLedger:
         """Write down that a release begins, or refuse it: nothing may be trained before."""
         with _open(self.path) as file:
             content = self._read(file.read())
-            before = list(content.releases.values())
-            self._check(before, budget, price, large_delta)
-            prices = [*(one.price for one in before), price]
+            earlier = list(content.releases.values())
+            self._check(earlier, budget, price, large_delta)
+            prices = [*(past.price for past in earlier), price]
             facts = {"at": _now(), **facts}
             release = Release(len(prices), price, RESERVED, facts, len(content.comparisons))
             line = {
                 "release": release.number,
                 "state": RESERVED,
                 **price.content,
-                "together": [one.content for one in totals(prices, budget)],
+                "together": [together.content for together in totals(prices, budget)],
                 **facts,
             }
             self._append(file, line)
@@ -289,25 +290,23 @@ class BudgetLedger:
             self._append(file, line)
 
     def _check(
-        self, before: Sequence[Release], budget: Budget, price: Price, large_delta: bool
+        self, earlier: Sequence[Release], budget: Budget, price: Price, large_delta: bool
     ) -> None:
-        prices = [*(one.price for one in before), price]
-        others = [one.unit for one in prices if one.unit != price.unit]
-        if budget.is_limited:
-            others = [budget.unit] if budget.unit != price.unit else others
-        if others:
+        prices = [*(release.price for release in earlier), price]
+        units = [*([budget.unit] if budget.is_limited else []), *(past.unit for past in prices)]
+        if others := [unit for unit in units if unit != price.unit]:
             raise LedgerError(
                 f"this release would protect {protection(price.unit)}, but the budget or earlier "
                 f"releases of these records ({self.path}) protect {protection(others[0])}, "
                 "and such guarantees can't be added up. Nothing was trained. Keep the unit of all "
                 "of them (unit: column, in the description that the records are of)."
             )
-        shared = [one.public for one in prices if one.neighbours == words.PRIVATE_COLUMNS]
+        shared = [past.public for past in prices if past.neighbours == words.PRIVATE_COLUMNS]
         if price.neighbours == words.PRIVATE_COLUMNS and set(shared) != {price.public}:
             other = next(names for names in shared if names != price.public)
             raise LedgerError(
-                f"this release would take {_list(price.public)} for public, but an earlier one "
-                f"of these records ({self.path}) {_list(other)}: what one shows exactly, the other "
+                f"this release would take {_join(price.public)} for public, but an earlier one "
+                f"of these records ({self.path}) {_join(other)}: what one shows exactly, the other "
                 "protects, and such guarantees can't be added up. Nothing was trained. Keep the "
                 "public columns of the description, or choose a learner for replace-one neighbours."
             )
@@ -320,8 +319,8 @@ class BudgetLedger:
             )
         if not budget.is_limited:
             return
-        own = price.convert(budget.neighbours)
-        if own is None:
+        converted = price.convert(budget.neighbours)
+        if converted is None:
             raise BudgetError(
                 f"a guarantee for neighbours = {price.neighbours!r} says nothing for "
                 f"{budget.neighbours!r}, which the budget is for. Choose another learner, or a "
@@ -330,27 +329,28 @@ class BudgetLedger:
         if not budget.admits(total(prices, budget.neighbours)):
             spent = total(prices[:-1], budget.neighbours)
             doubled = ""
-            if own.epsilon != price.epsilon:
+            if converted.epsilon != price.epsilon:
                 doubled = f" for {budget.neighbours} neighbours (of {price.neighbours} ones, half)"
-            no_delta = "The budget allows no delta. " if own.delta > 0 == budget.delta else ""
+            needs_delta = converted.delta > 0 == budget.delta
+            no_delta = "The budget allows no delta. " if needs_delta else ""
             raise BudgetError(
-                f"this release would cost {own}{doubled}, but {spent} "
+                f"this release would cost {converted}{doubled}, but {spent} "
                 f"of the budget, {budget}, is spent by "
-                f"{len(before)} release{'' if len(before) == 1 else 's'} ({self.path}). "
+                f"{len(earlier)} release{'' if len(earlier) == 1 else 's'} ({self.path}). "
                 f"{no_delta}Nothing was trained. Release less, or decide in the description on a "
                 "larger budget: a decision about the people in the records, not about the model."
             )
 
     def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
-        """Add a line, chained to what is before it, and wait for the disk."""
+        """Add a line with the digest of those before it, and wait for the disk."""
         file.seek(0)
         content = file.read()
-        before = content[: content.rfind(b"\n") + 1]
-        text = json.dumps({**line, "after": _digest(before)}, ensure_ascii=False, allow_nan=False)
+        lines = content[: content.rfind(b"\n") + 1]
+        text = json.dumps({**line, "after": _digest(lines)}, ensure_ascii=False, allow_nan=False)
         with write_errors(self.path):
-            # A half line is of a release that never began: its process was killed meanwhile.
-            file.truncate(len(before))
-            file.seek(len(before))
+            # Half a line is of a release that never began: its process was killed.
+            file.truncate(len(lines))
+            file.seek(len(lines))
             append(file.fileno(), text.encode() + b"\n")
             os.fsync(file.fileno())
             sync(self.path.parent)
@@ -365,17 +365,17 @@ class BudgetLedger:
             ) from None
 
     def _read(self, content: bytes) -> _Content:
-        read = _Content()
+        result = _Content()
         place = 0
         for k, line in enumerate(content.splitlines(keepends=True), start=1):
             if not line.endswith(b"\n"):
                 break
             try:
                 entry = json.loads(line)
-                read.heads.append(_digest(content[:place]))
-                if entry.pop("after") != read.heads[-1]:
+                result.heads.append(_digest(content[:place]))
+                if entry.pop("after") != result.heads[-1]:
                     raise ValueError("the lines before it are not those that it was written after")
-                read.take(entry)
+                result.add(entry)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 why = str(error) if type(error) is ValueError else "it is no line of a ledger"
                 raise LedgerError(
@@ -383,8 +383,8 @@ class BudgetLedger:
                     "is released until it is restored from a backup: what is spent can't be known."
                 ) from None
             place += len(line)
-        read.heads.append(_digest(content[:place]))
-        return read
+        result.heads.append(_digest(content[:place]))
+        return result
 
 
 def budget_of(records: str) -> Budget:
@@ -396,8 +396,8 @@ def budget_of(records: str) -> Budget:
 def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
     """Write into the ledger of a dataset that learners are compared on its records.
 
-    To be called before they are: one that is stopped half way has looked at them, too. Nothing is
-    written of a public benchmark, whose records may be looked at.
+    Call it before comparing: a comparison that is stopped has looked at the records, too. Of a
+    public benchmark, whose records may be looked at, nothing is written.
 
     Raises DatasetError if its files can't be had. Raises LedgerError if the ledger is damaged.
     Raises WriteError if it can't be written.
@@ -415,7 +415,7 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 
 @contextmanager
 def lock_releases(folder: Path) -> Iterator[None]:
-    """Let no other release begin meanwhile, whatever ledger below a folder it is written in."""
+    """Lock a folder of ledgers: no other release begins in any of them meanwhile."""
     _make_folder(folder)
     with lock_folder(folder):
         yield
@@ -423,10 +423,10 @@ def lock_releases(folder: Path) -> Iterator[None]:
 
 def _make_folder(folder: Path) -> None:
     with write_errors(folder):
-        # Its own parent too, such as that of all seeds; what is above may be shared.
+        # The folder and its parent are private; those above them may be shared.
         folder.parent.parent.mkdir(parents=True, exist_ok=True)
-        for one in (folder.parent, folder):
-            one.mkdir(mode=0o700, exist_ok=True)
+        for private in (folder.parent, folder):
+            private.mkdir(mode=0o700, exist_ok=True)
 
 
 @contextmanager
@@ -440,7 +440,7 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _list(names: Sequence[str] | None) -> str:
+def _join(names: Sequence[str] | None) -> str:
     return "columns that it does not name" if names is None else ", ".join(names) or "no column"
 
 

@@ -30,12 +30,11 @@ from privcurve.releases.request import format_parameter
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
-# Longer ones end in the model's file.
+# Most mechanism calls, lines of a model, and names in a list; the rest is in the model's file.
 MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
-# Shapes and pairs that are drawn; the others are tables. Of a shape with many categories those that
-# matter are drawn.
+# Most shapes and pairs, and categories of a shape, that are drawn: those that matter most.
 MOST_SHAPES = 5
 MOST_ROWS = 12
 # Shares of a picture's width: the end of the bins of numbers, the start of that of missing values.
@@ -80,13 +79,13 @@ def card(released: Released, checksum: str) -> Page:
     explanation = explain(released.learner, released.domain)
     in_full: list[Block] = [
         Heading("What it is", 3),
-        *_model_rows(released),
+        *_list_settings(released),
         Heading("What it guarantees", 3),
-        *_guarantee(released),
+        *_state_guarantee(released),
         Heading("What it was made of", 3),
-        *_steps(released),
+        *_list_calls(released),
         Heading("What adds up", 3),
-        *_total_blocks(released),
+        *_list_totals(released),
         Heading("What was taken to be public", 3),
         Text(
             "Columns, their bins and categories, and the names of the classes come from the "
@@ -94,28 +93,28 @@ def card(released: Released, checksum: str) -> Page:
         ),
         Rows(
             ("column", "kind", "codes", "values", "source"),
-            [_column_row(column, released) for column in released.domain.columns],
+            [_describe_column(column, released) for column in released.domain.columns],
         ),
     ]
     blocks = [
-        _front(released, checksum),
+        _summarise(released, checksum),
         Heading("How private it is"),
-        *_meaning(released),
+        *_explain_budget(released),
         Heading("How good it is"),
         *_warn_if_constant(explanation),
-        Text(_accuracy(released)),
+        Text(_state_accuracy(released)),
         Heading("What is not covered"),
-        Points(tuple(_exclusions(released))),
+        Points(tuple(_list_exclusions(released))),
         Heading("What it makes of each column"),
-        *_importances(explanation),
-        *_pictures(explanation),
-        Part("Every column in numbers", tuple(_numbers(explanation, released))),
+        *_rank_columns(explanation),
+        *_draw_columns(explanation),
+        Part("Every column in numbers", tuple(_list_effects(explanation, released))),
         Part("In full", tuple(in_full)),
     ]
     return Page(f"{learner}: {title}", tuple(blocks))
 
 
-def _front(released: Released, checksum: str) -> Rows:
+def _summarise(released: Released, checksum: str) -> Rows:
     """Return who released what, when and what for."""
     about, label = released.description.about, released.domain.label
     missing = [title for key, title in ABOUT_WHOM.items() if key not in about]
@@ -129,7 +128,7 @@ def _front(released: Released, checksum: str) -> Rows:
         ("released", f"{day}; release {released.release.number} of these records"),
         ("predicts", f"{label.column}: {names}"),
         ("from", f"{len(released.domain.columns)} columns: {_list_names(released.domain.names)}"),
-        ("trained on", _records_text(released)),
+        ("trained on", _describe_records(released)),
         ("privacy", _format_privacy(released)),
         ("file", f"{MODEL}, SHA-256 {checksum}"),
     ]
@@ -141,7 +140,7 @@ def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_CATEGORIES]) + more
 
 
-def _model_rows(released: Released) -> Iterator[Block]:
+def _list_settings(released: Released) -> Iterator[Block]:
     name = released.learner_name
     entry = registry.entry(name)
     files = "model.json (JSON; nothing in it is a program), card.md (one page), card.html (all)"
@@ -149,15 +148,15 @@ def _model_rows(released: Released) -> Iterator[Block]:
     rows = [
         ("learner", f"{entry.title} ({name}, version {entry.version})"),
         ("settings", "; ".join(settings) or "none"),
-        *_choice_rows(released),
-        ("neighbours", _neighbours(released)),
+        *_describe_choice(released),
+        ("neighbours", _describe_neighbours(released)),
         ("made with", f"privcurve {__version__}"),
         ("files", files),
     ]
     yield Rows(("", "in full"), rows)
 
 
-def _neighbours(released: Released) -> str:
+def _describe_neighbours(released: Released) -> str:
     relation, unit = words.relation(released.request.relation), released.request.unit
     if unit is None:
         return relation.description
@@ -170,17 +169,17 @@ def _neighbours(released: Released) -> str:
     )
 
 
-def _choice_rows(released: Released) -> Iterator[tuple[str, str]]:
-    """Say how the learner was chosen; nothing of how a private choice went but what was kept."""
+def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
+    """Say from which candidates a learner was chosen; how the choice went is not released."""
     request = released.request
     if not is_choice(request.learner):
         return
     parameters = registry.entry(request.learner).complete(request.parameters)
-    each = titles(candidates_of(parameters["learner"], parameters["settings"]))
+    candidates = titles(candidates_of(parameters["learner"], parameters["settings"]))
     yield (
         "chosen",
-        f"on the records, by private selection from {len(each)}: {'; '.join(each)}. The privacy "
-        "stated is that of the choice and of the training together",
+        f"on the records, by private selection from {len(candidates)}: {'; '.join(candidates)}. "
+        "The privacy stated is that of the choice and of the training together",
     )
 
 
@@ -191,7 +190,7 @@ def _format_privacy(released: Released) -> str:
     return f"{released.price}{pure}{accuracy}"
 
 
-def _records_text(released: Released) -> str:
+def _describe_records(released: Released) -> str:
     unit = released.request.unit
     at_most = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
     if released.request.relation == words.ADD_REMOVE:
@@ -200,7 +199,7 @@ def _records_text(released: Released) -> str:
     return f"all {n:,} training records{at_most}; their number is public"
 
 
-def _meaning(released: Released) -> Iterator[Block]:
+def _explain_budget(released: Released) -> Iterator[Block]:
     """Say what ε and δ mean, with an example, and warn where they mean little."""
     if not released.statement.private:
         yield Text(
@@ -213,7 +212,7 @@ def _meaning(released: Released) -> Iterator[Block]:
     price = released.price
     means = "mean" if price.delta else "means"
     yield Text(f"{explain_price(price)} That is what {price} {means}.")
-    (together,) = [one for one in released.totals if one.neighbours == price.neighbours]
+    (together,) = [sums for sums in released.totals if sums.neighbours == price.neighbours]
     if together != price:
         yield Text(
             "With this model and the earlier releases of these records together, they guess right "
@@ -248,7 +247,7 @@ def _format_guess(price: Price) -> str:
     return "perhaps more than 99 times in 100: so large an epsilon promises next to nothing"
 
 
-def _guarantee(released: Released) -> Iterator[Block]:
+def _state_guarantee(released: Released) -> Iterator[Block]:
     if released.statement.private:
         yield Text(name_pages(str(released.statement)))
     else:
@@ -257,11 +256,11 @@ def _guarantee(released: Released) -> Iterator[Block]:
 
 
 def name_pages(text: str) -> str:
-    """Name pages of the documentation, which whoever has a card may not have, by their titles."""
+    """Replace paths of the documentation by titles: a reader of the card may not have the files."""
     return re.sub(r"docs/(\w+)\.md", r"“\1” in privcurve's documentation", text)
 
 
-def _accuracy(released: Released) -> str:
+def _state_accuracy(released: Released) -> str:
     accuracy = released.accuracy
     if accuracy is not None:
         unit = released.request.unit
@@ -291,7 +290,7 @@ def _accuracy(released: Released) -> str:
 # What it makes of columns --------------------------------------------------------------
 
 
-def _importances(explanation: Explanation) -> Iterator[Block]:
+def _rank_columns(explanation: Explanation) -> Iterator[Block]:
     """Say how scores are made, and which columns move them most."""
     yield Text(" ".join(explanation.sentences()))
     if explanation.used:
@@ -300,7 +299,7 @@ def _importances(explanation: Explanation) -> Iterator[Block]:
         yield Rows((f"column{most}", "importance"), rows)
 
 
-def _pictures(explanation: Explanation) -> Iterator[Block]:
+def _draw_columns(explanation: Explanation) -> Iterator[Block]:
     """Draw what the most important columns and pairs of columns add to the score of two classes."""
     if len(explanation.outputs) > 1:
         return
@@ -348,10 +347,10 @@ def _draw_pair(pair: Pair) -> str:
     return pictures.heat(pair.titles, pair.values.tolist(), cells)
 
 
-def _numbers(explanation: Explanation, released: Released) -> Iterator[Block]:
+def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
     """Yield what each value of each column adds, in numbers, or the model in words."""
     if not explanation.is_sum:
-        yield Code(_model_text(released))
+        yield Code(_describe_model(released))
     for shape in explanation.used:
         yield Rows(*table_of(shape.merge(), explanation.outputs))
     if explanation.without_effect:
@@ -359,20 +358,20 @@ def _numbers(explanation: Explanation, released: Released) -> Iterator[Block]:
 
 
 def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
-    """Say so where a model always gives the same label: it tells nothing."""
+    """Warn if a model always gives the same label."""
     if not (explanation.used or explanation.pairs):
         yield Text(next(iter(explanation.sentences())), warning=True)
         return
     if len(explanation.outputs) > 1 or not explanation.is_sum:
         return
-    every: list[Shape | Pair] = [*explanation.shapes, *explanation.pairs]
-    parts = [one.values for one in every]
+    terms: list[Shape | Pair] = [*explanation.shapes, *explanation.pairs]
+    parts = [term.values for term in terms]
     label, constant = explanation.label, float(explanation.constant[0])
-    for end, answer, never in (
+    for is_constant, answer, never in (
         (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),
         (constant + sum(float(part.min()) for part in parts) > 0, label.positive, "down to"),
     ):
-        if end:
+        if is_constant:
             yield Text(
                 f"No record gets {never} 0, so that the label it gives is always {answer}. Scores, "
                 "and the probabilities made of them, still tell records apart.",
@@ -380,34 +379,35 @@ def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
             )
 
 
-def _model_text(released: Released) -> str:
-    """Write a model as a person reads it, as its file does; the end of a long one is left out."""
-    words = models.load(released.path(MODEL)).describe()
-    if words == released.learner_name:
+def _describe_model(released: Released) -> str:
+    """Write a model as a person reads it; the end of a long one is left out."""
+    text = models.load(released.path(MODEL)).describe()
+    if text == released.learner_name:
         title = registry.entry(released.learner_name).title
         return f"{title}: its numbers stand in {MODEL}, under the key model."
-    lines = words.splitlines()
-    left = len(lines) - MOST_LINES
-    return "\n".join([*lines[:MOST_LINES], *([f"… and {left} lines more"] if left > 0 else [])])
+    lines = text.splitlines()
+    n_left = len(lines) - MOST_LINES
+    rest = [f"… and {n_left} lines more"] if n_left > 0 else []
+    return "\n".join([*lines[:MOST_LINES], *rest])
 
 
-def _steps(released: Released) -> Iterator[Block]:
-    """Yield the mechanism calls: of a model with a public seed, those of its noise."""
+def _list_calls(released: Released) -> Iterator[Block]:
+    """Yield the mechanism calls of the fit, whether its seed is secret or public."""
     alike: dict[Any, list[LedgerEntry]] = {}
     for entry in released.fit_statement.ledger:
         entry = replace(entry, what=name_columns(entry.what, released.domain.names))
         alike.setdefault(replace(entry, what="", calls=1), []).append(entry)
     groups = list(alike.values())
-    rows = [_step(group) for group in groups[:MOST_STEPS]]
+    rows = [_describe_calls(group) for group in groups[:MOST_STEPS]]
     yield Rows(("released", "mechanism", "noise rate", "sensitivity", "cost", "proof"), rows)
-    left = len(groups) - MOST_STEPS
-    if left > 0:
+    n_left = len(groups) - MOST_STEPS
+    if n_left > 0:
         where = " (all of them are in model.json)" if released.statement.ledger else ""
-        yield Text(f"… and {left} lines more{where}.")
+        yield Text(f"… and {n_left} lines more{where}.")
 
 
 def name_columns(what: str, names: Sequence[str]) -> str:
-    """Name the columns of a ledger's line, which has their places: a learner knows no names."""
+    """Replace the places of columns in a mechanism call by their names."""
 
     def replace_places(match: re.Match[str]) -> str:
         return match[1] + re.sub(r"\d+", lambda place: names[int(place[0])], match[2])
@@ -415,7 +415,7 @@ def name_columns(what: str, names: Sequence[str]) -> str:
     return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", replace_places, what)
 
 
-def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
+def _describe_calls(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     first = group[0]
     what = first.what if len(group) == 1 else f"{len(group)} ×: {first.what}, …, {group[-1].what}"
     mechanism = MECHANISMS.get(first.mechanism)
@@ -435,14 +435,14 @@ def _step(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     )
 
 
-def _total_blocks(released: Released) -> Iterator[Block]:
+def _list_totals(released: Released) -> Iterator[Block]:
     number = released.release.number
     yield Text(
         f"This is release {number} of these records. Whoever has several of them knows more than "
         "one of them tells: their epsilons add up, and so do their deltas."
     )
     together = released.totals
-    claims = [f"Together, for {one.neighbours_text}: {one.claim}." for one in together]
+    claims = [f"Together, for {sums.neighbours_text}: {sums.claim}." for sums in together]
     yield Points(tuple(claims))
     if len(together) > 1:
         yield Text(CONVERTED)
@@ -457,7 +457,7 @@ def _total_blocks(released: Released) -> Iterator[Block]:
         yield Text("The data owner has set no budget for all releases together.")
 
 
-def _exclusions(released: Released) -> Iterator[str]:
+def _list_exclusions(released: Released) -> Iterator[str]:
     statement = released.fit_statement
     for text in map(name_pages, statement.exclusions):
         yield text[0].upper() + text[1:] + "."
@@ -472,7 +472,7 @@ def _exclusions(released: Released) -> Iterator[str]:
     yield POPULATION
 
 
-def _column_row(column: Column, released: Released) -> tuple[str, ...]:
+def _describe_column(column: Column, released: Released) -> tuple[str, ...]:
     source = released.description.bound_sources.get(column.name, "")
     if column.kind == NUMERIC:
         kind, values = "date" if column.dates else "numeric", " to ".join(column.format_bounds())

@@ -1,4 +1,4 @@
-"""A learner chosen on the records, at a price that is in ε: what a release draws from.
+"""The candidates of a learner that is chosen on the records, at a price that is part of ε.
 
 The choice is private selection (docs/tuning.md) among certified learners, each at one public
 setting, or among settings of one's own (the learner ``tuned``).
@@ -23,8 +23,8 @@ from privcurve.releases.request import Request, format_parameter
 # Stands in place of a learner's name.
 CHOOSE = "choose"
 
-# Several candidates need more runs than settings of one learner do: a single run keeps whatever it
-# drew. Found on Adult, which is public (docs/tuning.md).
+# Several learners need more runs than settings of one learner do: a single run keeps whatever it
+# draws. Found on Adult, which is public (docs/tuning.md).
 EXPECTED_RUNS = 15.0
 
 # Parameters that the choice sets itself.
@@ -42,13 +42,13 @@ class Choice:
     runs: float  # how many trainings are expected
 
     def lines(self) -> list[str]:
-        """Return what is drawn from, and at which ε it is trained: known before any training."""
-        each = ", ".join(
+        """Return the candidates, and the ε that each is trained with: known before any training."""
+        candidates = ", ".join(
             f"{title} (ε = {price:.2g})"
             for title, price in zip(self.titles, self.prices, strict=True)
         )
         return [
-            f"private choice: the best of {self.runs:g} expected trainings, of {each}",
+            f"private choice: the best of {self.runs:g} expected trainings, of {candidates}",
             *(f"left out: {why}" for why in self.left_out),
         ]
 
@@ -59,7 +59,7 @@ def is_choice(learner: str) -> bool:
 
 
 def choice(request: Request, description: Description) -> Choice:
-    """Return what a release draws from, and check what can be checked without a record.
+    """Return the candidates of a release, after all checks that need no record.
 
     The request is of the learner ``choose``, or ``tuned``. Raises ReleaseError if there is nothing
     to choose from, or nothing is left for a training.
@@ -68,9 +68,9 @@ def choice(request: Request, description: Description) -> Choice:
     entry, n_classes = registry.entry(tuning.NAME), description.domain.n_classes
     left_out: list[str] = []
     if request.learner == CHOOSE:
-        if taken := [key for key in _FIXED if key in request.parameters]:
+        if fixed := [key for key in _FIXED if key in request.parameters]:
             raise ReleaseError(
-                f"{CHOOSE} takes its candidates by a public rule: leave out {taken[0]}, or choose "
+                f"{CHOOSE} takes its candidates by a public rule: leave out {fixed[0]}, or choose "
                 f"from your own with the learner {tuning.NAME}"
             )
         suited, left_out = by_rule.suitable_learners(by_rule.LEARNERS, n_classes, request.delta)
@@ -87,25 +87,25 @@ def choice(request: Request, description: Description) -> Choice:
         request = replace(request, learner=tuning.NAME, parameters=parameters)
     try:
         registry.check_parameters(tuning.NAME, request.parameters)
-        # Before prices, which take seconds.
+        # This comes before the prices, which take seconds.
         if why := entry.refuses(neighbours=request.relation):
             raise ValueError(why)
-        own = entry.complete(request.parameters)
-        candidates = tuning.candidates_of(own["learner"], own["settings"])
-        for one in candidates:
-            kind = registry.estimator_class(one.learner)
+        values = entry.complete(request.parameters)
+        candidates = tuning.candidates_of(values["learner"], values["settings"])
+        names = dict.fromkeys(candidate.learner for candidate in candidates)
+        for name in names:
+            kind = registry.estimator_class(name)
             if not kind._released:
-                raise ReleaseError(f"{one.learner} can't be handed over: {kind._why_kept_back}")
-        names = dict.fromkeys(one.learner for one in candidates)
-        shape = (own["eta"], own["expected_runs"], own["score_share"])
+                raise ReleaseError(f"{name} can't be handed over: {kind._why_kept_back}")
+        shape = (values["eta"], values["expected_runs"], values["score_share"])
         budget = tuning.budget_of(names, *request.budget_of_record, *shape)
         domain = description.domain
         facts = Facts(domain.n_bins, domain.ordered, n_classes, mixed_bins=domain.mixed_bins)
         terms = tuning.terms(candidates, budget, facts, description.n_rows)
     except (ValueError, ImportError) as error:
         raise ReleaseError(str(error)) from None
-    prices = tuple(one.epsilon for one in terms)
-    return Choice(request, titles(candidates), prices, tuple(left_out), float(own["expected_runs"]))
+    prices, runs = tuple(term.epsilon for term in terms), float(values["expected_runs"])
+    return Choice(request, titles(candidates), prices, tuple(left_out), runs)
 
 
 def check_budget(request: Request, description: Description) -> None:
@@ -121,17 +121,18 @@ def check_budget(request: Request, description: Description) -> None:
 def closing_sentence(released: Released) -> str:
     """Return the sentence that a choice ends in: all in it is released, and paid for."""
     title = by_rule.name_of(released.learner_name, released.setting)
-    own = replace(released.price, epsilon=released.request.epsilon)
-    return f"At {own} the private choice kept {title} ({_format_setting(released.setting)})."
+    price = replace(released.price, epsilon=released.request.epsilon)
+    return f"At {price} the private choice kept {title} ({_format_setting(released.setting)})."
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
     """Name candidates: by the learner, and by the setting where that alone is not enough."""
-    learners = [one.learner for one in candidates]
+    pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
+    learners = [learner for learner, _ in pairs]
     return tuple(
-        by_rule.name_of(one.learner, one.setting)
-        + ("" if learners.count(one.learner) == 1 else f" ({_format_setting(one.setting)})")
-        for one in candidates
+        by_rule.name_of(learner, setting)
+        + ("" if learners.count(learner) == 1 else f" ({_format_setting(setting)})")
+        for learner, setting in pairs
     )
 
 

@@ -1,4 +1,4 @@
-"""How right a model is on a labelled table, by group: exactly, for its owner, or with noise."""
+"""Measure a model on a labelled table, by group: exactly, for its owner, or with noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL, MISSING = "all", "(missing)"
-# Texts of a column that the model does not have: more are no groups.
+# A column that the model does not have makes at most so many groups.
 MOST_GROUPS = 50
 
 Measure = tuple[float, float]  # a value and its standard error
@@ -103,12 +103,12 @@ def ask(
         If a label is none of the model's, or the column of groups has none.
     """
     domain, label = model.domain, model.domain.label
-    own = domain.columns[domain.names.index(by)] if by in domain.names else None
+    column = domain.columns[domain.names.index(by)] if by in domain.names else None
     if by == label.column:
         raise ReleaseError(f"--by {by} is the label: name a column of groups")
-    copied = [label.column, *([] if by is None or own is not None else [by])]
+    copied = [label.column, *([] if by is None or column is not None else [by])]
     records = read_codes(domain, path, copied=copied, watch=watch, **options)
-    places = _spellings(label.names)
+    places = _place_spellings(label.names)
     labels: list[int] = []
     texts: list[str] = []
     codes: list[Ints] = []
@@ -127,28 +127,28 @@ def ask(
         scores.append(values)
         if model.has_probabilities:
             chances.append(model._estimator.chances(values))
-        if own is not None:
-            codes.append(part.codes[:, domain.names.index(own.name)].astype(np.int64))
+        if column is not None:
+            codes.append(part.codes[:, domain.names.index(column.name)].astype(np.int64))
         elif by is not None:
             texts += [text.strip() or MISSING for text in part.copied[1]]
     if not labels:
         raise ReleaseError(f"{path} has no record")
     for remark in warnings_of(records.counts):
         tell(remark)
-    every = np.concatenate(scores)
-    if own is not None:
-        names, group = own.code_names, np.concatenate(codes)
+    all_scores = np.concatenate(scores)
+    if column is not None:
+        names, group = column.code_names, np.concatenate(codes)
     elif by is not None:
         names, group = _group_rows(by, texts)
     else:
         names, group = (), np.zeros(len(labels), dtype=np.int64)
     positions = np.array(labels)
-    shares = np.concatenate(chances) if chances else None
-    return Answers(names, group, positions, np.asarray(decide(every)), every, shares)
+    answers, shares = np.asarray(decide(all_scores)), np.concatenate(chances) if chances else None
+    return Answers(names, group, positions, answers, all_scores, shares)
 
 
-def _spellings(classes: Sequence[str]) -> dict[str, int]:
-    """Return the position of each class by its name; of truth values by all their spellings."""
+def _place_spellings(classes: Sequence[str]) -> dict[str, int]:
+    """Return the position of each class by its name, or, of truth values, by all spellings."""
     places = {name: k for k, name in enumerate(classes)}
     names = {truth: [name for name in texts if name in places] for truth, texts in TRUTHS.items()}
     if len(classes) == 2 and all(map(len, names.values())):
@@ -188,23 +188,23 @@ def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
 def _measure(name: str, answers: Answers) -> Row:
     _, _, label, answer, scores, chances = answers
     n = len(label)
-    row = Row(name, n, _share(answer != label))
+    row = Row(name, n, _rate(answer != label))
     values = np.array(class_labels(answers.n_classes))[label]
     if answers.n_classes > 2:
         ranked = scores if chances is None else chances
         return row._replace(auc=(auc(ranked, values, np.ones(n, dtype=np.int64)), math.nan))
     area = auc(scores, values, np.ones(n, dtype=np.int64))
-    measure = (area, _spread_of_area(area, int(label.sum()), n))
-    mean = UNMEASURED if chances is None else _mean(chances[:, 1])
-    return Row(name, n, row.error, measure, mean, _share(label == 1), _share(answer == 1))
+    of_area = (area, _spread_of_area(area, int(label.sum()), n))
+    mean = UNMEASURED if chances is None else _average(chances[:, 1])
+    return Row(name, n, row.error, of_area, mean, _rate(label == 1), _rate(answer == 1))
 
 
-def _share(which: Bools) -> Measure:
+def _rate(which: Bools) -> Measure:
     share = float(which.mean())
     return share, math.sqrt(share * (1 - share) / len(which))
 
 
-def _mean(values: Floats) -> Measure:
+def _average(values: Floats) -> Measure:
     return float(values.mean()), float(values.std() / math.sqrt(len(values)))
 
 
@@ -213,9 +213,9 @@ def _spread_of_area(area: float, n_positive: int, n: int) -> float:
     n_negative = n - n_positive
     if not n_positive * n_negative:
         return math.nan
-    one, two = area / (2 - area), 2 * (area * area) / (1 + area)
+    q1, q2 = area / (2 - area), 2 * (area * area) / (1 + area)
     spread = area * (1 - area)
-    spread += (n_positive - 1) * (one - area * area) + (n_negative - 1) * (two - area * area)
+    spread += (n_positive - 1) * (q1 - area * area) + (n_negative - 1) * (q2 - area * area)
     return math.sqrt(max(spread, 0.0) / (n_positive * n_negative))
 
 
@@ -288,7 +288,7 @@ def release(
     with guard(ledger, description, set(facts["sources"].values())):
         seed = seeds.read_or_make(place)
         entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
-    # By its number it is missed if the ledger is lost.
+    # The numbered folder tells of the release if the ledger is lost.
     (ledger.path.parent / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
     key = {"for": "evaluation", "release": entry.number, "epsilon": epsilon, **facts}
     curator = Curator(seeds.generator(seed, canonical.digest({**key, "seed": seed.name})))
@@ -299,21 +299,21 @@ def release(
     spread = math.sqrt(2) * call.scale / PARTS
     rows = [_measure_counts(ALL, noisy.sum(axis=0), spread * math.sqrt(shape[0]))]
     rows += [_measure_counts(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
-    # The line that reserved it counts, where no other can be written.
+    # If the line can't be written, the one that reserved the price counts.
     with contextlib.suppress(OSError):
         ledger.close(entry, DONE, {})
     return Noisy(rows, entry, ledger.path)
 
 
 def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
-    """Return the measures of noisy counts (n_classes, n_classes), each with noise of `spread`."""
+    """Return the measures of counts (n_classes, n_classes) with noise of deviation `spread`."""
     n, n_classes = float(counts.sum()), len(counts)
 
     def share(count: float, n_cells: int) -> Measure:
         if n <= 0:
             return UNMEASURED
         value = min(max(count / n, 0.0), 1.0)
-        # The noise of a cell moves the part and the whole, or the whole alone.
+        # The noise of a cell changes the total, and the count too if the cell belongs to it.
         rest, noise = 1 - value, spread / n
         others = n_classes * n_classes - n_cells
         moved = n_cells * (rest * rest) + others * (value * value)
@@ -358,5 +358,5 @@ def draw(rows: Sequence[Row]) -> Figure:
 
 
 def is_measured(rows: Sequence[Row], name: str) -> bool:
-    """Whether some group has a measure."""
+    """Return whether some group has a measure."""
     return any(not math.isnan(getattr(row, name)[0]) for row in rows)

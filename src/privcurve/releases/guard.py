@@ -1,4 +1,4 @@
-"""What is checked before a price is reserved: that what was spent is known.
+"""Check, before a price is reserved, that all earlier releases are known.
 
 A ledger is in a working folder, where it can be lost, or left behind by a copy of the records. The
 owner's folder, beside the seeds, outlives both. A trace of a ledger there holds the number of its
@@ -34,10 +34,10 @@ ROOM = 2**20
 def guard(
     ledger: BudgetLedger, description: Description, digests: set[str], output: Path | None = None
 ) -> Iterator[None]:
-    """Reserve a price within this: no other release begins meanwhile, and a trace of it is kept.
+    """Guard the reservation of a price: no other release begins meanwhile, and a trace is kept.
 
-    `digests` are of the records, as of :class:`Traces`; `output` is the
-    folder of a model that may stand beside the numbered ones. Raises ReleaseError for a ledger that
+    `digests` are of the records, as of :class:`Traces`; `output` is the folder of a model that may
+    stand beside the numbered ones. Raises ReleaseError for a ledger that
     lacks releases, and for records that have another one.
     """
     traces = Traces(ledger, description, digests)
@@ -58,8 +58,8 @@ def check_complete(ledger: BudgetLedger, description: Description) -> None:
     the codes of their records, are not looked at.
     """
     files = list(description.source_files())
-    own = [Path(file.local) for file in files if file.local is not None]
-    digests = {sha256_of(path) for path in own if path.is_file()}
+    paths = [Path(file.local) for file in files if file.local is not None]
+    digests = {sha256_of(path) for path in paths if path.is_file()}
     digests |= {file.sha256 for file in files if file.sha256}
     _check_numbers(ledger.path.parent, ledger, None)
     _check_other_ledgers(description.records_name, description.name, digests)
@@ -67,9 +67,9 @@ def check_complete(ledger: BudgetLedger, description: Description) -> None:
 
 
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
-    """Refuse a ledger that lacks a release whose number is there, but for `output`."""
+    """Refuse a ledger that lacks a release whose numbered folder exists, except for `output`."""
     releases = ledger.releases()
-    folders = [one.facts["folder"] for one in releases if "folder" in one.facts]
+    folders = [release.facts["folder"] for release in releases if "folder" in release.facts]
     named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
     for path in sorted(home.glob("*"), key=lambda path: (len(path.name), path.name)):
         number = int(path.name) if path.name.isdecimal() else 0
@@ -88,10 +88,10 @@ def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
         if path.name == records:
             continue
         other = BudgetLedger(path)
-        for one in other.releases():
-            # A file that was saved again has other bytes, and mostly the same codes.
-            theirs = {one.facts.get("checksum"), *one.facts.get("sources", {}).values()}
-            if digests & theirs:
+        for release in other.releases():
+            # A file that was saved again has other bytes, but mostly the same codes.
+            facts = release.facts
+            if digests & {facts.get("checksum"), *facts.get("sources", {}).values()}:
                 raise ReleaseError(same_records(records, dataset, path.name, other.path))
 
 
@@ -113,12 +113,10 @@ class Trace:
 
 
 class Traces:
-    """The traces in the owner's folder, as one release, whose ledger is given, needs them.
+    """The traces in the owner's folder, for a release that `ledger` will hold.
 
-    `digests` are of the records that it is of: of their codes, and of raw files.
-
-    Nothing is kept of a public benchmark, but its records are checked against the traces of other
-    ledgers.
+    `digests` are of its records: of their codes, and of raw files. Of a public benchmark no trace
+    is kept, but its records are checked against the traces of other ledgers.
     """
 
     def __init__(
@@ -132,7 +130,7 @@ class Traces:
         self._keeps = not description.public_benchmark
 
     def lock(self) -> AbstractContextManager[None]:
-        """Let no other release of the owner's begin meanwhile, in whatever folder."""
+        """Lock the owner's folder: no other release begins meanwhile, in any working folder."""
         return lock_releases(self.folder) if self._keeps else nullcontext()
 
     def check(self) -> None:
@@ -150,15 +148,12 @@ class Traces:
                     "there, or put that ledger in the place of this one."
                 )
             if set(trace.digests) & set(self._digests):
-                about, ledger = self._description, Path(trace.ledger)
+                description, ledger = self._description, Path(trace.ledger)
                 releases = ledger.parent.parent
                 elsewhere = releases != self._ledger.path.resolve().parent.parent
                 there = f", in {releases.parent}" if elsewhere else ""
-                raise ReleaseError(
-                    same_records(
-                        about.records_name, about.name, trace.records, display_path(ledger), there
-                    )
-                )
+                names = (description.records_name, description.name, trace.records)
+                raise ReleaseError(same_records(*names, display_path(ledger), there))
 
     def prepare(self) -> None:
         """Check that a trace can be written."""
@@ -170,7 +165,9 @@ class Traces:
         if not self._keeps:
             return
         earlier = {
-            p: one for p, one in self._read_all().items() if self._ledger.continues(one.heads[-1])
+            path: trace
+            for path, trace in self._read_all().items()
+            if self._ledger.continues(trace.heads[-1])
         }
         content = {
             "ledger": str(self._ledger.path.resolve()),
@@ -186,12 +183,12 @@ class Traces:
     def _read_all(self) -> dict[Path, Trace]:
         return {path: _read(path) for path in sorted(self.folder.glob("*.json"))}
 
-    def _explain_loss(self, mine: Trace) -> str:
+    def _explain_loss(self, trace: Trace) -> str:
         n_releases = len(self._ledger.releases())
         has = f"has {n_releases}, or others" if self._ledger.path.exists() else "is gone"
         return (
-            f"the ledger {self._ledger.path} {has}, but {mine.releases} "
-            f"release{'' if mine.releases == 1 else 's'} stood in it ({self._file}). Restore it "
+            f"the ledger {self._ledger.path} {has}, but {trace.releases} "
+            f"release{'' if trace.releases == 1 else 's'} stood in it ({self._file}). Restore it "
             "from a backup: without it what is spent can't be known. If these are other records "
             "than those, give their description another name."
         )

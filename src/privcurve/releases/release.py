@@ -84,12 +84,11 @@ def release(
         An ordinary table is one part, which trains here: the model is the same to the bit.
     scheduler : str, optional
         Of Dask, such as ``tcp://10.0.0.1:8786``; without it workers are started here.
-
     watch : callable, optional
         Is given the records as they are read.
     progress : callable, optional
-        Is told how much of the training is done, from 0 to 1, by what is released or public alone;
-        of a choice nothing: how many trainings it takes is not released.
+        Is told how much of the training is done, from 0 to 1, as far as that is public or released:
+        how many trainings a choice takes is not.
 
     Returns
     -------
@@ -116,16 +115,16 @@ def release(
         request = choice(request, description).request
     estimator = check(request, description, large_delta)
     records = description.records_name
-    place = _seed_place(seed, description)
+    place = _check_seed(seed, description)
     budget = budget_ledger.budget_of(records)
     price = request.price(secret=isinstance(place, Path))
     home = RELEASES / records
     ledger = BudgetLedger(home)
-    unfinished = _last_unfinished(ledger, request, price) if resume else None
+    unfinished = _find_unfinished(ledger, request, price) if resume else None
     if unfinished is None:
         ledger.check(budget, price, large_delta)
     _check_output(output, home)
-    open_parts = _engine_opener(description, engine, scheduler)
+    open_parts = _check_engine(description, engine, scheduler)
     data = _load_data(description, watch)
     digests = {data.checksum, *data.sources.values()}
     rehearse(request, description, estimator)
@@ -141,18 +140,18 @@ def release(
                 ledger.check(budget, price, large_delta)
             # The seed is made only now: a refused release leaves nothing.
             run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
-            facts = _facts(request, data, run_seed, token)
+            facts = _collect_facts(request, data, run_seed, token)
             if unfinished is None:
                 entry = ledger.reserve(budget, price, facts, large_delta)
             else:
                 _check_same(unfinished, facts, ledger.path)
                 entry = unfinished
-        # Wherever the model goes: by its number a release is missed if the ledger is lost.
+        # The numbered folder tells of the release if the ledger is lost, wherever the model goes.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
-        before = tuple(one.price for one in ledger.releases()[: entry.number - 1])
+        earlier = tuple(past.price for past in ledger.releases()[: entry.number - 1])
 
         identity = (request, data.checksum, run_seed, entry.number, token)
-        curator = Curator(_stream("release", *identity), watch=progress)
+        curator = Curator(_make_stream("release", *identity), watch=progress)
         curator.report(0.0)
         learner = _train(estimator, data, curator, open_parts)
         statement = _check_statement(request, learner, run_seed)
@@ -160,16 +159,16 @@ def release(
         if description.public_benchmark and data.X_test is not None:
             accuracy = measure_accuracy(learner, data)
         elif request.accuracy:
-            curator = Curator(_stream("accuracy", *identity))
+            curator = Curator(_make_stream("accuracy", *identity))
             accuracy = measure_accuracy(learner, data, request, curator)
         learner, domain = learner._on_groups(data.domain)
-        used = request.statement_of(learner.privacy_).delta
+        delta = request.statement_of(learner.privacy_).delta
         released = Released(
             request,
             description,
             domain,
-            dataclasses.replace(entry, price=dataclasses.replace(entry.price, delta=used)),
-            before,
+            dataclasses.replace(entry, price=dataclasses.replace(entry.price, delta=delta)),
+            earlier,
             budget,
             learner,
             statement,
@@ -178,13 +177,13 @@ def release(
             output or home / str(entry.number),
             ledger.path,
         )
-        facts = {"folder": str(released.folder), "model": _write(released), "delta": used}
+        facts = {"folder": str(released.folder), "model": _write(released), "delta": delta}
         if is_choice(request.learner):
             facts["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
-            # Interrupted, or failed because of a record: that may be known from outside, so it
-            # counts. The line that reserved it counts, where no other can be written.
+            # That it stopped may be seen from outside, and tell of a record: it counts. If the line
+            # can't be written, the one that reserved the price counts.
             with contextlib.suppress(WriteError):
                 ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})
         if entry is None and not _is_reserved(ledger, token):
@@ -204,12 +203,12 @@ def release(
 
 
 def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
-    """Whether a release stands in the ledger that was stopped while it was written there."""
-    return bool(token) and any(one.facts.get("token") == token for one in ledger.releases())
+    """Return whether the ledger holds a release that was stopped while it was reserved."""
+    return bool(token) and any(past.facts.get("token") == token for past in ledger.releases())
 
 
 def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
-    """Say of an expected error after a release has begun that it is spent; None of others."""
+    """Return an expected error that says that the release is spent; None for other errors."""
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
@@ -227,11 +226,11 @@ def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseExce
     return None
 
 
-# Refused at no cost ----------------------------------------------------------------
+# Checks at no cost -----------------------------------------------------------------
 
 
-def _seed_place(seed: int | str | None, description: Description) -> int | Path:
-    """Return the public number, or the file of the secret, which is made when it is needed."""
+def _check_seed(seed: int | str | None, description: Description) -> int | Path:
+    """Check a seed; return the public number, or the file of the secret, perhaps not there yet."""
     place = seeds.path_of(description.records_name) if seed is None else seeds.place_of(seed)
     if isinstance(place, int):
         seeds.check(place, description.name, description.public_benchmark)
@@ -241,27 +240,27 @@ def _seed_place(seed: int | str | None, description: Description) -> int | Path:
 
 
 def _check_output(output: Path | None, home: Path) -> None:
-    """Check that the files of a release can be written, and are written over nothing."""
+    """Check that the files of a release can be written, and overwrite nothing."""
     folder = output if output is not None else home
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ReleaseError(f"the folder {folder} can't be made: {error.strerror}") from None
     check_room(folder, ROOM)
-    taken = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
-    if taken:
+    existing = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
+    if existing:
         raise ReleaseError(
-            f"{folder / taken[0]} exists already, from an earlier release: name another folder "
+            f"{folder / existing[0]} exists already, from an earlier release: name another folder "
             f"(--output), or leave it out for a new one below {home}"
         )
 
 
-def _last_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
-    """Return the last release of a request that has begun and not ended; refuse where none has."""
-    for one in reversed(ledger.releases()):
-        same = (one.price, one.facts.get("learner")) == (price, request.learner)
-        if same and one.state != budget_ledger.DONE:
-            return one
+def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
+    """Return the last release of a request that began and did not end; refuse if there is none."""
+    for past in reversed(ledger.releases()):
+        same = (past.price, past.facts.get("learner")) == (price, request.learner)
+        if same and past.state != budget_ledger.DONE:
+            return past
     raise ReleaseError(
         f"no release of {request.learner} with {price} has begun and "
         f"not ended ({ledger.path}): there is nothing to resume"
@@ -278,19 +277,19 @@ def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
             )
 
 
-def _engine_opener(
+def _check_engine(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
-    """Open the engine of a table in parts once, and return what opens it again.
+    """Try to open the engine of a table in parts; return the function that opens it.
 
-    A table that is coded in one memory is one part, which is added up here, whatever the engine is.
+    A table that is coded in one memory is one part, which is added up here with any engine.
     """
     if not description.part_rows:
         engine, scheduler = LOCAL, None
-    opened = partial(open_engine, engine or (DASK if scheduler else LOCAL), scheduler)
+    open_parts = partial(open_engine, engine or (DASK if scheduler else LOCAL), scheduler)
     try:
-        with opened():
-            return opened
+        with open_parts():
+            return open_parts
     except PartError as error:
         raise ReleaseError(f"{error}. Nothing was trained") from None
 
@@ -298,7 +297,7 @@ def _engine_opener(
 def _load_data(
     description: Description, watch: Callable[[RawTable], None] | None
 ) -> Dataset | PartedDataset:
-    """Take the data as they are coded, if they are; code them otherwise."""
+    """Read the coded data if they are current; code them otherwise."""
     folder = CODED / description.name
     if datasets.is_current(folder):
         return datasets.read_coded(folder)
@@ -307,13 +306,13 @@ def _load_data(
     return datasets.load(description.name, watch=watch)
 
 
-# Reserved and trained --------------------------------------------------------------
+# Training --------------------------------------------------------------------------
 
 
-def _facts(
+def _collect_facts(
     request: Request, data: Dataset | PartedDataset, seed: Seed, token: str
 ) -> dict[str, Any]:
-    """Return what the ledger holds of a release beside its price; for the data owner."""
+    """Return what the ledger holds about a release beside its price; for the data owner."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,
@@ -330,10 +329,10 @@ def _facts(
     }
 
 
-def _stream(
+def _make_stream(
     use: str, request: Request, checksum: str, seed: Seed, number: int, token: str
 ) -> np.random.Generator:
-    """Return a stream of one release: it is used once, even if a ledger was lost.
+    """Return the random stream of a release: it is used once, even if a ledger was lost.
 
     Two models of equal noise and unequal ε would give away both. So the stream follows from the
     whole request, the data's checksum, the release's number, and a random token.
@@ -367,7 +366,7 @@ def _train(
     return estimator.fit_records(records, [{}], [curator])[0]
 
 
-# Written ---------------------------------------------------------------------------
+# Writing ---------------------------------------------------------------------------
 
 
 def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:

@@ -36,7 +36,7 @@ def measure_accuracy(
     request: Request | None = None,
     curator: Curator | None = None,
 ) -> Accuracy:
-    """Measure the accuracy on the test part, with the curator's noise; or of public records.
+    """Measure the accuracy on the test part: for a request with noise, otherwise exactly.
 
     To replace one record of the test part changes the number of right answers by 1 at most; one of
     the training part changes it through the model alone, which is paid for. So the number with its
@@ -113,19 +113,19 @@ class Released:
     def delta_remarks(self) -> list[tuple[str, bool]]:
         """Return what δ means, of the release alone and of all, and whether that is a warning.
 
-        Nothing of releases without δ, or whose ε is infinite; the second one where earlier releases
-        had one.
+        There is none if the release has no δ, or an infinite ε; that of all releases is there if
+        earlier ones had a δ.
         """
         if not self.statement.private:
             return []
         n = public_number(self.request, self.description)
-        own = self.price
-        (together,) = [one for one in self.totals if one.neighbours == own.neighbours]
+        price = self.price
+        (together,) = [sums for sums in self.totals if sums.neighbours == price.neighbours]
         remarks = []
-        for who, delta in (("", own.delta), ("All releases together have ", together.delta)):
-            if delta > (own.delta if who else 0):
-                # Rounding: 1e-3 of 100 records counts as a tenth.
+        for who, delta in (("", price.delta), ("All releases together have ", together.delta)):
+            if delta > (price.delta if who else 0):
+                # The tolerance is for rounding: 1e-3 of 100 records is a tenth.
                 large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
-                sentence = who + explain_delta(delta, n, own.neighbours, self.request.unit) + "."
+                sentence = who + explain_delta(delta, n, price.neighbours, self.request.unit) + "."
                 remarks.append((sentence[0].upper() + sentence[1:], large))
         return remarks

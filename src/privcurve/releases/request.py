@@ -29,11 +29,11 @@ from privcurve.releases.errors import ReleaseError
 # A delta of less than this share of one over the number of records calls for no warning.
 SMALL_SHARE = 0.1
 
-# Distinct records that are made up for a rehearsal, and how many it has at most.
+# How many distinct records are made up for a rehearsal, and how many records it has at most.
 MADE_UP = 64
 MOST_MADE_UP = 100_000
 
-# The parameter that stands for a number of records that is not public.
+# The parameter that replaces the number of records where that is not public.
 ESTIMATE = "n_estimate"
 
 
@@ -70,7 +70,7 @@ class Request:
 
     @property
     def budget_of_record(self) -> tuple[float, float]:
-        """ε and δ that one record has, with which the learner is trained."""
+        """ε and δ of one record, which the learner is trained with."""
         if self.unit is None:
             return self.epsilon, self.delta
         return budget_within_group(self.epsilon, self.delta, self.unit.at_most)
@@ -81,7 +81,7 @@ class Request:
 
     @property
     def accuracy_of_record(self) -> float:
-        """The ε that one record has in the accuracy."""
+        """The ε of one record in the accuracy."""
         return self.accuracy / (1 if self.unit is None else self.unit.at_most)
 
     @property
@@ -114,7 +114,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
         registry.check_parameters(name, request.parameters)
         registry.check_proved(name, request.parameters)
         if name not in LEARNERS or not entry.certified:
-            certified = [one for one, its in LEARNERS.items() if its.certified and not its.requires]
+            certified = [key for key, own in LEARNERS.items() if own.certified and not own.requires]
             raise ValueError(
                 f"{name} has no certified guarantee of this project: its models may be compared, "
                 f"but not released. There are: {', '.join(certified)}."
@@ -125,8 +125,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
         if request.epsilon == math.inf:
             raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
         epsilon, delta = request.budget_of_record
-        level = {"epsilon": epsilon, "delta": delta}
-        if why := entry.refuses(**level, neighbours=request.relation):
+        if why := entry.refuses(epsilon=epsilon, delta=delta, neighbours=request.relation):
             raise ValueError(why)
         estimator = registry.make(name, domain, request.estimator_parameters, request.relation)
         estimator._check_parameters()
@@ -145,7 +144,7 @@ def check_parts(learner: str, parameters: Mapping[str, Any], description: Descri
 
 
 def _check_sample(request: Request, description: Description) -> None:
-    """Refuse a sample that private values decide on: one record would move others in or out."""
+    """Refuse a sample that depends on private values: one record would move others in or out."""
     if description.public_benchmark:
         return
     public = request.relation == words.PRIVATE_COLUMNS and description.domain.public_label
@@ -193,8 +192,8 @@ def check_accuracy(request: Request, description: Description) -> None:
 def public_number(request: Request, description: Description) -> int | None:
     """Return how many records there are, as far as that is public; None if it is not.
 
-    For ``add-remove`` neighbours the number is not public, and a refusal that went by it would
-    tell of it: the estimate stands for it that such a learner is given.
+    For ``add-remove`` neighbours the number is private, and a refusal that depends on it would
+    reveal it: the estimate that such a learner is given stands in its place.
     """
     if request.relation != words.ADD_REMOVE:
         return description.n_rows
@@ -218,9 +217,9 @@ def check_delta(request: Request, description: Description) -> None:
 
 def explain_delta(delta: float, n: int | None, neighbours: str, unit: Unit | None = None) -> str:
     """Say what a δ means for so many records; None: their number is not public."""
-    each = "each record whole" if unit is None else f"all records of each {unit.column}"
+    whose = "each record whole" if unit is None else f"all records of each {unit.column}"
     meaning = (
-        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show {each} "
+        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show {whose} "
         "with that probability"
     )
     if n is None:
@@ -235,9 +234,9 @@ def explain_delta(delta: float, n: int | None, neighbours: str, unit: Unit | Non
 def rehearse(request: Request, description: Description, estimator: Any) -> None:
     """Train on made-up records, so that impossible noise is noticed before it is paid for.
 
-    Noise is calibrated by public facts alone. So whether there is any for ε, δ and settings shows
-    on any records, as many as there are (of a number that is unknown, few; of a large one, some),
-    and tells nothing of the holder's.
+    Noise is calibrated by public facts alone. So any records show whether ε, δ and settings are
+    possible, and tell nothing of the real ones. There are as many as these, but at most
+    `MOST_MADE_UP`, and few if their number is not public.
     """
     n = min(public_number(request, description) or MADE_UP, MOST_MADE_UP)
     records = make_records(description.domain, n)
