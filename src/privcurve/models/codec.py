@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -30,40 +30,40 @@ def encode(value: Any, declared: Any, place: str) -> Any:
     or a union. ValueError, which names the place, if the value is not of that type, or a number is
     not finite.
     """
-    kind = _find_type(declared, lambda each: _has_type(value, each), value, place)
+    kind = _find_type(declared, partial(_has_type, value), value, place)
     if kind is NoneType:
         return None
     if kind in _SCALARS:
-        return _finite(kind(value), place)
+        return _check_finite(kind(value), place)
     if get_origin(kind) is np.ndarray:
         if value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError(f"{place} holds a number that is not finite")
         return value.tolist()
     if get_origin(kind) is tuple:
-        each = _item_types(kind, len(value), place)
-        return [encode(item, each[i], f"{place}[{i}]") for i, item in enumerate(value)]
-    inner = _field_types(kind).items()
-    return {name: encode(getattr(value, name), one, f"{place}.{name}") for name, one in inner}
+        types = _list_item_types(kind, len(value), place)
+        return [encode(item, types[i], f"{place}[{i}]") for i, item in enumerate(value)]
+    pairs = _list_field_types(kind).items()
+    return {name: encode(getattr(value, name), inner, f"{place}.{name}") for name, inner in pairs}
 
 
 def decode(plain: Any, declared: Any, place: str) -> Any:
-    """Return what :func:`encode` was given, from plain JSON.
+    """Return the value that :func:`encode` turned into plain JSON.
 
     An array has the declared dtype; a list comes back as a tuple. ValueError, which names the
     place, if it is not of the declared type or not finite.
     """
-    kind = _find_type(declared, lambda each: _matches_type(plain, each), plain, place)
+    kind = _find_type(declared, partial(_matches_type, plain), plain, place)
     if kind is NoneType:
         return None
     if kind in _SCALARS:
-        return _finite(kind(plain), place)
+        return _check_finite(kind(plain), place)
     if get_origin(kind) is np.ndarray:
-        return _array(plain, _dtype(kind), place)
+        return _make_array(plain, _dtype_of(kind), place)
     if get_origin(kind) is tuple:
-        each = _item_types(kind, len(plain), place)
-        return tuple(decode(item, each[i], f"{place}[{i}]") for i, item in enumerate(plain))
-    inner = _field_types(kind).items()
-    return kind(**{name: decode(plain[name], one, f"{place}.{name}") for name, one in inner})
+        types = _list_item_types(kind, len(plain), place)
+        return tuple(decode(item, types[i], f"{place}[{i}]") for i, item in enumerate(plain))
+    pairs = _list_field_types(kind).items()
+    return kind(**{name: decode(plain[name], inner, f"{place}.{name}") for name, inner in pairs})
 
 
 _SCALARS = (bool, int, float, str)
@@ -78,42 +78,42 @@ def alternatives(declared: Any) -> tuple[Any, ...]:
 
 
 def _resolve_alias(kind: Any) -> Any:
-    """Return what an alias of a type stands for: NumPy 2.5's ``NDArray`` is one."""
+    """Return the type that an alias stands for: NumPy 2.5's ``NDArray`` is an alias."""
     value = getattr(get_origin(kind), "__value__", None)
     return kind if value is None else value[get_args(kind)]
 
 
 def _find_type(declared: Any, fits: Any, value: Any, place: str) -> Any:
-    for each in alternatives(declared):
-        if fits(each):
-            return each
+    for kind in alternatives(declared):
+        if fits(kind):
+            return kind
     words = " or ".join(map(_name_of, alternatives(declared)))
     raise ValueError(f"{place} is {_shorten(value)}, not {words}")
 
 
 def _has_type(value: Any, kind: Any) -> bool:
-    """Whether a value of a fitted model has a type."""
+    """Return whether a value of a fitted model has a type."""
     if kind in _NUMBERS:
         return isinstance(value, _NUMBERS[kind]) and (kind is bool or not isinstance(value, bool))
     if get_origin(kind) is np.ndarray:
-        return isinstance(value, np.ndarray) and value.dtype == _dtype(kind)
+        return isinstance(value, np.ndarray) and value.dtype == _dtype_of(kind)
     if get_origin(kind) is tuple:
         return isinstance(value, (tuple, list)) and not hasattr(value, "_fields")
     return isinstance(value, kind)
 
 
 def _matches_type(plain: Any, kind: Any) -> bool:
-    """Whether JSON may be what is left of a type."""
+    """Return whether plain JSON can be a value of a type."""
     if kind in (int, float):
         return isinstance(plain, (int, kind)) and not isinstance(plain, bool)
     if kind in (bool, str, NoneType):
         return isinstance(plain, kind)
     if get_origin(kind) in (np.ndarray, tuple):
         return isinstance(plain, list)
-    return isinstance(plain, Mapping) and plain.keys() == _field_types(kind).keys()
+    return isinstance(plain, Mapping) and plain.keys() == _list_field_types(kind).keys()
 
 
-def _item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
+def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
     """Return the types of the items of a tuple of some length."""
     inner = get_args(kind)
     if inner[-1] is Ellipsis:
@@ -124,7 +124,7 @@ def _item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
 
 
 @cache
-def _field_types(kind: type) -> Mapping[str, Any]:
+def _list_field_types(kind: type) -> Mapping[str, Any]:
     """Return the declared types of the fields of a dataclass or a named tuple."""
     hints = get_type_hints(kind)
     names = [f.name for f in fields(kind)] if is_dataclass(kind) else getattr(kind, "_fields", ())
@@ -133,11 +133,11 @@ def _field_types(kind: type) -> Mapping[str, Any]:
     return {name: hints[name] for name in names}
 
 
-def _dtype(kind: Any) -> np.dtype[Any]:
+def _dtype_of(kind: Any) -> np.dtype[Any]:
     return np.dtype(get_args(get_args(kind)[1])[0])
 
 
-def _array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any, Any]:
+def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any, Any]:
     """Make an array of nested lists of numbers, exactly."""
     kinds = {bool} if dtype.kind == "b" else {int} if dtype.kind in "iu" else {int, float}
     leaves, level = plain, 1
@@ -154,7 +154,7 @@ def _array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any
     return array
 
 
-def _finite(value: Any, place: str) -> Any:
+def _check_finite(value: Any, place: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{place} is {value}, which is not finite")
     return value
@@ -164,7 +164,7 @@ def _name_of(kind: Any) -> str:
     if kind is NoneType:
         return "null"
     if get_origin(kind) is np.ndarray:
-        return f"an array of {_dtype(kind)}"
+        return f"an array of {_dtype_of(kind)}"
     return "a list" if get_origin(kind) is tuple else f"a {kind.__name__}"
 
 

@@ -27,12 +27,12 @@ FORMAT = "privcurve model"
 # Raised when the same file would mean another model.
 FORMAT_VERSION = 1
 
-# Parameters that the domain gives, and a secret.
-NOT_WRITTEN = (*("n_bins", "bounds", "classes", "schema", "random_state"), "mixed_bins")
+# Parameters that follow from the domain, and the seed, which is secret.
+NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
 
 
 def key_of(attribute: str) -> str:
-    """Return what an attribute of a learner is called in a file."""
+    """Return the key of an attribute of a learner in a file."""
     return attribute.rstrip("_")
 
 
@@ -57,11 +57,11 @@ def save(
     estimator : CodedClassifier
         Fitted, of this project, on codes of the domain.
     domain : Domain, optional
-        What its columns and classes mean: public. By default that of the learner's ``schema``.
+        The meaning of its columns and classes: public. By default that of the learner's ``schema``.
     statement : PrivacyStatement, optional
-        In place of the estimator's ``privacy_``: what holds for the model as it is handed over.
+        The statement for the model as it is handed over; by default the estimator's ``privacy_``.
     dataset, notes : optional
-        What else is to stand in the file: a text, or plain JSON. It has to be public.
+        Texts or plain JSON, written into the file as they are: they have to be public.
 
     Raises
     ------

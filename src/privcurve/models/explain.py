@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from privcurve.learners.additive.model import PairShape
     from privcurve.learners.base import CodedClassifier
 
-# Rows by which it is seen whether a score is a sum: so many for each two codes of two columns, so
-# that some two are not seen together with a probability of e^-10, and in any case.
+# How many random rows test whether a score is a sum: so many for each pair of codes of two columns,
+# which then is in none of them with a probability of e^-10; at least, and at most.
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
-# Cells over which the effect of a column is averaged where a score is no sum: all, or so many.
+# Where a score is no sum, the effect of a column is averaged over all cells, or over so many.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
-# Panels of a picture, categories of one, and letters of a name.
+# Most panels of a picture, categories of a panel, and letters of a name.
 PANELS, MOST_CATEGORIES, LONGEST_NAME = 5, 12, 18
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.6, 3
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What one column adds to a score, by code."""
+    """What a column adds to a score, by code."""
 
     column: Column
-    values: Floats  # (n_outputs, n_bins): a row a class, or one of two classes
+    values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
     errors: Floats | None  # their standard errors; None where the model has none
     # Mean distance of the score from its mean over the column's codes, all codes alike.
     importance: float
@@ -82,7 +82,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """What two columns add to a score together, beside what each of them does."""
+    """What two columns add to a score together, beside what each adds by itself."""
 
     names: tuple[str, str]
     groups: tuple[Ints, Ints]  # the group of each code, by column
@@ -151,20 +151,20 @@ class Explanation:
         ]
         if rows or pairs:
             yield ""
-            yield _table([*rows, *pairs], ("column", "importance", ""))
+            yield _write_table([*rows, *pairs], ("column", "importance", ""))
         if rest:
             yield f"Without effect of their own: {', '.join(rest)}."
         for shape in used[:most]:
             yield ""
             header, lines = table_of(shape.merge(), self.outputs)
-            yield _table(lines, header)
+            yield _write_table(lines, header)
         for pair in self.pairs[:most]:
             yield ""
             first, second = pair.names
             yield f"{first} and {second} together, beside their own (± {pair.errors.max():.2g}):"
             values = [[f"{value:+.3f}" for value in row] for row in pair.values]
             cells = [[title, *row] for title, row in zip(pair.titles[0], values, strict=True)]
-            yield _table(cells, (first, *pair.titles[1]))
+            yield _write_table(cells, (first, *pair.titles[1]))
 
     def sentences(self) -> Iterator[str]:
         """Say how a score is made, and what importances and errors are."""
@@ -221,13 +221,13 @@ class Explanation:
         pairs = self.pairs[:most]
         n_panels = len(shapes) + len(pairs)
         if axes is None:
-            axes = _panels(max(n_panels, 1))
+            axes = _make_panels(max(n_panels, 1))
         panels = np.ravel(np.asarray(axes, dtype=object))
         if len(panels) < n_panels:
             raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
-            _draw(panel, shape.merge(), self.outputs, 1.05 * reach)
+            _draw_shape(panel, shape.merge(), self.outputs, 1.05 * reach)
         for panel, pair in zip(panels[len(shapes) :], pairs, strict=False):
             _draw_pair(panel, pair)
         if not n_panels:
@@ -284,16 +284,16 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     model: Any = getattr(chosen, "model_", None)
     if hasattr(model, "class_shapes"):
         constant, values, errors = model.intercepts, model.class_shapes, model.class_errors
-        return _explanation(domain, constant, values, errors)
+        return _make_explanation(domain, constant, values, errors)
     if hasattr(model, "intercept_error"):
-        # Stumps are no estimates.
+        # A model of stumps has no standard errors.
         errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
         constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
         pairs = tuple(_make_pair(pair, domain) for pair in model.pairs)
-        return _explanation(domain, constant, values, errors, pairs=pairs)
+        return _make_explanation(domain, constant, values, errors, pairs=pairs)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins))
     values, moves = effects.values, effects.importances
-    return _explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
+    return _make_explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,8 +324,8 @@ class Effects:
         if np.abs(scores - summed).max() <= 1e-9 * (1 + np.abs(scores).max()):
             return of_sum
         n_cells = max(min(MOST_SCORES // int(n_bins.sum()), MOST_CELLS), LEAST_CELLS)
-        few = math.prod(n_bins.tolist()) <= n_cells
-        cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T if few else draw(n_cells)
+        fit = math.prod(n_bins.tolist()) <= n_cells
+        cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T if fit else draw(n_cells)
         means = cls._measure_on(score, cells.astype(code_type(n_bins)), n_bins)
         return replace(means, is_sum=False)
 
@@ -347,7 +347,7 @@ class Effects:
 
 
 def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:
-    """Return its score with a column an output; of many classes their mean changes no decision."""
+    """Return a learner's score, a column for each output; the mean of several is taken away."""
 
     def score(codes: Codes) -> Floats:
         scores: Floats = learner._scores(codes)
@@ -358,7 +358,7 @@ def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:
     return score
 
 
-def _explanation(
+def _make_explanation(
     domain: Domain,
     constant: Floats,
     values: Sequence[Floats],
@@ -389,20 +389,20 @@ def _make_pair(pair: PairShape, domain: Domain) -> Pair:
 
 
 def _name_groups(column: Column, groups: Ints) -> tuple[str, ...]:
-    """Name groups of codes: by the range of numbers, or by the first value and how many more."""
+    """Name groups of codes: by a range of numbers, or by a first value and a count of others."""
     if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
         edges = column.merge_bins(groups.tolist()).edges
         ends = [format_value(edge, column.dates, 6) for edge in edges]
         # Missing values have a group of their own, or are in the last one.
-        own = ["missing"] if len(ends) <= groups[-1] + 1 else []
-        return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *own)
+        missing = ["missing"] if len(ends) <= groups[-1] + 1 else []
+        return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *missing)
     titles = np.array(column.code_names)
-    names = [titles[groups == group] for group in range(groups.max() + 1)]
-    return tuple(f"{each[0]} +{len(each) - 1}" if len(each) > 1 else each[0] for each in names)
+    members = [titles[groups == group] for group in range(groups.max() + 1)]
+    return tuple(f"{some[0]} +{len(some) - 1}" if len(some) > 1 else some[0] for some in members)
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:
-    """Make a domain of a learner's public facts: its columns and codes by their numbers."""
+    """Make a domain of a learner's public facts; columns and codes are called by their numbers."""
     n_bins = estimator._n_codes.tolist()
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(len(n_bins))])
     if estimator.bounds is not None:
@@ -423,7 +423,7 @@ def _domain_of(estimator: CodedClassifier) -> Domain:
 # Writing and drawing -----------------------------------------------------------------------------
 
 
-def _table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
+def _write_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
     return tabulate(rows, header, tablefmt="simple", disable_numparse=True)
 
 
@@ -439,7 +439,7 @@ def table_of(shape: Shape, outputs: Sequence[str]) -> tuple[tuple[str, ...], lis
     return header, list(zip(shape.titles, *cells, strict=True))
 
 
-def _panels(n: int) -> Any:
+def _make_panels(n: int) -> Any:
     from matplotlib import pyplot
 
     n_rows = math.ceil(n / PANELS_A_ROW)
@@ -452,10 +452,10 @@ def _panels(n: int) -> Any:
     return axes[:n]
 
 
-def _draw(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
+def _draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
     """Draw a step curve with its band, or points with bars where values have no order.
 
-    All columns have one scale, which goes as far as `reach`.
+    All columns have one scale, from −`reach` to `reach`.
     """
     column = shape.column
     draw = _draw_steps if column.kind == NUMERIC else _draw_points
@@ -499,13 +499,13 @@ def _draw_points(
     axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
 ) -> None:
     # The categories that matter most, in the order of the domain.
-    some = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
-    places = np.arange(len(some))
-    axes.errorbar(values[some], places, xerr=errors[some], fmt="o", color=colour, label=name)
-    axes.set_yticks(places, [_shorten(column.titles[k]) for k in some], fontsize="small")
-    axes.set_ylim(len(some) - 0.5, -0.5)
+    shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
+    places = np.arange(len(shown))
+    axes.errorbar(values[shown], places, xerr=errors[shown], fmt="o", color=colour, label=name)
+    axes.set_yticks(places, [_shorten(column.titles[k]) for k in shown], fontsize="small")
+    axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
-    if more := len(values) - len(some):
+    if more := len(values) - len(shown):
         axes.set_xlabel(f"and {more} others nearer to 0", fontsize="small")
 
 

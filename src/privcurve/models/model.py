@@ -47,7 +47,7 @@ class Model:
     domain: Domain  # columns, bins and names of classes
     statement: PrivacyStatement  # what the model guarantees
     versions: Mapping[str, Any]  # of privcurve and of the learner, which the model was saved with
-    dataset: Any  # what was said of it at `save`
+    dataset: Any  # as `save` was given it
     notes: Any  # likewise
     _estimator: CodedClassifier
 
@@ -129,7 +129,7 @@ class Model:
         return self._estimator.predict_proba(self._codes_of(rows))
 
     def check_probabilities(self) -> None:
-        """Refuse what :meth:`predict_proba` would refuse."""
+        """Raise ModelError if the learner gives no probabilities."""
         if not self.has_probabilities:
             raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
 
@@ -200,10 +200,11 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
-    given = content["parameters"].items()
-    parameters = {key: float("inf") if value == "inf" else value for key, value in given}
-    today = estimator_class(name)._upgrade_parameters(parameters, content["made_with"]["learner"])
-    estimator = _restore_estimator(name, today, content["classes"], domain, content["model"])
+    entries = content["parameters"].items()
+    parameters = {key: float("inf") if value == "inf" else value for key, value in entries}
+    version = content["made_with"]["learner"]
+    upgraded = estimator_class(name)._upgrade_parameters(parameters, version)
+    estimator = _restore_estimator(name, upgraded, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     versions, dataset, notes = content["made_with"], content["dataset"], content["notes"]
     return Model(name, parameters, domain, statement, versions, dataset, notes, estimator)
@@ -216,7 +217,7 @@ def _restore_estimator(
     domain: Domain,
     released: Mapping[str, Any],
 ) -> CodedClassifier:
-    """Make a learner as it was when it was fitted."""
+    """Make a learner in its fitted state."""
     kind = estimator_class(name)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:
@@ -244,7 +245,7 @@ def _restore_estimator(
 
 
 def _check_domain(domain: Domain) -> None:
-    """Refuse a domain by which nothing can be coded."""
+    """Refuse a domain that can't code records."""
     for column in domain.columns:
         merged = column.merged
         if merged and (len(merged) <= column.bins or sorted(set(merged)) != list(merged)):

@@ -19,20 +19,20 @@ from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
 
 SCORE = "privcurve_score"
-# A day as a text, perhaps with a time behind it: others are refused, as texts are compared.
+# Days are compared as texts, perhaps with a time after them: other texts are refused.
 DAY = "____-__-__%"
-# Values outside are no numbers, or no dates: in SQLite a column may hold texts beside numbers.
+# In SQLite a column may hold any values: those outside these ranges are no numbers, or no dates.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
 # How databases write what is no number.
 NAN = ("nan", "NaN")
-# What Python takes for a blank; databases take the space alone.
+# The characters that Python strips; databases strip only the space.
 BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# Values that are not PrivGAM's are differences of scores, whose rounding is far below this.
+# Values of other learners than PrivGAM are differences of scores, exact to more digits than these.
 DIGITS = 12
-# Scores by which a link is known.
+# The scores at which probabilities are compared with those of a link.
 PROBES = np.linspace(-4, 4, 9)
 
 
@@ -69,20 +69,19 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
                 "ways: list its values in the description, or predict with privcurve"
             )
     n_outputs, label = len(explanation.outputs), domain.label
-    scores = [_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
-    # A name of the model's own: the table may hold the scores of another one.
+    scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
+    # The name depends on the model: the table may hold scores of another one.
     score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
     names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
-    sums = [f"{one} AS {name}" for one, name in zip(scores, names, strict=True)]
-    answers = [f"{_decision(label.names, names)} AS {_quote_name(f'predicted_{label.column}')}"]
+    sums = [f"{formula} AS {name}" for formula, name in zip(scores, names, strict=True)]
+    answers = [f"{_decide(label.names, names)} AS {_quote_name(f'predicted_{label.column}')}"]
     if probabilities:
-        answers.append(
-            f"{_probability(model, score)} AS {_quote_name(f'probability of {label.names[-1]}')}"
-        )
+        title = _quote_name(f"probability of {label.names[-1]}")
+        answers.append(f"{_write_probability(model, score)} AS {title}")
     statement = model.statement
     return (
         f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
-        # First: databases take the first of two columns of a name, and the table may hold answers.
+        # Answers stand first: databases take the first of two columns of one name.
         f"SELECT\n  {_join_lines([*answers, 't.*'])}\nFROM (\n"
         f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_quote_name(table)} AS t\n) AS t;\n"
     )
@@ -93,12 +92,12 @@ def _join_lines(parts: Sequence[str]) -> str:
 
 
 def _is_whole(model: Model) -> bool:
-    """Whether values are whole numbers of one unit, which add up exactly: PrivGAM's."""
+    """Return whether values are multiples of one unit, which add up exactly: PrivGAM's."""
     return hasattr(getattr(model._estimator, "model_", None), "log_odds")
 
 
-def _sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
-    """Return the score of an output: a constant, and what each column and pair adds."""
+def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
+    """Write the score of an output: a constant, and what each column and pair adds."""
     shapes = {shape.column.name: shape for shape in explanation.shapes}
     constant, cases = float(explanation.constant[k]), []
     for column in domain.columns:
@@ -106,28 +105,28 @@ def _sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> st
         if not is_whole:
             constant += float(values[0])
             values = np.round(values - values[0], DIGITS)
-        cases.append(_case(domain, column, _numbers(values)))
+        cases.append(_write_case(domain, column, _write_all(values)))
     for pair in explanation.pairs:
         first, second = (shapes[name].column for name in pair.names)
-        rows = [_case(domain, second, _numbers(row[pair.groups[1]])) for row in pair.values]
-        cases.append(_case(domain, first, [rows[group] for group in pair.groups[0]]))
+        rows = [_write_case(domain, second, _write_all(row[pair.groups[1]])) for row in pair.values]
+        cases.append(_write_case(domain, first, [rows[group] for group in pair.groups[0]]))
     start = constant if is_whole else round(constant, DIGITS)
-    return "\n    + ".join([*_numbers([start]), *cases])
+    return "\n    + ".join([*_write_all([start]), *cases])
 
 
-def _numbers(values: Floats | Sequence[float]) -> list[str]:
+def _write_all(values: Floats | Sequence[float]) -> list[str]:
     # Without an exponent DuckDB adds decimal numbers, whose sums differ in the last digits.
     return [np.format_float_scientific(value, trim="0") for value in values]
 
 
-def _case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Return what stands for each code of a column; NULL for a value that has no code."""
+def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
+    """Write the value of each code of a column; NULL for a value that has no code."""
     place = f"t.{_quote_name(column.name)}"
-    whens = _number_cases if column.kind == NUMERIC else _text_cases
+    whens = _case_numbers if column.kind == NUMERIC else _case_texts
     return f"CASE {' '.join(whens(domain, column, values, place))} END"
 
 
-def _number_cases(
+def _case_numbers(
     domain: Domain, column: Column, values: Sequence[str], place: str
 ) -> Iterator[str]:
     missing = values[column.bins] if column.missing_bin else "NULL"
@@ -144,7 +143,7 @@ def _number_cases(
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
     if column.dates:
-        # Types of times differ in what they can be compared with; texts of all sort alike.
+        # Not every type of time can be compared with a date; as texts all sort alike.
         place, (low, high) = text, DATES
         yield f"WHEN {place} NOT LIKE '{DAY}' THEN NULL"
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
@@ -155,11 +154,11 @@ def _number_cases(
     yield f"ELSE {values[column.bins - 1]}"
 
 
-def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
+def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
     # Truth values, which databases write as true and false, are meant as the column lists them.
     words = {
-        each[0]: text for each in TRUTHS.values() for text in each[::-1] if text in column.codes
+        forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
     words |= {word: word for word in (*column.codes, "", *domain.missing)}
     # A whole number may be stored with a point, and with any number of zeros behind it.
@@ -167,45 +166,45 @@ def _text_cases(domain: Domain, column: Column, values: Sequence[str], place: st
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
     stems = {f"{word}{domain.decimal}": f"{word}{domain.decimal}0" for word in integers}
-    # No text is listed here.
+    # The text "\0" is never listed.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
     )
     text = f"TRIM(CAST({place} AS TEXT), '{BLANKS}')"
     yield f"WHEN {place} IS NULL THEN {nothing}"
-    yield from _list_texts(text, words, codes, values)
-    yield from _list_texts(f"RTRIM({text}, '0')", stems, codes, values)
+    yield from _write_texts(text, words, codes, values)
+    yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
     yield f"ELSE {other}"
 
 
-def _list_texts(
+def _write_texts(
     place: str, words: Mapping[str, str], codes: TextCodes, values: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what stands for each of some texts, where `words` has one with the same code."""
+    """Yield the value of each text among `words`, which has a text with the same code for it."""
     texts: dict[str, dict[str, None]] = {}
     for text, code in zip(words, codes.code_all([*words.values()]), strict=True):
         if code >= 0:
             forms = (text, unicodedata.normalize("NFD", text))
             texts.setdefault(values[code], {}).update(dict.fromkeys(map(_quote_text, forms)))
-    for value, own in texts.items():
-        yield f"WHEN {place} IN ({', '.join(own)}) THEN {value}"
+    for value, quoted in texts.items():
+        yield f"WHEN {place} IN ({', '.join(quoted)}) THEN {value}"
 
 
-def _decision(labels: Sequence[str], scores: Sequence[str]) -> str:
-    """Return the label of the largest score, of equal ones the first; of one score by its sign."""
+def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
+    """Write the label of the largest score, or the first of these; of one score, by its sign."""
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:
         (score,) = scores
         return f"CASE WHEN {score} > 0 THEN {names[1]} WHEN {score} <= 0 THEN {names[0]} END"
     whens = [
-        f"WHEN {' AND '.join(f'{score} >= {one}' for one in scores if one != score)} THEN {name}"
+        f"WHEN {' AND '.join(f'{score} >= {x}' for x in scores if x != score)} THEN {name}"
         for score, name in zip(scores, names, strict=True)
     ]
     return f"CASE {' '.join(whens)} END"
 
 
-def _probability(model: Model, score: str) -> str:
-    """Return the probability of the positive class by its score."""
+def _write_probability(model: Model, score: str) -> str:
+    """Write the probability of the positive class, by its score."""
     model.check_probabilities()
     links = {
         f"1 / (1 + EXP(-{score}))": PROBES,

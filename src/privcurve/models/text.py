@@ -37,8 +37,8 @@ def write(path: Path, content: dict[str, Any]) -> None:
 def read(path: Path) -> dict[str, Any]:
     """Read a document and check its seal.
 
-    ModelError if the file can't be read, is not JSON, repeats a key, holds NaN, an infinite number
-    or what is no letter, or is not what was written.
+    Raises ModelError if the file can't be read, is not JSON, repeats a key, holds NaN, an infinite
+    number or half a surrogate pair, or was changed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -53,15 +53,15 @@ def read(path: Path) -> dict[str, Any]:
         )
         # JSON can spell half of a surrogate pair, which can't be written.
         json.dumps(content, ensure_ascii=False).encode("utf-8")
-        sealed = seal_of(content) if isinstance(content, dict) else None
+        seal = seal_of(content) if isinstance(content, dict) else None
     except (ValueError, RecursionError) as error:
         raise ModelError(
             f"{path} is not a model's file, or only a part of one: {error}. Copy it again, or save "
             "the model again."
         ) from None
-    if sealed is None or SEAL not in content:
+    if seal is None or SEAL not in content:
         raise ModelError(f"{path} is not a model's file: it has no {SEAL}. Give a model.json.")
-    if content[SEAL] != sealed:
+    if content[SEAL] != seal:
         raise ModelError(
             f"{path} was changed after it was written: its {SEAL} is not that of its content. "
             "Copy it again, or save the model again."
@@ -70,7 +70,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of pairs; readers of JSON differ in which of two equal keys they keep."""
+    """Make an object of pairs; refuse equal keys, of which readers of JSON keep different ones."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         raise ValueError("a key stands twice")
@@ -87,7 +87,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _format_json(value: Any, level: int = 0) -> str:
-    """Write JSON for people: outer levels over several lines, what is inside on one."""
+    """Write JSON for people: outer levels on several lines, inner ones on one."""
     is_object = isinstance(value, dict)
     nested = is_object or (
         isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
