@@ -39,14 +39,14 @@ def run(arguments: argparse.Namespace) -> None:
     ledger = BudgetLedger(RELEASES / records)
     check_complete(ledger, description)
     releases, n_comparisons = ledger.releases(), len(ledger.comparisons())
-    spent = totals([one.price for one in releases], budget)
-    left = budget.subtract([one.price for one in releases])
+    prices = [release.price for release in releases]
+    spent, left = totals(prices, budget), budget.subtract(prices)
     content = {
         "dataset": records,
         "ledger": str(ledger.path),
-        "releases": [_entry(one) for one in releases],
+        "releases": [_describe_release(release) for release in releases],
         "n_comparisons": n_comparisons,
-        "spent": [one.content for one in spent],
+        "spent": [price.content for price in spent],
         "budget": budget.content if left else None,
         "left": left.content if left else None,
     }
@@ -54,19 +54,19 @@ def run(arguments: argparse.Namespace) -> None:
     def lines() -> Iterator[str]:
         n = len(releases)
         yield f"{ledger.path}: {n or 'no'} release{'' if n == 1 else 's'} of {records}"
-        for one in releases:
-            yield from _release_lines(one)
+        for release in releases:
+            yield from _write_release(release)
         if n_comparisons:
-            some = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
-            yield f"{some} of these records, for their owner: not private, and nothing is spent"
-        yield from _sum_lines(spent, budget, left)
+            number = "1 comparison" if n_comparisons == 1 else f"{n_comparisons} comparisons"
+            yield f"{number} of these records, for their owner: not private, and nothing is spent"
+        yield from _write_sums(spent, budget, left)
 
     console.print_result(arguments, lines(), content)
 
 
-def _sum_lines(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
-    for one in spent:
-        yield f"spent:  {one.claim} ({one.neighbours_text})"
+def _write_sums(spent: list[Price], budget: Budget, left: Price | None) -> Iterator[str]:
+    for price in spent:
+        yield f"spent:  {price.claim} ({price.neighbours_text})"
     if left is None:
         yield "budget: none is set (budget: {epsilon: …} in the description)"
         return
@@ -74,22 +74,22 @@ def _sum_lines(spent: list[Price], budget: Budget, left: Price | None) -> Iterat
     yield f"left:   {left}"
 
 
-def _entry(one: Release) -> dict[str, Any]:
-    """Return what is told of a release to machines; nothing by which its noise could be told."""
+def _describe_release(release: Release) -> dict[str, Any]:
+    """Return a release as JSON, without what its noise follows from."""
     facts = ("at", "dataset", "learner", "what", "folder", "kept", "error")
     return {
-        "release": one.number,
-        "state": one.state,
-        **one.price.content,
-        **{key: one.facts[key] for key in facts if key in one.facts},
+        "release": release.number,
+        "state": release.state,
+        **release.price.content,
+        **{key: release.facts[key] for key in facts if key in release.facts},
     }
 
 
-def _release_lines(one: Release) -> Iterator[str]:
+def _write_release(release: Release) -> Iterator[str]:
     from privcurve.releases.budget_ledger import DONE
 
-    price, facts = one.price, one.facts
+    price, facts = release.price, release.facts
     what = f"{facts.get('learner', facts.get('what', '?'))}: {price} ({price.neighbours_text})"
     where = str(Path(facts["folder"])) if "folder" in facts else ""
-    state = where if one.state == DONE else f"{one.state}; spent all the same"
-    yield f"  {one.number}  {facts.get('at', '')}  {what}  {state}"
+    state = where if release.state == DONE else f"{release.state}; spent all the same"
+    yield f"  {release.number}  {facts.get('at', '')}  {what}  {state}"

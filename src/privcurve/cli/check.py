@@ -22,9 +22,9 @@ examples:
   privcurve check descriptions/patients.yaml
 """
 
-# Larger shares get a mark: clipped or other values are not told apart.
+# Shares above these get a mark.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# The most columns with a crowded bin that are named.
+# Most columns with a crowded bin that are named.
 _NAMED = 5
 # Beyond so many columns only those with a mark have a line.
 MOST_SHOWN = 60
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     with console.show_reading(arguments, name) as watch:
         report = check(name, watch)
     where = display_path(report.path)
-    lines = [*_share_lines(report), ""] if report.tallies else []
+    lines = [*_write_shares(report), ""] if report.tallies else []
     if report.is_ready:
         lines.append(f"ready: privcurve compare {name}")
     console.print_result(arguments, lines, _content(report))
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _content(report: Report) -> dict[str, Any]:
-    """Return what is told to machines."""
+    """Return the report as JSON."""
     return {
         "dataset": report.name,
         "file": str(report.path),
@@ -81,19 +81,19 @@ def _content(report: Report) -> dict[str, Any]:
     }
 
 
-def dataset_name(given: str) -> str:
-    """Return the name of a dataset, given by name or by the file of its description."""
+def dataset_name(text: str) -> str:
+    """Return the name of a dataset from its name or the file of its description."""
     from privcurve import schema
     from privcurve.datasets import catalogue
 
-    path = Path(given)
+    path = Path(text)
     if path in schema.misnamed_files(path.parent):
         raise CommandError(schema.explain_ending(path, path.parent))
-    if path.suffix != schema.ENDING and path.name == given:
-        return given
+    if path.suffix != schema.ENDING and path.name == text:
+        return text
     if path.suffix != schema.ENDING:
         raise CommandError(
-            f"{given} is not the name of a dataset: give <name>, of {catalogue.LOCAL}/<name>.yaml"
+            f"{text} is not the name of a dataset: give <name>, of {catalogue.LOCAL}/<name>.yaml"
         )
     if not path.is_file():
         raise CommandError(f"there is no file {path}")
@@ -106,12 +106,12 @@ def dataset_name(given: str) -> str:
     return path.stem
 
 
-def _share_lines(report: Report) -> Iterator[str]:
+def _write_shares(report: Report) -> Iterator[str]:
     yield f"{report.name}: {report.n_rows:,} records. Their shares are for their owner only."
     yield ""
     width = min(max(len(tally.column.name) for tally in report.tallies), 24)
     lines = [
-        f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {'  '.join(_cells(tally))}"
+        f"  {tally.column.name:<{width}}  {tally.column.n_bins:>6}  {'  '.join(_cell_texts(tally))}"
         for tally in report.tallies
         if tally.counts.clipped or tally.counts.other or tally.counts.missing
     ]
@@ -127,7 +127,7 @@ def _share_lines(report: Report) -> Iterator[str]:
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
-    """Name the columns of which one bin hides most of the values, and what to write instead."""
+    """Name the columns with most values in one bin, and what to write instead."""
     from privcurve.datasets.describing import propose_bins
 
     crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]
@@ -143,13 +143,13 @@ def _name_crowded(report: Report) -> Iterator[str]:
     yield "  compare calls lost by coding."
 
 
-def _cells(tally: Tally) -> Iterator[str]:
+def _cell_texts(tally: Tally) -> Iterator[str]:
     numeric = tally.column.bounds is not None
-    for key, count, meant in (
+    for key, count, applies in (
         ("clipped", tally.counts.clipped, numeric),
         ("other", tally.counts.other, not numeric),
         ("missing", tally.counts.missing, True),
     ):
         share = tally.counts.share(count)
         mark = "!" if share > _NOTED[key] else " "
-        yield f"{share:>6.1%}{mark}" if meant else f"{'–':>6} "
+        yield f"{share:>6.1%}{mark}" if applies else f"{'–':>6} "

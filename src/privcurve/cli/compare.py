@@ -113,12 +113,12 @@ def run(arguments: argparse.Namespace) -> int:
         console.remark(arguments, note)
     log = running.LOGS / f"{name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
-    how = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
+    output = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
     if extras.explain_missing("snakemake", "a comparison"):
         cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
-        running.run_jobs(comparison.plan, name, cores, log, **how)
+        running.run_jobs(comparison.plan, name, cores, log, **output)
     else:
-        running.run(comparison.arguments(arguments.cores), log, **how)
+        running.run(comparison.arguments(arguments.cores), log, **output)
     if arguments.json:
         console.print_result(arguments, (), {**_content(comparison), "log": str(log)})
     else:
@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read_wish(arguments: argparse.Namespace) -> Wish | None:
-    """Read the score that is wanted, if one is."""
+    """Read the wanted score; None if there is none."""
     from privcurve.outputs.wishes import METRICS, Wish
 
     if arguments.want is None and arguments.within is None:
@@ -150,12 +150,12 @@ def _read_wish(arguments: argparse.Namespace) -> Wish | None:
 
 
 def _content(comparison: Comparison) -> dict[str, Any]:
-    """Return what is told to machines; the numbers are in the table."""
-    places, want = _rankings(comparison)
+    """Return the result as JSON; the numbers are in the table."""
+    ranked, needed = _rank(comparison)
     return {
         "dataset": comparison.study.datasets[0],
-        "answers": [one.sentence() for one in places],
-        **({"needed": want.sentence} if want else {}),
+        "answers": [ranking.sentence() for ranking in ranked],
+        **({"needed": needed.sentence} if needed else {}),
         "page": str(comparison.page),
         "table": f"{comparison.outputs['accuracy'].files.tables[0]}.csv",
         "study": str(comparison.file),
@@ -163,15 +163,15 @@ def _content(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _rankings(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
-    """Return the rankings, and the ε that is needed where one was asked for."""
+def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
+    """Return the rankings, and the ε that the wanted score needs, if there is a wish."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 
     private = [method for method in comparison.study.methods.values() if method.relation]
     epsilons = sorted({epsilon for method in private for epsilon in method.epsilons})
-    places = rankings(comparison.outputs, comparison.study.datasets[0], epsilons)
-    return places, needed_epsilon(places, comparison.wish) if comparison.wish else None
+    ranked = rankings(comparison.outputs, comparison.study.datasets[0], epsilons)
+    return ranked, needed_epsilon(ranked, comparison.wish) if comparison.wish else None
 
 
 def private_choice(arguments: argparse.Namespace) -> int:
@@ -197,7 +197,7 @@ def private_choice(arguments: argparse.Namespace) -> int:
     (epsilon,) = epsilons
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
     description = datasets.describe(request.dataset)
-    # Before the candidates are priced, which can take half a minute.
+    # This comes before the prices of the candidates, which can take half a minute.
     check_budget(request, description)
     for line in choice(request, description).lines():
         console.remark(arguments, line)
@@ -217,14 +217,14 @@ def report(comparison: Comparison) -> str:
     from privcurve.outputs.answers import errors_key, full_sentence
 
     (dataset,), metric = comparison.study.datasets, comparison.study.metric
-    places, want = _rankings(comparison)
+    ranked, needed = _rank(comparison)
     prices = price.sentences(comparison.outputs["price"], dataset, metric)
-    parts = ["", full_sentence(want.sentence)] if want else []
-    for one in places:
-        more = [prices[one.epsilon]] if one.epsilon in prices else []
-        parts += ["", *one.lines(free=one is places[-1]), ""]
-        parts += [full_sentence(sentence) for sentence in (one.sentence(), *more)]
-    if places and (remark := places[0].remark()):
+    parts = ["", full_sentence(needed.sentence)] if needed else []
+    for ranking in ranked:
+        more = [prices[ranking.epsilon]] if ranking.epsilon in prices else []
+        parts += ["", *ranking.lines(free=ranking is ranked[-1]), ""]
+        parts += [full_sentence(sentence) for sentence in (ranking.sentence(), *more)]
+    if ranked and (remark := ranked[0].remark()):
         parts += ["", f"{remark} Rank by one of them: --metric auc."]
     table = comparison.outputs["accuracy"].files.tables[0]
     files = [

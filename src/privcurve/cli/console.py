@@ -35,40 +35,40 @@ def print_result(
 
 
 def remark(arguments: argparse.Namespace, text: str) -> None:
-    """Write a remark to standard error, unless nothing but what is wrong is to be said."""
+    """Write a remark to standard error, unless the command is quiet."""
     if not arguments.quiet:
         print(text, file=sys.stderr)
 
 
 @contextmanager
 def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
-    """Show how much of something is done, if that takes long from the first share on."""
-    shown: list[Progress] = []
+    """Show how much of something is done, if that takes long; yield what to call with the share."""
+    started: list[Progress] = []  # at the first share
 
     def show(share: float) -> None:
-        if not shown:
-            shown.append(Progress(what, after=SHORT))
+        if not started:
+            started.append(Progress(what, after=SHORT))
         if not (arguments.quiet or arguments.json):
-            shown[0].tell(share)
+            started[0].tell(share)
             if share >= 1:
-                shown[0].end()
+                started[0].end()
 
     try:
         yield show
     finally:
-        for progress in shown:
+        for progress in started:
             progress.end()
 
 
 @contextmanager
 def show_reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
-    """Show how much of a file is read, if that takes long; what is read is given to the result."""
+    """Show how much of a file is read, if that takes long; yield what to call with each piece."""
     with show_progress(arguments, f"of {what} read") as show:
         yield lambda table: None if table.share is None else show(table.share)
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can write: infinite numbers as texts, as in models and ledgers."""
+    """Return a value that JSON can write: infinite numbers become texts, as in models."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"  {question.remark}")
             _ask(question, f"{question.blank.key} of {question.blank.subject}")
         for place, about in enumerate(card_questions(path) if sys.stdin is not None else ()):
-            if not place:
+            if place == 0:
                 print("\nFor the card of each release, in your words and public; Enter skips one.")
             print(f"\n  {about.remark}")
             _ask(about, about.prompt)
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ask(question: Question | CardQuestion, of: str) -> None:
-    """Ask until an answer is taken; an empty one leaves it as it is."""
+    """Ask until an answer is valid; an empty one leaves the blank as it is."""
     from privcurve.datasets import DatasetError
 
     if sys.stdin is None:

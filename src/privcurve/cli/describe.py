@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     check_output(path, arguments.file, arguments.test)
-    # A pipe or a terminal is written to without asking.
+    # A pipe or a terminal is no file: it is written to without --force.
     if path.is_file() and not arguments.force:
         raise CommandError(
             f"{path} exists already: check it with privcurve check {path.stem}, draft another with "
@@ -86,15 +86,15 @@ def run(arguments: argparse.Namespace) -> int:
             watch=watch,
         )
     replace_text(path, result.text)
-    there = Path(catalogue.LOCAL, f"{name}.yaml")
+    place = Path(catalogue.LOCAL, f"{name}.yaml")
 
     def lines() -> Iterator[str]:
-        yield from _table_lines(arguments.file, result)
+        yield from _describe_table(arguments.file, result)
         yield f"\nwrote {path}"
         if result.blanks:
             n = "1 line is" if result.blanks == 1 else f"{result.blanks} lines are"
             yield f'To do: {n} marked "decide" there: privcurve decide {name} asks for them.'
-        move = "" if path.absolute() == there.absolute() else f"move it to {there}, and "
+        move = "" if path.absolute() == place.absolute() else f"move it to {place}, and "
         yield f"Then: {move}privcurve check {name}"
 
     console.print_result(arguments, lines(), {"description": str(path), **_content(result)})
@@ -102,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_columns(arguments: argparse.Namespace) -> int:
-    """Print the columns of a table of which nobody has said what is predicted."""
+    """Print the columns of a table, and ask for the label."""
     from privcurve.datasets.describing import profile_table, proposals
     from privcurve.datasets.errors import Problems
 
@@ -113,13 +113,13 @@ def _show_columns(arguments: argparse.Namespace) -> int:
         )
     columns = proposals(how, profiles)
     shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
-    console.print_result(arguments, _column_lines(columns, shares), {"columns": list(columns)})
+    console.print_result(arguments, _list_columns(columns, shares), {"columns": list(columns)})
     print("privcurve: say which column is to be predicted: --label <column>", file=sys.stderr)
     return USAGE
 
 
 def _content(draft: Draft) -> dict[str, Any]:
-    """Return what is told to machines: of the records nothing but their number."""
+    """Return the draft as JSON: of the records only their number."""
     return {
         "dataset": draft.name,
         "n_records": draft.n_read,
@@ -132,24 +132,24 @@ def _content(draft: Draft) -> dict[str, Any]:
     }
 
 
-def _table_lines(file: Path, draft: Draft) -> Iterator[str]:
+def _describe_table(file: Path, draft: Draft) -> Iterator[str]:
     """Yield lines about the table, for the data owner."""
-    how = draft.format.parser
-    if how["kind"] == "delimited":
-        written = f"separator {how.get('separator', ',')!r}, {how.get('encoding', 'UTF-8')}"
-        written += " (a guess)" * draft.format.is_guessed
+    parser = draft.format.parser
+    if parser["kind"] == "delimited":
+        form = f"separator {parser.get('separator', ',')!r}, {parser.get('encoding', 'UTF-8')}"
+        form += " (a guess)" * draft.format.is_guessed
         if draft.decimal != ".":
-            written += ", decimal comma"
+            form += ", decimal comma"
         if draft.thousands:
-            written += f", {draft.thousands!r} between thousands"
+            form += f", {draft.thousands!r} between thousands"
     else:
-        written = how["kind"]
+        form = parser["kind"]
         sheets = [repr(name) for name in draft.format.sheets]
         if len(sheets) > 1:
-            written += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
-    yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {written}"
+            form += f", the sheet {sheets[0]}; not read: {', '.join(sheets[1:])} (--sheet)"
+    yield f"{file}: {draft.n_read:,} records, {len(draft.columns) + 1} columns; {form}"
     yield "The following describes the records: for their owner, not for the description.\n"
-    yield from _column_lines(draft.columns, draft.shares)
+    yield from _list_columns(draft.columns, draft.shares)
     words = ", ".join(word for word in draft.missing if word)
     if words:
         yield f"\nTreated as missing, besides empty cells: {words}. Remove what has a meaning."
@@ -165,8 +165,8 @@ def _table_lines(file: Path, draft: Draft) -> Iterator[str]:
         yield from (f"  {fault}" for fault in draft.faults)
 
 
-def _column_lines(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:
-    """Yield a line a column: what it may be described as, and what was seen of it."""
+def _list_columns(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:
+    """Yield a line for each column: its proposed kind, and what was seen of it."""
     width = min(max(map(len, columns)), 24)
     for name, column in columns.items():
         gaps = f"{share:.1%} missing; " if (share := shares.get(name)) else ""

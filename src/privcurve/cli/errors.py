@@ -20,7 +20,7 @@ class CommandError(ExpectedError, RuntimeError):
 
 
 class UsageError(CommandError):
-    """A command line that contradicts itself, or whose words are not what they should be."""
+    """A command line that contradicts itself, or has a word that is not allowed."""
 
     exit_code = USAGE
 
@@ -29,18 +29,18 @@ PICTURES = (".svg", ".png", ".pdf")
 
 
 def check_output(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse to write a file in place of a folder, or of what the command reads."""
+    """Refuse to write over a folder, or over a file that the command reads."""
     if path is None:
         return
     if path.is_dir():
         raise CommandError(f"{path} is a folder: name an output file")
-    for read in inputs:
-        if read is not None and path.exists() and read.exists() and read.samefile(path):
-            raise CommandError(f"{read} is an input: name another output file")
+    for source in inputs:
+        if source is not None and path.exists() and source.exists() and source.samefile(path):
+            raise CommandError(f"{source} is an input: name another output file")
 
 
 def check_picture(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse a picture of an unknown kind, beside what :func:`check_output` refuses."""
+    """Refuse a picture of an unknown kind, and what :func:`check_output` refuses."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise UsageError(f"--picture {path}: name a file in {', '.join(PICTURES)}")
     check_output(path, *inputs)

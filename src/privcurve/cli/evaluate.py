@@ -116,10 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
         "notes": notes,
         "by": arguments.by,
     }
-    # First, so that what is paid for is not lost with a file that can't be written.
-    console.print_result(arguments, _lines(rows, names, notes), content)
+    # Printed first: what is paid for is not lost if a file can't be written.
+    console.print_result(arguments, _write_lines(rows, names, notes), content)
     if arguments.csv is not None:
-        replace_text(arguments.csv, _csv(rows, names))
+        replace_text(arguments.csv, _write_csv(rows, names))
     if arguments.picture is not None:
         kind = arguments.picture.suffix.lower().removeprefix(".")
         figure = evaluation.draw(rows)
@@ -144,7 +144,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--epsilon {arguments.epsilon} is not a finite number above 0")
 
 
-def _lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
+def _write_lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> Iterator[str]:
     from tabulate import tabulate
 
     cells = [
@@ -163,7 +163,7 @@ def _write_number(value: float, error: float) -> str:
     return f"{value:.3f}" + ("" if math.isnan(error) else f" ± {error:.3f}")
 
 
-def _csv(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _write_csv(rows: Sequence[Row], names: Sequence[str]) -> str:
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     out.writerow(["group", "n", *(f"{name}{end}" for name in names for end in ("", "_se"))])

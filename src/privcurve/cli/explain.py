@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     if most < 0:
         raise UsageError(f"--columns {most} is negative")
     check_picture(picture, arguments.model)
-    explained = load(arguments.model).explain()
+    explanation = load(arguments.model).explain()
     content = {
-        "importances": explained.importances,
-        "is_sum": explained.is_sum,
-        "constant": explained.constant.tolist(),
+        "importances": explanation.importances,
+        "is_sum": explanation.is_sum,
+        "constant": explanation.constant.tolist(),
         "columns": [
             {
                 "name": shape.column.name,
@@ -59,13 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
                 "values": shape.values.tolist(),
                 "errors": None if shape.errors is None else shape.errors.tolist(),
             }
-            for shape in explained.used[:most]
+            for shape in explanation.used[:most]
         ],
         "picture": None if picture is None else str(picture),
     }
     if picture is not None:
-        figure = explained.plot(most)[0].figure
+        figure = explanation.plot(most)[0].figure
         kind = picture.suffix.lower().removeprefix(".")
         replace_file(picture, lambda path: figure.savefig(path, format=kind))
-    console.print_result(arguments, explained.lines(most), content)
+    console.print_result(arguments, explanation.lines(most), content)
     return DONE

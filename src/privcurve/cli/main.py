@@ -13,7 +13,7 @@ from privcurve import __version__
 from privcurve.cli.errors import EXIT_CODES
 from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError, end_with_reader
 
-# In the order of use.
+# In the order in which a user needs them.
 COMMANDS = (
     *("describe", "decide", "check", "compare", "release", "budget"),
     *("predict", "explain", "evaluate", "export"),
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     For a command line that it does not understand argparse ends the process itself.
     """
-    # No command ends because of an encoding: characters that it lacks are written as codes.
+    # Characters that an encoding lacks are written as codes: no command ends because of them.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(_import_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
         raise
-    except KeyboardInterrupt as stopped:
-        print(f"privcurve: {str(stopped) or 'stopped'}", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(f"privcurve: {str(error) or 'stopped'}", file=sys.stderr)
         return STOPPED
     except (ExpectedError, OSError) as error:
         print(f"privcurve: {error}", file=sys.stderr)
@@ -60,11 +60,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"privcurve {__version__}")
-    below = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name in COMMANDS:
         command = _import_command(name)
         command.add_arguments(
-            below.add_parser(
+            commands.add_parser(
                 name,
                 help=command.HELP,
                 description=command.HELP,

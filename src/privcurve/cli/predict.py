@@ -39,7 +39,7 @@ skip it gets an empty answer, its line and the reason go to standard error, and 
 """
 
 STOP, SKIP = "stop", "skip"
-# Answers are kept here until all records are read; larger ones in a file that has no name.
+# Answers wait in memory until all records are read; beyond so many bytes in an unnamed file.
 _MOST_IN_MEMORY = 2**24
 _PIECE = 2**20
 
@@ -104,7 +104,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
 
     output, probabilities = arguments.output, arguments.proba
     model = load(arguments.model)
-    header = _header(arguments, model)
+    header = _make_header(arguments, model)
     if output is None:
         _check_stdout([*header, *model.labels])
     records = read_codes(
@@ -115,7 +115,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
         sheet=arguments.sheet,
         copied=arguments.copied,
         skip=arguments.on_error == SKIP,
-        # Python has no file for a standard input that was closed.
+        # sys.stdin is None if standard input was closed.
         stdin=getattr(sys.stdin, "buffer", None),
         watch=watch if output is not None else None,
     )
@@ -143,7 +143,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
     return _report(arguments, answers, records)
 
 
-def _header(arguments: argparse.Namespace, model: Model) -> list[str]:
+def _make_header(arguments: argparse.Namespace, model: Model) -> list[str]:
     """Name the columns of the answers."""
     name = arguments.answers or f"predicted_{model.domain.label.column}"
     names = [f"probability of {name}" for name in model.labels] if arguments.proba else []
@@ -168,12 +168,13 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
         remarks.append(f"all {n:,} answers are {label!r}" + "; --proba may tell them apart" * more)
     for text in remarks:
         console.remark(arguments, f"privcurve: {text}")
+    n_records = n + answers.n_skipped
     if answers.n_skipped:
-        of = n + answers.n_skipped
-        print(f"privcurve: {answers.n_skipped:,} of {of:,} records have no answer", file=sys.stderr)
+        fault = f"{answers.n_skipped:,} of {n_records:,} records have no answer"
+        print(f"privcurve: {fault}", file=sys.stderr)
     content = {
         "answers": str(arguments.output),
-        "n_records": n + answers.n_skipped,
+        "n_records": n_records,
         "n_skipped": answers.n_skipped,
         "labels": {str(label): counts[label] for label in answers.model.labels},
         "ignored": list(records.ignored),
@@ -192,26 +193,26 @@ class _Answers:
         self.n_skipped = 0
 
     def write(self, parts: Iterable[CodedPiece], target: IO[str], header: list[str]) -> None:
-        """Write them part after part, nothing before there is one; probabilities to six digits."""
+        """Write header and answers, nothing before the first part; probabilities to six digits."""
         out = csv.writer(target, lineterminator="\n")
-        written = False
+        has_header = False
         for part in parts:
-            columns = self._columns(part)
+            columns = self._answer(part)
             for texts in part.copied if self.to_stdout else ():
                 _check_stdout(texts)
-            if not written:
+            if not has_header:
                 out.writerow(header)
-                written = True
+                has_header = True
             out.writerows(zip(*part.copied, *columns, strict=True))
             for _, reasons in part.skipped:
                 self.n_skipped += 1
                 for reason in reasons:
                     print(f"privcurve: {reason}", file=sys.stderr)
-        if not written:
+        if not has_header:
             out.writerow(header)
 
-    def _columns(self, part: CodedPiece) -> list[list[str]]:
-        """Return answers and probabilities of all records, empty for those that are skipped."""
+    def _answer(self, part: CodedPiece) -> list[list[str]]:
+        """Return answers and probabilities of all records; skipped records have empty ones."""
         columns: list[list[str]] = [
             [] for _ in range(1 + self.probabilities * len(self.model.labels))
         ]
@@ -226,14 +227,14 @@ class _Answers:
         if part.skipped:
             places = np.cumsum(part.answered) - 1
             columns = [
-                [column[k] if there else "" for k, there in zip(places, part.answered, strict=True)]
+                [column[k] if has else "" for k, has in zip(places, part.answered, strict=True)]
                 for column in columns
             ]
         return columns
 
 
 def _check_stdout(texts: list[str]) -> None:
-    """Refuse a standard output that the answers can't be written to, before any is."""
+    """Refuse, before any answer is written, a standard output that can't take some texts."""
     if sys.stdout is None:
         raise CommandError("there is no standard output: name an output file (-o)")
     words = "".join(texts)

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed",
         help="a file ….seed to use instead of the dataset's own; for public benchmarks a number",
     )
-    option("--output", type=_folder, help="folder for the model and its card")
+    option("--output", type=_read_folder, help="folder for the model and its card")
     option(
         "--allow-large-delta",
         action="store_true",
@@ -93,11 +93,11 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.epsilon,
         arguments.delta,
         learner,
-        _parameters(learner, arguments.parameters),
+        _read_parameters(learner, arguments.parameters),
         arguments.neighbours,
         arguments.accuracy,
     )
-    for note in (*_engine_notes(arguments), *_comparison_notes(request)):
+    for note in (*_note_engine(arguments), *_note_comparison(request)):
         console.remark(arguments, note)
     with (
         console.show_reading(arguments, request.dataset) as watch,
@@ -117,8 +117,8 @@ def run(arguments: argparse.Namespace) -> None:
     report(arguments, released)
 
 
-def _engine_notes(arguments: argparse.Namespace) -> Iterator[str]:
-    """Say where a table has no parts that an engine could add up."""
+def _note_engine(arguments: argparse.Namespace) -> Iterator[str]:
+    """Say that an engine has nothing to do if the table is one part."""
     from privcurve import datasets
 
     if arguments.engine in ("", "local") and not arguments.scheduler:
@@ -130,8 +130,8 @@ def _engine_notes(arguments: argparse.Namespace) -> Iterator[str]:
         )
 
 
-def _comparison_notes(request: Request) -> Iterator[str]:
-    """Say where the last comparison of these records was of another ε or δ."""
+def _note_comparison(request: Request) -> Iterator[str]:
+    """Say that the last comparison of these records was at another ε or δ, if it was."""
     from privcurve import datasets
     from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 
@@ -148,14 +148,14 @@ def _comparison_notes(request: Request) -> Iterator[str]:
             )
 
 
-def _folder(text: str) -> Path:
-    """Read a folder; an empty word, of a variable that is not set, would be this one."""
+def _read_folder(text: str) -> Path:
+    """Read a folder; refuse an empty text, as of an unset variable: it would be this folder."""
     if not text:
         raise argparse.ArgumentTypeError("its name is empty")
     return Path(text)
 
 
-def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
+def _read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
     """Read settings by their types in the registry."""
     from privcurve import schema
     from privcurve.learners import registry
@@ -167,23 +167,23 @@ def _parameters(learner: str, given: list[str]) -> dict[str, Any]:
     except ValueError as error:
         raise CommandError(str(error)) from None
     options: dict[str, Any] = {}
-    for text in given:
+    for text in texts:
         key, equals, value = text.partition("=")
         if not (key and equals):
             raise UsageError(f"--set {text!r} is not of the form KEY=VALUE")
         if key in options:
             raise UsageError(f"--set {key} is given twice; keep one")
-        # An unknown one is refused by the registry, which names the nearest.
+        # The registry refuses an unknown key later, and names the nearest one.
         if key in parameters and parameters[key].structure:
             options[key] = schema.parse_yaml(value, f"--set {key}")
             if options[key] is None:
                 raise CommandError(f"--set {key}: nothing is written there")
         else:
-            options[key] = _value(value, parameters[key].kind if key in parameters else str)
+            options[key] = _read_value(value, parameters[key].kind if key in parameters else str)
     return options
 
 
-def _value(text: str, kind: type) -> Any:
+def _read_value(text: str, kind: type) -> Any:
     if text.lower() == "none":
         return None
     try:
@@ -193,10 +193,10 @@ def _value(text: str, kind: type) -> Any:
 
 
 def report(arguments: argparse.Namespace, released: Released) -> None:
-    """Tell which learner it is, what was written, and what all releases have spent."""
+    """Print the learner, what was written, and what all releases have spent."""
     from privcurve.releases.released import CARD, MODEL, PAGE
 
-    left = released.budget.subtract([*released.earlier_prices, released.price])
+    left = released.budget.subtract(released.prices)
     content = {
         "dataset": released.description.records_name,
         "release": released.release.number,
@@ -204,17 +204,17 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
         "cards": [str(released.path(CARD)), str(released.path(PAGE))],
         "learner": released.learner_name,
         **released.price.content,
-        "spent": [one.content for one in released.totals],
+        "spent": [price.content for price in released.totals],
         "left": left and left.content,
         "ledger": str(released.ledger),
     }
     for sentence, large in released.delta_remarks():
         if large:
             print(f"warning: {sentence}", file=sys.stderr)
-    console.print_result(arguments, _lines(released), content)
+    console.print_result(arguments, _write_lines(released), content)
 
 
-def _lines(released: Released) -> Iterator[str]:
+def _write_lines(released: Released) -> Iterator[str]:
     from privcurve.learners.entries import by_rule
     from privcurve.privacy.seeds import SecretSeed
     from privcurve.releases.choice import closing_sentence, is_choice
@@ -235,7 +235,7 @@ def _lines(released: Released) -> Iterator[str]:
         yield f"seed: {released.seed}"
     else:
         yield f"seed: {released.seed}, a public number: epsilon is infinite for whoever knows it"
-    together = "; ".join(f"{one.claim} ({one.neighbours_text})" for one in released.totals)
+    together = "; ".join(f"{price.claim} ({price.neighbours_text})" for price in released.totals)
     budget = released.budget
     limit = (
         f"of a budget of {budget}"
