@@ -48,8 +48,8 @@ def grow_best_first(
 ) -> GrownTree:
     """Grow a tree by the messages of parties; ``single`` has one, the curator.
 
-    The children of the last split are asked about too, as the algorithm is printed. Parties are
-    given in the same order in each call.
+    Parties answer about the children of the last split too, as the published algorithm does.
+    Parties have the same order in each call.
     """
     return _Coordinator(holders, plan, transcript).grow()
 
@@ -84,10 +84,10 @@ class _Coordinator:
             children = [left, left + 1]
             weights = self._weigh(children, level + 1)
             choices = self._choose(children, level + 1)
-            for child, weight, one in zip(children, weights, choices, strict=True):
+            for child, weight, split in zip(children, weights, choices, strict=True):
                 enough = weight >= plan.smallest_weight / plan.n_splits
-                if one.question != NONE and enough and one.gain > plan.smallest_gain:
-                    heapq.heappush(queue, (-weight * one.gain, child, level + 1, one))
+                if split.question != NONE and enough and split.gain > plan.smallest_gain:
+                    heapq.heappush(queue, (-weight * split.gain, child, level + 1, split))
         self.transcript.begin_round()
         release = Release(LAPLACE, self.noise.label_scale)
         leaves = tree.leaves
@@ -108,17 +108,17 @@ class _Coordinator:
         plan, budget = self.plan, self.noise.split_budget(level)
         if self.noise.protocol == SINGLE:
             return [self._best(node, budget) for node in nodes]
-        everything: list[Sequence[int]] = [range(len(plan.questions.columns))] * len(nodes)
+        candidates: list[Sequence[int]] = [range(len(plan.questions.columns))] * len(nodes)
         if self.noise.protocol == LOCAL_RNM:
             budget /= 2
-            everything = [self._vote(node, budget) for node in nodes]
+            candidates = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
-        # Each node is asked equally many questions.
-        release = Release(LAPLACE, self.noise.families_scale(budget, len(everything[0])))
-        messages = (holder.families(nodes, everything, release) for holder in self.holders)
+        # Each node has equally many candidates.
+        release = Release(LAPLACE, self.noise.families_scale(budget, len(candidates[0])))
+        messages = (holder.families(nodes, candidates, release) for holder in self.holders)
         families = self.transcript.collect(messages, self.sums, release, len(nodes))
         chosen = []
-        for questions, of_node in zip(everything, families, strict=True):
+        for questions, of_node in zip(candidates, families, strict=True):
             gains = family_gains(of_node, self.place)
             best = int(np.argmax(gains))
             chosen.append(SplitChoice(int(questions[best]), float(gains[best])))
@@ -126,17 +126,17 @@ class _Coordinator:
 
     def _best(self, node: int, budget: float) -> SplitChoice:
         (curator,) = self.holders
-        named = curator.best(node, self.plan.criterion, budget)
-        self.transcript.send(0, named)
-        return SplitChoice(int(named[0]), float(named[1]))
+        answer = curator.best(node, self.plan.criterion, budget)
+        self.transcript.send(0, answer)
+        return SplitChoice(int(answer[0]), float(answer[1]))
 
     def _vote(self, node: int, budget: float) -> list[int]:
-        """Return one candidate a party, repeated where several name the same."""
+        """Return the vote of each party; several may name the same question."""
         ballot = Ballot(LAPLACE, self.plan.criterion, budget)
-        named = []
+        votes = []
         for i, holder in enumerate(self.holders):
             vote = holder.vote(node, ballot)
             self.transcript.send(i, vote)
-            named.append(int(vote[0]))
-        self.transcript.tell(len(named))
-        return named
+            votes.append(int(vote[0]))
+        self.transcript.tell(len(votes))
+        return votes

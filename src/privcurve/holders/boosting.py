@@ -1,4 +1,4 @@
-"""The server of random trees: one sum over the parties a batch, and nothing else."""
+"""The server of random trees: one sum over the parties for each batch, and nothing else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class BoostingPlan(NamedTuple):
     """The public facts of an ensemble of random trees, which are drawn without looking at records.
 
     There are n records; `batch` trees make a round, σ of the noise of every number is `scale`, and
-    `whats` is what the ledger calls the leaves of each batch (none where nothing is private).
+    `whats` names the leaves of each batch in the ledger (empty where nothing is private).
     """
 
     n_classes: int
@@ -53,7 +53,7 @@ def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Ge
 
 
 def trees_of_questions(questions: Questions, drawn: Ints) -> DrawnTrees:
-    """Return drawn trees as the kernels have them."""
+    """Return drawn trees in the form of the kernels."""
     numbers = np.append(questions.numbers, NO_QUESTION)[drawn]
     return DrawnTrees(*ranges(numbers, np.diff(questions.starts)), LARGEST_UNIT)
 
@@ -71,8 +71,8 @@ def boost(
     clipped residuals and the sum of their sizes. Of two classes a half of the second is the
     curvature; the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, and λ is 1 and two
     standard deviations of the noise of H. The values of a batch are averaged. What is returned,
-    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score. `done` is told the
-    share of the trees that are there.
+    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score. `done` is
+    called with the share of the trees that are finished.
     """
     trees = plan.trees
     release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)
@@ -103,5 +103,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Return what times Σ‖g‖ stands for the curvature of one score."""
+    """Return the factor by which Σ‖g‖ estimates the curvature of one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

@@ -51,8 +51,8 @@ def grow_by_levels(
 
     Each level has one round (noisy histograms of all columns), or two: each party first names
     a question at each node, and histograms are of the columns that were named. The last level
-    minimises the zero-one error, and leaves are labelled by their estimated counts: what comes
-    after the messages looks at nothing else. Parties are given in the same order in each call.
+    minimises the zero-one error, and leaves are labelled by their estimated counts: the tree
+    follows from the messages alone. Parties have the same order in each call.
     """
     return _Coordinator(holders, plan, sums, transcript).grow()
 
@@ -74,60 +74,59 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # Refuse counts that can't be sent before any party is asked. One column has the least
-        # noise.
-        self._release(0, 1 if plan.noise.votes else len(self.widths))
+        # Refuse counts that can't be sent before any party answers: one column has the least noise.
+        self._make_release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
                 break
-            columns = self._columns(level, nodes)
+            columns = self._choose_columns(level, nodes)
             self.transcript.begin_round()
-            below = []
+            children = []
             for node in nodes:
-                table, variance = self._counts(level, node, columns[node])
-                estimates[node] = self._totals(table, columns[node], variance, estimates.get(node))
+                table, variance = self._collect_counts(level, node, columns[node])
+                estimates[node] = self._combine(table, columns[node], variance, estimates.get(node))
                 split = self._choose(level, table, columns[node], variance, estimates[node])
                 if split is None:
                     continue
                 question, no, yes = split
                 left = tree.split(node, question)
                 estimates[left], estimates[left + 1] = no, yes
-                below += [left, left + 1]
-                # The children of the last level are asked nothing.
+                children += [left, left + 1]
+                # Parties answer nothing about the children of the last level.
                 if level < plan.depth - 1:
                     for holder in self.holders:
                         holder.split(node, question, left)
                     self.transcript.tell(2)
-            nodes = below
+            nodes = children
         for node in tree.leaves:
             tree.label(node, int(np.argmax(estimates[node].counts)))
         return tree
 
-    def _columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
+    def _choose_columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
         """Return the columns that are counted at each node: all, or those of the votes."""
         questions, noise = self.plan.questions, self.plan.noise
-        everything = list(range(len(self.widths)))
+        all_columns = list(range(len(self.widths)))
         if not noise.votes or len(questions.columns) == 0:
-            return dict.fromkeys(nodes, everything)
+            return dict.fromkeys(nodes, all_columns)
         criterion = ZERO_ONE if level == self.plan.depth - 1 else self.plan.criterion
         self.transcript.begin_round()
         columns = {}
         for node in nodes:
-            named = set()
+            voted = set()
             for i, holder in enumerate(self.holders):
                 rate = noise.vote_rate(level, holder.size, criterion)
                 vote = holder.vote(
                     node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
                 )
                 self.transcript.send(i, vote)
-                named.add(int(questions.columns[vote[0]]))
-            columns[node] = sorted(named)
-            self.transcript.tell(len(named))
+                voted.add(int(questions.columns[vote[0]]))
+            columns[node] = sorted(voted)
+            self.transcript.tell(len(voted))
         return columns
 
-    def _counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
-        """Return noisy counts by class and bin, 0 where none are asked for, and their variance."""
-        plan, release = self.plan, self._release(level, len(columns))
+    def _collect_counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
+        """Return noisy counts by class and bin, 0 in other columns, and their variance."""
+        plan, release = self.plan, self._make_release(level, len(columns))
         messages = (holder.counts(node, columns, release) for holder in self.holders)
         total = self.transcript.collect(messages, self.sums, release)
         starts = plan.questions.starts
@@ -136,17 +135,17 @@ class _Coordinator:
         factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
         return table, factor * (release.scale * release.scale) * self.sums.excess
 
-    def _release(self, level: int, n_columns: int) -> Release:
-        """Return how counts of so many columns are sent."""
+    def _make_release(self, level: int, n_columns: int) -> Release:
+        """Return the form of messages with counts of so many columns."""
         noise = self.plan.noise
         scale = noise.counts_scale(level, n_columns)
         what = noise.counts_what(level)
         return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
 
-    def _totals(
+    def _combine(
         self, table: Floats, columns: list[int], variance: float, earlier: Estimate | None
     ) -> Estimate:
-        """Combine what each column and the parent's split say, by their variances."""
+        """Combine the counts of each column and of the parent's split, by their variances."""
         sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
         if variance == 0:
             return Estimate(sums[:, 0], 0.0)
@@ -161,26 +160,26 @@ class _Coordinator:
     ) -> tuple[int, Estimate, Estimate] | None:
         """Return the best question and estimates of both sides; None: the node is a leaf."""
         plan, questions = self.plan, self.plan.questions
-        counted = np.flatnonzero(np.isin(questions.columns, columns))
-        if len(counted) == 0:
+        places = np.flatnonzero(np.isin(questions.columns, columns))
+        if len(places) == 0:
             return None
-        yes = answers(table, questions.low[counted], questions.high[counted])
-        sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[counted]]
-        share = self.shares[counted]
+        yes = answers(table, questions.low[places], questions.high[places])
+        sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
+        share = self.shares[places]
         # A column's counts are moved to the node's total, by equal parts in all of its bins.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1
-        place = CRITERIA.index(ZERO_ONE if last else plan.criterion)
-        impurity = weighted_impurity(np.maximum(node.counts, 0.0), place)
-        values = split_values(no, yes, place)
+        criterion = CRITERIA.index(ZERO_ONE if last else plan.criterion)
+        impurity = weighted_impurity(np.maximum(node.counts, 0.0), criterion)
+        values = split_values(no, yes, criterion)
         smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
         values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
         best = int(np.argmin(values))
-        # No side may be this small, the node is pure, or the last level gains nothing.
+        # All splits have too small a side, the node is pure, or the last level gains nothing.
         if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
             return None
-        width = self.widths[questions.columns[counted[best]]]
+        width = self.widths[questions.columns[places[best]]]
         part = share[best]
         rest = 1 - part
         spread = variance * width * part * rest
@@ -188,4 +187,4 @@ class _Coordinator:
             Estimate(no[best], spread + rest * rest * node.variance),
             Estimate(yes[best], spread + part * part * node.variance),
         )
-        return int(counted[best]), *sides
+        return int(places[best]), *sides

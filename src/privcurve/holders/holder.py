@@ -1,4 +1,4 @@
-"""One party: what it may be asked, and one that has its rows at hand."""
+"""One party: the protocol of its answers, and a party in this process."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
-# Nodes whose counts a party keeps at hand: the two children of the last split.
+# A party keeps the counts of so many nodes: the two children of the last split.
 KEPT = 2
 
-# The best question of a node with fewer than two records.
+# Stands for the best question of a node with fewer than two records.
 NONE = -1
 
 
@@ -107,7 +107,7 @@ def published_scale(size: int, criterion: str, rate: float) -> float:
 def leaf_sums(
     rows: HolderRows, scores: Floats, trees: DrawnTrees, n_classes: int
 ) -> tuple[Ints, Ints]:
-    """Return the leaves of rows, and their clipped residuals' sums in each, in the trees' units."""
+    """Return the leaf of each row, and the sums of clipped residuals, in the unit of the trees."""
     n_inner = trees.columns.shape[1]
     leaves = find_leaves(rows.bins, trees.trees())
     leaves -= n_inner
@@ -172,7 +172,7 @@ _table_kernel = kernel(_table)
 
 
 class LocalHolder:
-    """A party in this process; its door is the seed of its noise, or what asks its rows."""
+    """A party in this process; `door` is the seed of its noise, or the curator that draws it."""
 
     def __init__(
         self, rows: HolderRows, questions: Questions, n_classes: int, door: Start | Curator
@@ -210,7 +210,7 @@ class LocalHolder:
             scale = published_scale(int(totals.sum()), ballot.criterion, ballot.rate)
         else:
             scores = _risks_kernel(totals, yes, place)
-            # At a rate of 0 all questions are alike.
+            # At a rate of 0 all questions are equally likely.
             scale = 1 / ballot.rate if ballot.rate else np.inf
         call = Call(ballot.mechanism, scale, what=ballot.what)
         return encode_vote(self.curator.choose(call, scores), self.questions)
@@ -243,10 +243,10 @@ class LocalHolder:
     ) -> NDArray[Any]:
         """Count three families for each question of each node."""
         exact = []
-        for node, some in zip(nodes, questions, strict=True):
+        for node, of_node in zip(nodes, questions, strict=True):
             _, totals, yes = self._count(node)
-            if len(some) < len(yes):
-                yes = yes[np.asarray(some, dtype=np.int64)]
+            if len(of_node) < len(yes):
+                yes = yes[np.asarray(of_node, dtype=np.int64)]
             exact.append(family_counts(yes, totals))
         return release.messages(np.array(exact), self.curator)
 
@@ -274,7 +274,7 @@ class LocalHolder:
         return release.message(exact, self.curator)
 
     def move(self, values: Floats) -> None:
-        """Add the values of the leaves of the last trees to the scores, when they are needed."""
+        """Keep the values of the leaves of the last trees: scores get them when they are needed."""
         self._values = values
 
     def _count(self, node: int) -> _Counts:

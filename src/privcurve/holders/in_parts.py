@@ -16,7 +16,7 @@ from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
 
-# Rows that are asked at a time.
+# How many rows are added up at a time.
 CHUNK = 65_536
 
 
@@ -28,7 +28,7 @@ class Round(NamedTuple):
 
 
 class LeafRows:
-    """Rows of one part, whose scores follow from the rounds that a question names."""
+    """Rows of one part; their scores follow from the rounds that each call names."""
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes
@@ -42,15 +42,15 @@ class LeafRows:
         n_inner = trees.columns.shape[1]
         total = np.zeros(0, dtype=np.int64)
         for start in range(0, len(labels), CHUNK):
-            some = slice(start, start + CHUNK)
-            bins = bin_codes(np.ascontiguousarray(codes[some]), n_bins)
-            for one in rounds[self._n_rounds :]:
-                at = find_leaves(bins, one.trees.trees()) - n_inner
-                add_leaves(at, one.values, self._scores[some])
+            chunk = slice(start, start + CHUNK)
+            bins = bin_codes(np.ascontiguousarray(codes[chunk]), n_bins)
+            for past in rounds[self._n_rounds :]:
+                leaves = find_leaves(bins, past.trees.trees()) - n_inner
+                add_leaves(leaves, past.values, self._scores[chunk])
             # Of two classes labels are −1 and +1.
-            classes = np.maximum(labels[some], 0).astype(np.int64)
-            rows = HolderRows(bins, classes, counts[some])
-            _, sums = leaf_sums(rows, self._scores[some], trees, self._n_classes)
+            classes = np.maximum(labels[chunk], 0).astype(np.int64)
+            rows = HolderRows(bins, classes, counts[chunk])
+            _, sums = leaf_sums(rows, self._scores[chunk], trees, self._n_classes)
             total = sums if start == 0 else total + sums
         self._n_rounds = len(rounds)
         return total

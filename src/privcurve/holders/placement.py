@@ -1,4 +1,4 @@
-"""Which party has which record. Records are dealt one by one, whatever rows stand for."""
+"""Deal records to parties: one by one, even if a row stands for several."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ def deal(
         return [Part(np.arange(len(counts)), counts)]
     records = rng.permutation(np.repeat(np.arange(len(counts)), counts))
     if placement == LABEL:
-        dealt = [
+        by_class = [
             _split_by_shares(records[classes[records] == c], n_holders, rng)
             for c in range(n_classes)
         ]
-        parts = [np.concatenate(of_one) for of_one in zip(*dealt, strict=True)]
-        return [_part(part, len(counts)) for part in parts]
+        parts = [np.concatenate(shares) for shares in zip(*by_class, strict=True)]
+        return [_make_part(part, len(counts)) for part in parts]
     if placement == COLUMN:
         records = records[np.argsort(codes[records, 0], kind="stable")]
-    ends = _ends(len(records), n_holders, placement)
-    return [_part(part, len(counts)) for part in np.split(records, ends)]
+    ends = _place_ends(len(records), n_holders, placement)
+    return [_make_part(part, len(counts)) for part in np.split(records, ends)]
 
 
-def _ends(n: int, n_holders: int, placement: str) -> Ints:
+def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
     """Return where the records of all parties but the last one end."""
     shares = np.ones(n_holders)
     if placement == SIZES:
@@ -81,8 +81,8 @@ def _split_by_shares(records: Ints, n_holders: int, rng: np.random.Generator) ->
     return np.split(records, ends)
 
 
-def _part(records: Ints, n_rows: int) -> Part:
-    """Return the distinct rows of records: by counting all rows or, if less, by sorting."""
+def _make_part(records: Ints, n_rows: int) -> Part:
+    """Return the distinct rows of records, by sorting where that is faster than counting."""
     if n_rows > 8 * len(records):
         return Part(*np.unique(records, return_counts=True))
     counts = np.bincount(records, minlength=n_rows)

@@ -17,8 +17,8 @@ CENTRAL = "central"
 LOCAL = "local"
 SECURE_SUM = "secure_sum"
 
-# A secure sum is of integers modulo 2**bits, and its numbers have so many bits: of the first ring
-# that is fine enough. Floating-point numbers, which they are made from, are exact to 53.
+# A secure sum is of integers modulo 2**bits, in the first of these rings that is fine enough. Its
+# numbers use so many of the bits; floating-point numbers are exact to 53.
 RINGS = {32: 30, 64: 50}
 
 # Each share of noise is rounded by itself. The sum stays as private as without rounding if a unit
@@ -44,7 +44,7 @@ class Release(NamedTuple):
         return self.messages(exact[np.newaxis], curator)[0]
 
     def messages(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
-        """Make a message of each place along the first axis."""
+        """Make a message for each place along the first axis."""
         call = Call(self.mechanism, self.scale, what=self.what)
         noisy = curator.share(call, exact, self.parts)
         if self.unit == 0:
@@ -63,8 +63,8 @@ class Sums:
 
     n_holders: int
     secure: bool = False
-    # At most this many other parties use or tell their shares of the noise. The remaining shares
-    # make up the noise that the guarantee needs.
+    # At most this many parties reveal their shares of the noise to the server. The shares of the
+    # others make up the noise that the guarantee needs.
     n_colluding: int = 0
 
     @property
@@ -86,8 +86,7 @@ class Sums:
         `largest` bounds a sum of exact numbers, which are whole multiples of `step`, a power of
         two, and of any smaller one.
 
-        Raises ValueError if a sum of rounded numbers would be less private than one of numbers that
-        are not.
+        Raises ValueError if no ring is fine enough: rounding would cost privacy.
         """
         if not self.secure:
             return Release(mechanism, scale, what=what)
@@ -103,7 +102,7 @@ class Sums:
         )
 
     def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
-        """Add up messages: in the order of the parties, or modulo 2**bits, where none matters."""
+        """Add up messages in the order of the parties; modulo 2**bits the order does not matter."""
         total = np.zeros_like(messages[0])
         for message in messages:
             total += message
@@ -113,7 +112,7 @@ class Sums:
 
 
 def ring_unit(largest: float, bits: int = 32) -> float:
-    """Return the least power of two by which numbers up to `largest` fit into a ring."""
+    """Return the least unit, a power of two, with which numbers up to `largest` fit into a ring."""
     share, top = math.frexp(max(largest, 1.0))
     return 2.0 ** (top - (share == 0.5) - RINGS[bits])
 

@@ -40,12 +40,12 @@ class Transcript:
     def collect(
         self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release, n_messages: int = 1
     ) -> Floats:
-        """Record what each party says, as it comes, in `n_messages`; return the sum."""
-        sent = []
+        """Record the answer of each party, in `n_messages`; return the sum of the answers."""
+        answers = []
         for holder, message in enumerate(messages):
             self.send(holder, message, n_messages)
-            sent.append(message)
-        return sums.add_up(sent, release)
+            answers.append(message)
+        return sums.add_up(answers, release)
 
     def tell(self, n_numbers: int, bits: int = 16) -> None:
         """Record what the server tells every party."""
@@ -59,7 +59,7 @@ class Transcript:
         return table.sum(axis=0)
 
     def measures(self) -> dict[str, float]:
-        """Return rounds, messages, and bytes: up of the busiest party, down of each, all."""
+        """Return rounds, messages, and bytes: sent by the busiest party, sent to each, and all."""
         up = self.bits_sent // 8
         down = self.received // 8
         return {

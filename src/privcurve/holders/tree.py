@@ -46,7 +46,7 @@ class GrownTree:
         self.labels[node] = position
 
     def forest(self, questions: Questions, n_classes: int) -> Forest:
-        """Return the tree as the kernels of trees have it.
+        """Return the tree in the form of the kernels.
 
         Leaves of two classes vote −1 or +1; of more, for the position of a class.
         """
