@@ -1,4 +1,4 @@
-"""Names of lines: on horizontal ones where they cover nothing, of curves at their right ends."""
+"""Name lines in a figure: horizontal ones where there is room, curves at their right ends."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
 
     The figure must have been laid out: places are compared as they are drawn.
     """
-    points = _curve_points(panel, [line for line, _ in lines])
+    points = _trace_curves(panel, [line for line, _ in lines])
     lines = _join_near(panel, lines)
-    heights = [_height(panel, line) for line, _ in lines]
-    taken: list[Bbox] = []
-    # Outermost lines first: they have one side to themselves.
+    heights = [_measure_height(panel, line) for line, _ in lines]
+    boxes: list[Bbox] = []
+    # Outermost lines first: one side of them is free.
     middle = float(np.mean(heights)) if heights else 0.0
     for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
         line, name = lines[i]
@@ -54,12 +54,12 @@ def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
         for step, (place, side) in itertools.product(STEPS, itertools.product(PLACES, (1, -1))):
             _move(label, place, side, step)
             box = label.get_window_extent()
-            cost = _cost(box, panel, points, heights, taken) + 4.0 * step * box.height
+            cost = _count_covered(box, panel, points, heights, boxes) + 4.0 * step * box.height
             if best is None or cost < best[0] - 1e-6:
                 best = (cost, place, side, step)
         assert best is not None
         _move(label, *best[1:])
-        taken.append(label.get_window_extent())
+        boxes.append(label.get_window_extent())
 
 
 def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
@@ -111,26 +111,26 @@ def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[L
     """
     near = 0.5 * FONT_SIZE * panel.figure.dpi / 72
     joined: list[tuple[Line2D, str]] = []
-    before = np.inf
-    pair = False
-    for line, name in sorted(lines, key=lambda entry: -_height(panel, entry[0])):
-        height = _height(panel, line)
-        if before - height < near and not pair:
-            pair = True
+    above = np.inf
+    is_pair = False
+    for line, name in sorted(lines, key=lambda entry: -_measure_height(panel, entry[0])):
+        height = _measure_height(panel, line)
+        if above - height < near and not is_pair:
+            is_pair = True
             joined[-1] = (joined[-1][0], f"{joined[-1][1]}, {name[0].lower()}{name[1:]}")
         else:
-            pair = False
+            is_pair = False
             joined.append((line, name))
-        before = height
+        above = height
     return joined
 
 
-def _height(panel: Axes, line: Line2D) -> float:
+def _measure_height(panel: Axes, line: Line2D) -> float:
     y = float(np.asarray(line.get_ydata())[0])
     return float(panel.transData.transform((1.0, y))[1])
 
 
-def _curve_points(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
+def _trace_curves(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
     """Return points, one a pixel or nearer, along all curves and marks, in pixels."""
     points = [np.empty((0, 2))]
     for curve in panel.get_lines():
@@ -149,19 +149,19 @@ def _curve_points(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
     return np.concatenate(points)
 
 
-def _cost(
+def _count_covered(
     box: Bbox,
     panel: Axes,
     points: NDArray[np.float64],
     heights: Sequence[float],
-    taken: Sequence[Bbox],
+    others: Sequence[Bbox],
 ) -> float:
-    """Return what a name in this place covers, in pixels of curve."""
+    """Return how much a name in this place covers, in pixels of curve."""
     x, y = points.T
     inside = (x > box.x0 - 5) & (x < box.x1 + 5) & (y > box.y0 - 4) & (y < box.y1 + 4)
     cost = float(inside.sum())
     cost += COVERS_LINE * box.width * sum(box.y0 < height < box.y1 for height in heights)
-    cost += COVERS_NAME * sum(box.padded(1).overlaps(other) for other in taken)
+    cost += COVERS_NAME * sum(box.padded(1).overlaps(other) for other in others)
     frame = panel.bbox
     if box.x0 < frame.x0 or box.x1 > frame.x1 or box.y0 < frame.y0 or box.y1 > frame.y1:
         cost += LEAVES_PANEL

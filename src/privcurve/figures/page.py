@@ -20,7 +20,7 @@ CSS = Path(__file__).with_name("page.css")
 
 
 class Heading(NamedTuple):
-    """The title of a section; of one in a part of the page, with level 3."""
+    """The title of a section; inside a :class:`Part`, of level 3."""
 
     text: str
     level: int = 2
@@ -41,7 +41,7 @@ class Points(NamedTuple):
 
 
 class Links(NamedTuple):
-    """A list of headings of the page, by which one comes to them."""
+    """A list of links to headings of the page."""
 
     headings: tuple[str, ...]
 
@@ -60,7 +60,7 @@ class Rows(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture of :mod:`privcurve.figures.pictures`; what it shows stands in words elsewhere."""
+    """A picture of :mod:`privcurve.figures.pictures`; the page says in words what it shows."""
 
     html: str
     caption: str = ""
@@ -68,7 +68,7 @@ class Picture(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of the page that is folded away until someone opens it, or prints the page."""
+    """A part of the page that is folded until someone opens it, or prints the page."""
 
     title: str
     blocks: tuple[Block, ...]
@@ -85,8 +85,8 @@ class Page(NamedTuple):
     blocks: tuple[Block, ...]
 
     def markdown(self) -> str:
-        """Write it as Markdown: without its pictures, and without what is folded away."""
-        parts = [f"# {_plain(self.title)}", *map(_markdown, self.blocks)]
+        """Write it as Markdown, without its pictures and its folded parts."""
+        parts = [f"# {_escape(self.title)}", *map(_markdown, self.blocks)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def html(self) -> str:
@@ -108,15 +108,15 @@ class Page(NamedTuple):
 def _markdown(block: Block) -> str:
     match block:
         case Heading(text, level):
-            return f"{'#' * level} {_plain(text)}"
+            return f"{'#' * level} {_escape(text)}"
         case Text(text, warning):
-            return f"**{_plain(text)}**" if warning else _plain(text)
+            return f"**{_escape(text)}**" if warning else _escape(text)
         case Points(items):
-            return "\n".join(f"- {_plain(item)}" for item in items)
+            return "\n".join(f"- {_escape(item)}" for item in items)
         case Code(text):
             return f"```\n{text}\n```"
         case Rows(header, rows):
-            names, *cells = ([_cell(text) for text in row] for row in (header, *rows))
+            names, *cells = ([_escape_cell(text) for text in row] for row in (header, *rows))
             return tabulate(cells, headers=names, tablefmt="pipe", disable_numparse=True)
         case _:
             return ""
@@ -126,12 +126,12 @@ def _markdown(block: Block) -> str:
 _SPECIAL = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_<[]"} | {"\n": " "})
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     return text.translate(_SPECIAL)
 
 
-def _cell(text: str) -> str:
-    return _plain(text).replace("|", r"\|")
+def _escape_cell(text: str) -> str:
+    return _escape(text).replace("|", r"\|")
 
 
 def _anchor(text: str) -> str:

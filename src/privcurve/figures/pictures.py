@@ -1,14 +1,14 @@
-"""Pictures as HTML and SVG, for pages: no program draws them, and they suit any width and ground.
+"""Pictures as HTML and SVG, for pages: no script draws them, and they suit any width and colour.
 
-What has a length is drawn in an SVG that is stretched, with lines that keep their width; what is
-read, and every mark, is HTML placed beside and over it by shares.
+Curves and bands are drawn in an SVG that is stretched, with lines that keep their width; texts and
+dots are HTML, placed over and beside it by shares of its width and height.
 """
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
+from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ NAME_HEIGHT = 0.064
 
 
 class Point(NamedTuple):
-    """A value with its error, and what is told where a pointer rests on it."""
+    """A value with its error, and the text that is shown under a pointer."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Line(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A wanted height, and from where to where a curve reaches it."""
+    """A wanted height, where a curve reaches it, and the range of that place."""
 
     name: str
     y: float
@@ -94,34 +94,33 @@ def curves(
             paths.append(f'<g class="{kind}">{shade}{_path(points, "line")}</g>')
             dots += [
                 f'<i class="dot {kind}" style="left:{x:.2%};top:{y:.2%}" '
-                f'title="{_attribute(p.hint)}"></i>'
+                f'title="{escape(p.hint)}"></i>'
                 for (x, y), p in zip(points, part, strict=True)
                 if 0 <= y <= 1
             ]
-    named = [
+    names = [
         (f"c{line.colour}", line.name, y_share([p.y for p in line.points if p.y == p.y][-1]))
         for line in lines
         if line.colour is not None
     ]
-    named += [("level", name, y_share(y)) for name, y in levels]
-    named += [("wanted", mark.name, y_share(mark.y))] if mark is not None else []
+    names += [("level", name, y_share(y)) for name, y in levels]
+    names += [("wanted", mark.name, y_share(mark.y))] if mark is not None else []
     texts = [f'<b class="y" style="top:{y_share(y):.2%}">{text}</b>' for text, y in ticks]
     texts += [f'<b class="x" style="left:{x_share(x):.2%}">{x:g}</b>' for x in xs]
     words = f'<b class="title">{_text(axes[1])}</b><b class="below">{_text(axes[0])}</b>'
     return (
-        f'<div class="curves" role="img" aria-label="{_attribute(f"{axes[1]} against {axes[0]}")}">'
+        f'<div class="curves" role="img" aria-label="{escape(f"{axes[1]} against {axes[0]}")}">'
         f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{"".join(paths)}</svg>'
-        f"{''.join(dots)}{''.join(texts)}{words}{_names(named)}</div>"
+        f"{''.join(dots)}{''.join(texts)}{words}{_write_names(names)}</div>"
     )
 
 
-def _names(named: Sequence[tuple[str, str, float]]) -> str:
+def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
     """Write names beside a picture, apart from each other, with a line from each to its place."""
-    order = sorted(named, key=lambda one: one[2])
-    places = _spread_names([min(max(y, 0.0), 1.0) for _, _, y in order])
+    order = sorted(names, key=lambda entry: entry[2])
+    starts = [min(max(y, 0.0), 1.0) for _, _, y in order]
     leads, texts = [], []
-    for (kind, name, y), place in zip(order, places, strict=True):
-        start = min(max(y, 0.0), 1.0)
+    for (kind, name, _), start, place in zip(order, starts, _spread_names(starts), strict=True):
         leads.append(f'<g class="{kind}">{_path([(0, start), (1, place)], "lead")}</g>')
         texts.append(f'<b class="name {kind}" style="top:{place:.2%}">{_text(name)}</b>')
     return (
@@ -131,11 +130,12 @@ def _names(named: Sequence[tuple[str, str, float]]) -> str:
 
 
 def _spread_names(places: Sequence[float]) -> list[float]:
-    """Move places that stand too near each other, as little as that takes: groups share it.
+    """Move places that are too near each other apart, as little as possible.
 
-    All stay between 0 and 1, as far as there is room.
+    They stay between 0 and 1, as far as there is room.
     """
-    groups: list[list[float]] = []  # the sum of the centres that its members want, and their number
+    # Neighbours that touch: the sum of the places that they want, and their number.
+    groups: list[list[float]] = []
     for place in places:
         groups.append([place, 1.0])
         while len(groups) > 1 and _start(groups[-1]) < _start(groups[-2]) + _size(groups[-2]):
@@ -169,7 +169,7 @@ class Row(NamedTuple):
 def draw_ranks(
     rows: Iterable[Row], levels: Sequence[tuple[str, float]], ends: tuple[float, float], title: str
 ) -> str:
-    """Draw a row a value: a dot with its error, and levels as dashed lines through all rows."""
+    """Draw a row for each value: a dot with its error; levels are dashed lines through all rows."""
 
     def x_share(value: float) -> float:
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
@@ -188,15 +188,13 @@ def draw_ranks(
         low, high = x_share(y - error), x_share(y + error)
         kind = "other" if row.colour is None else f"c{row.colour}"
         parts.append(
-            f'<div class="row {kind}" title="{_attribute(row.point.hint)}"><b>{_text(row.name)}</b>'
+            f'<div class="row {kind}" title="{escape(row.point.hint)}"><b>{_text(row.name)}</b>'
             f'<div class="track">{rules}'
             f'<i class="error" style="left:{low:.2%};width:{high - low:.2%}"></i>'
             f'<i class="dot" style="left:{x_share(y):.2%}"></i></div>'
             f"<span>{_text(row.text)}</span></div>"
         )
-    return (
-        f'<div class="ranked" role="group" aria-label="{_attribute(title)}">{"".join(parts)}</div>'
-    )
+    return f'<div class="ranked" role="group" aria-label="{escape(title)}">{"".join(parts)}</div>'
 
 
 def _side(share: float) -> str:
@@ -220,7 +218,7 @@ class Bin(NamedTuple):
 def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]) -> str:
     """Draw the values of a column's bins, with their errors, as steps; neighbours are joined.
 
-    Every name is told where a pointer rests on its bin, and what is `below` stands at the ends.
+    A pointer on a bin shows its name, and the two texts `below` stand at the ends.
     """
 
     def y_share(value: float) -> float:
@@ -228,16 +226,16 @@ def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]
 
     paths = [_path([(0, y_share(0)), (1, y_share(0))], "grid")]
     hints = []
-    for before, one in zip([None, *bins], bins, strict=False):
-        (left, right), high, low = one.place, one.value + one.error, one.value - one.error
+    for before, (name, (left, right), value, spread) in zip([None, *bins], bins, strict=False):
+        high, low = value + spread, value - spread
         corners = [(left, high), (right, high), (right, low), (left, low)]
-        paths += [_path([(x, y_share(y)) for x, y in corners], "band")] if one.error else []
-        paths.append(_path([(left, y_share(one.value)), (right, y_share(one.value))], "line"))
+        paths += [_path([(x, y_share(y)) for x, y in corners], "band")] if spread else []
+        paths.append(_path([(left, y_share(value)), (right, y_share(value))], "line"))
         if before is not None and before.place[1] == left:
-            joint = [(left, y_share(before.value)), (left, y_share(one.value))]
+            joint = [(left, y_share(before.value)), (left, y_share(value))]
             paths.append(_path(joint, "line thin"))
-        error = f" ± {one.error:.2g}" if one.error else ""
-        hint = _attribute(f"{one.name}: {one.value:+.3g}{error}")
+        error = f" ± {spread:.2g}" if spread else ""
+        hint = escape(f"{name}: {value:+.3g}{error}")
         hints.append(f'<i style="left:{left:.2%};width:{right - left:.2%}" title="{hint}"></i>')
     return (
         '<div class="steps"><svg class="c0" viewBox="0 0 1000 1000" preserveAspectRatio="none">'
@@ -285,11 +283,7 @@ def _ticks(low: float, high: float) -> list[tuple[str, float]]:
 
 
 def _text(text: str) -> str:
-    return html.escape(text, quote=False)
-
-
-def _attribute(text: str) -> str:
-    return html.escape(text)
+    return escape(text, quote=False)
 
 
 def palette() -> str:

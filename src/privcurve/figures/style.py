@@ -114,7 +114,7 @@ def paper() -> Any:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure that no window knows of; sizes in inches."""
+    """Return an empty figure that no window shows; sizes in inches."""
     extras.check("matplotlib", "a figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -164,7 +164,7 @@ def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
         used = {colour for colour, _ in looks.values()}
         number = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
         order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
-        colour = next((one for one in order if one not in used), order[0])
+        colour = next((free for free in order if free not in used), order[0])
         looks[name] = colour, number // len(COLOURS) % len(MARKERS)
     return {name: (COLOURS[looks[name][0]], MARKERS[looks[name][1]]) for name in names}
 
@@ -187,8 +187,8 @@ def curve_styles(
 ) -> dict[str, CurveStyle]:
     """Return the style of each method: colour and marker by name, line and filling by calibration.
 
-    Calibrations and deltas are those of each method; what is thin has settings whose choice is not
-    private.
+    Calibrations and deltas are those of each method; the settings of `thin` ones were not chosen
+    privately.
     """
     methods = list(methods)
     looks = method_looks(map(method_of, methods))
@@ -201,7 +201,7 @@ def curve_styles(
             linestyle = (0, (3.2, 1.4)) if published or method in thin else "-"
         look = looks[method_of(method)]
         styles[method] = CurveStyle(*look, linestyle, not published, method in thin)
-    # Curves of one method that differ in a parameter get a look each.
+    # Curves of one method that differ in a parameter get different looks.
     shared = [method for method in methods if list(styles.values()).count(styles[method]) > 1]
     for method, look in method_looks(shared).items():
         styles[method] = replace(styles[method], colour=look[0], marker=look[1])
@@ -250,7 +250,7 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
     for n_columns in range(min(3, len(handles)), 0, -1):
         legend = figure.legend(  # type: ignore[call-overload]
             list(handles),
-            [str((one[0] if isinstance(one, tuple) else one).get_label()) for one in handles],
+            [str((key[0] if isinstance(key, tuple) else key).get_label()) for key in handles],
             handler_map={tuple: HandlerTuple(ndivide=None)},
             loc="outside lower center",
             ncols=n_columns,
@@ -274,27 +274,27 @@ def write_ticks(axis: Axis) -> None:
 def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
     """Choose the places to label: the outermost, then in order those with room around them.
 
-    Room is a share of the way between the outermost.
+    Room is a share of the distance between the outermost.
     """
-    at = {place: math.log(place) if logarithmic else place for place in places}
+    position = {place: math.log(place) if logarithmic else place for place in places}
     ends = [min(places), max(places)]
-    room = share * (at[ends[1]] - at[ends[0]])
+    room = share * (position[ends[1]] - position[ends[0]])
     chosen: list[float] = []
     for place in [*ends, *places]:
-        if all(abs(at[place] - at[other]) > room for other in chosen):
+        if all(abs(position[place] - position[other]) > room for other in chosen):
             chosen.append(place)
     return sorted(chosen)
 
 
 def key_line(label: str, **look: Any) -> Artist:
-    """Return the line that stands for something in a legend."""
+    """Return a line for a legend."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], label=label, **look)
 
 
 def key_patch(label: str, **look: Any) -> Artist:
-    """Return the coloured field that stands for something in a legend."""
+    """Return a coloured field for a legend."""
     from matplotlib.patches import Patch
 
     return Patch(label=label, **look)
@@ -316,7 +316,8 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
     """Save a figure as PDF, PNG and SVG with the frame that it was drawn from as CSV beside it.
 
     Each file is written under a temporary name, then moved into place. The same figure and
-    frame give the same bytes: no date, no name of a program is written. A stem has no ending.
+    frame give the same bytes: no date, no name of a program is written. `stem` is the path without
+    an ending.
     """
     with paper():
         for kind, dated in (("pdf", "CreationDate"), ("png", "Software")):

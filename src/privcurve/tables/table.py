@@ -22,12 +22,12 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers, the texts that are shown of them, a caption and notes."""
+    """The numbers, the texts that a reader sees, a caption and notes."""
 
     frame: pd.DataFrame  # written to the CSV in full
     caption: str
     notes: Sequence[str]  # below the table in Markdown and LaTeX
-    shown: pd.DataFrame | None = None  # of texts: what Markdown and LaTeX show; `frame` by default
+    shown: pd.DataFrame | None = None  # the texts in Markdown and LaTeX; by default from `frame`
 
     def write(self, stem: Path) -> None:
         """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file."""
@@ -61,13 +61,13 @@ def format_values(frame: pd.DataFrame) -> pd.DataFrame:
     columns = {}
     for name, values in frame.items():
         short = name in SHORT or not pd.api.types.is_float_dtype(values)
-        texts = [_text(value, ".12g" if short else ".6f") for value in values]
+        texts = [_format(value, ".12g" if short else ".6f") for value in values]
         columns[name] = pd.Series(texts, dtype=object)
     return pd.DataFrame(columns)
 
 
 def text_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame as text for a reader: names without underscores, – for what is missing."""
+    """Return a frame as texts for a reader: names without underscores, – for missing values."""
     texts = format_values(frame).map(lambda text: MISSING if text is None else text)
     names = {"epsilon": "ε", "delta": "δ"}
     return texts.rename(columns=lambda name: names.get(name, str(name).replace("_", " ")))
@@ -87,11 +87,11 @@ def format_decimals(values: pd.Series, digits: int) -> list[str]:
 
 
 def format_counts(parts: pd.Series, wholes: pd.Series) -> list[str]:
-    """Write how many of how many."""
+    """Write counts as parts of wholes: ``3 of 5``."""
     return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
 
 
-def _text(value: Any, form: str) -> str | None:
+def _format(value: Any, form: str) -> str | None:
     # Not pd.isna: a hyperparameter may be a list.
     if value is None or value is pd.NA or value != value:
         return None
