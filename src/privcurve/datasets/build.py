@@ -50,7 +50,10 @@ def build(
     columns = tuple(_build_column(entry, public) for entry in entries)
     label = _build_label(content["label"])
     parser = Parser(**_freeze_list(content["parser"], "fields"))
-    files = {part: _list_files(entry) for part, entry in content.get("files", {}).items()}
+    files = {
+        part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
+        for part, entry in content.get("files", {}).items()
+    }
     records = Records(**_freeze_list(content.get("records", {}), "parts"))
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
@@ -278,9 +281,7 @@ def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
-        (pattern, str(title))
-        for title, patterns in groups.items()
-        for pattern in _list_texts(patterns)
+        (pattern, str(title)) for title, texts in groups.items() for pattern in _list_texts(texts)
     ]
     patterns = {pattern for pattern, _ in pairs}
     return (*pairs, *((title, title) for title in (OTHER, MISSING) if title not in patterns))
@@ -323,12 +324,6 @@ def _build_label(entry: Mapping[str, Any]) -> LabelSpec:
         _list_texts(entry.get("positive", [])),
         entry.get("strip", ""),
         _pair_titles(entry.get("classes", [])),
-    )
-
-
-def _list_files(entries: Any) -> tuple[SourceFile, ...]:
-    return tuple(
-        _build_file(entry) for entry in (entries if isinstance(entries, list) else [entries])
     )
 
 

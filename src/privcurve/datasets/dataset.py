@@ -191,7 +191,7 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
     """
     folder = Path(folder)
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
-    more: dict[str, Any] = {}
+    more: dict[str, Any] = {} if dataset.at_most is None else {"at_most": dataset.at_most}
     if isinstance(dataset, PartedDataset):
         home = folder.absolute()
         more["parts"] = [
@@ -201,7 +201,6 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
     else:
         persons = {"persons": dataset.persons, "persons_test": dataset.persons_test}
         arrays = {"X": dataset.X, "y": dataset.y, **arrays, **persons}
-        more = {} if dataset.at_most is None else {"at_most": dataset.at_most}
     present: dict[str, Any] = {key: array for key, array in arrays.items() if array is not None}
     replace_file(folder / _ARRAYS, lambda path: np.savez_compressed(path, **present))
     notes = {

@@ -16,7 +16,7 @@ from privcurve.coding import MIXED, MIXED_HIGH
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
 
-# Titles that take missing values, and texts that are not listed.
+# Titles of the categories of missing values, and of texts that are not listed.
 MISSING = "?"
 OTHER = "other"
 
@@ -36,7 +36,7 @@ def format_day(day: float) -> str:
 
 
 def format_value(value: float, dates: str = "", digits: int = 10) -> str:
-    """Write a value of a numeric column with so many digits; one of `dates`, as an ISO date."""
+    """Write a value of a numeric column with so many digits; in a column of dates, as ISO date."""
     return format_day(value) if dates else f"{value:.{digits}g}"
 
 
@@ -59,8 +59,8 @@ class Column:
     missing_bin: bool = False
     # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
     dates: str = ""
-    # Whether the values of a categorical column are patterns, of which the first that fits a text
-    # counts: `*` is any text, and case does not matter. What fits none is `other`.
+    # Whether the values of a categorical column are patterns: `*` is any text, and case does not
+    # matter. The first that fits a text counts; a text that fits none is `other`.
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
@@ -91,7 +91,7 @@ class Column:
 
     @property
     def ordered(self) -> bool:
-        """Whether codes stand in the order of what they mean (but a code for missing values)."""
+        """Whether codes have the order of their values, except a code for missing ones."""
         return self.kind == NUMERIC
 
     @cached_property
@@ -231,7 +231,7 @@ class Domain:
 
     @property
     def ordered(self) -> tuple[bool, ...]:
-        """Which columns have codes in the order of what they mean."""
+        """Which columns have codes in the order of their values."""
         return tuple(column.ordered for column in self.columns)
 
     @property
@@ -244,13 +244,13 @@ class Domain:
         return bins if any(bins) else None
 
     def merge_bins(self, groups: Sequence[Sequence[int]]) -> Self:
-        """Return the domain whose codes are groups of these: of numbers neighbours, merged.
+        """Return the domain with neighbouring bins of numeric columns merged.
 
         `groups` has the group of each code, by column.
         """
         columns = tuple(
-            column.merge_bins(own) if column.kind == NUMERIC else column
-            for column, own in zip(self.columns, groups, strict=True)
+            column.merge_bins(of_column) if column.kind == NUMERIC else column
+            for column, of_column in zip(self.columns, groups, strict=True)
         )
         return replace(self, columns=columns)
 

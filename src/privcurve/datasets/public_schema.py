@@ -22,7 +22,7 @@ from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, persons_of
 from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
-from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Domain
+from privcurve.datasets.domain import CATEGORICAL, FAIL, MISSING, NUMERIC, OTHER, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import (
     FRAME,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BIN = "bin"
-FAIL = "fail"
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")

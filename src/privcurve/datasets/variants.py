@@ -123,7 +123,6 @@ def merge_content(
         old = columns.get(column["name"], {})
         other_kind = column.get("kind", old.get("kind")) != old.get("kind")
         columns[column["name"]] = column if other_kind else {**old, **column}
-    result["columns"] = list(columns.values())
     n_bins = result.pop("n_bins", {})
     if not isinstance(n_bins, Mapping):
         n_bins = {key: n_bins for key, column in columns.items() if column.get("kind") == NUMERIC}

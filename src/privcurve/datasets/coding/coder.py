@@ -73,13 +73,13 @@ class ColumnCoder:
         assert coder is not None
         cells, places = list_cells(category_texts(self._domain, column, values))
         words = [(cell or "").strip() for cell in cells]
-        each = np.array(coder.code_all(cells), dtype=np.int64)
-        titles = np.array([*column.titles, ""])[each]  # of a code −1: ""
+        codes = np.array(coder.code_all(cells), dtype=np.int64)
+        titles = np.array([*column.titles, ""])[codes]  # of a code −1: ""
         are_missing = np.array([word in ("", *self._domain.missing) for word in words], dtype=bool)
-        absent = (titles == MISSING) | ((each < 0) & are_missing)
+        absent = (titles == MISSING) | ((codes < 0) & are_missing)
         self.counts.other += int(np.count_nonzero((titles == OTHER)[places]))
-        rows = np.flatnonzero(((each < 0) & ~absent)[places]).tolist()
-        return CodedValues(each[places], absent[places], {row: words[places[row]] for row in rows})
+        rows = np.flatnonzero(((codes < 0) & ~absent)[places]).tolist()
+        return CodedValues(codes[places], absent[places], {row: words[places[row]] for row in rows})
 
 
 class Coder:

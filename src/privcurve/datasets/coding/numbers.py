@@ -98,9 +98,8 @@ def read_day(text: str, form: str = ISO) -> int:
     A time of day is left out; one with an offset is brought to UTC first. What is no date raises
     `ValueError`.
     """
-    return _count_days(
-        datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
-    )
+    time = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
+    return _count_days(time)
 
 
 def is_day_format(form: str) -> bool:

@@ -92,9 +92,7 @@ def pattern_faults(column: Column) -> list[str]:
                 f"in the group {MISSING!r}; drop it"
             )
         # A star in this pattern, read as a text, fits only a star of a pattern above it.
-        above = [
-            upper for upper, group in pairs[:place] if group != title and matches(upper, pattern)
-        ]
+        above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(
                 f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "

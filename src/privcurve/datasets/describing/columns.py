@@ -311,9 +311,8 @@ def _is_identifier(name: str, profile: Profile) -> bool:
 def _may_name_people(name: str, profile: Profile) -> bool:
     """Return whether a column may name persons, of whom the table has several records each."""
     match = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
-    return (
-        bool(match) and len(profile.values) >= _LEAST_PEOPLE and profile.share_distinct <= _UNIQUE
-    )
+    repeats = profile.share_distinct <= _UNIQUE
+    return bool(match) and repeats and len(profile.values) >= _LEAST_PEOPLE
 
 
 def _propose_person(profile: Profile, summary: str) -> Proposal:

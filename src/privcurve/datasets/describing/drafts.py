@@ -97,10 +97,7 @@ def draft(
         decimal=decimal,
         thousands=thousands,
         # Sorted, so that the order says nothing of the records.
-        missing=[
-            "",
-            *sorted({word for profile in profiles.values() for word in profile.missing if word}),
-        ],
+        missing=["", *sorted({word for p in profiles.values() for word in p.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
         n_test=0 if test is None else _count_test_records(test, header, how, problems),

@@ -57,14 +57,12 @@ def read(
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    records: Iterator[Record] = (
-        row for row in _find_filled_rows(cells) if row[0] > parser.skip_rows
-    )
+    records: Iterator[Record] = (row for row in _filter_rows(cells) if row[0] > parser.skip_rows)
     if parser.rows:
         records = islice(records, parser.rows + parser.header)
     if parser.header:
         _, names = next(records, (0, ()))
-        fields = tuple(_read_titles(names, description.domain.decimal))
+        fields = tuple(_read_row(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
     empty = defaultdict(list)
     for row, j, why in chain(_find_merged(sheet, len(cells)), _find_uncomputed(file, sheet)):
@@ -88,13 +86,10 @@ def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
     By default it is the first sheet; the names begin with that of the sheet that is read.
     """
     sheet, cells, names = _load_sheet(path, wanted)
-    number, row = next(_find_filled_rows(cells), (0, ()))
+    number, row = next(_filter_rows(cells), (0, ()))
     if not number:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
-    return (number, _read_titles(row)), (
-        sheet.name,
-        *(name for name in names if name != sheet.name),
-    )
+    return (number, _read_row(row)), (sheet.name, *(name for name in names if name != sheet.name))
 
 
 def _load_sheet(path: Path, wanted: str) -> tuple[Any, list[list[Any]], list[str]]:
@@ -172,13 +167,13 @@ def _read_position(letters: str) -> int:
     return position - 1
 
 
-def _find_filled_rows(cells: list[list[Any]]) -> Iterator[Record]:
+def _filter_rows(cells: list[list[Any]]) -> Iterator[Record]:
     """Yield the rows that are not blank, with their numbers."""
     for number, row in enumerate(cells, start=1):
         if any(cell != "" for cell in row):
             yield number, row
 
 
-def _read_titles(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+def _read_row(cells: Sequence[Any], decimal: str = ".") -> list[str]:
     """Return the names that a row of cells holds."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]

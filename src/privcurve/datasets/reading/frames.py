@@ -37,12 +37,10 @@ def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
     """Return the texts of a column of a frame, None if it is not there, and all column names."""
-    key_of = {_compose_name(key): key for key in _list_names(frame)}
-    if _compose_name(name) not in key_of:
+    key_of = {_name_of(key): key for key in _list_names(frame)}
+    if _name_of(name) not in key_of:
         return None, list(key_of)
-    return convert_cells(
-        _convert_series(name, frame[key_of[_compose_name(name)]]), domain, None
-    ), list(key_of)
+    return convert_cells(_convert(name, frame[key_of[_name_of(name)]]), domain, None), list(key_of)
 
 
 def arrow_table(frame: Any) -> Any:
@@ -55,12 +53,12 @@ def arrow_table(frame: Any) -> Any:
     if not hasattr(frame, "columns"):
         raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
     keys = _list_names(frame)
-    fields = list(map(_compose_name, keys))
+    fields = list(map(_name_of, keys))
     if twice := next((name for name in fields if fields.count(name) > 1), None):
         raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
     arrays = {}
     for name, key in zip(fields, keys, strict=True):
-        values = _convert_series(name, frame[key])
+        values = _convert(name, frame[key])
         if isinstance(values, list):
             try:
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
@@ -84,18 +82,14 @@ def _find_columns(domain: Domain, frame: Any) -> dict[str, Any]:
             )
         frame = dict(zip(domain.names, matrix.T, strict=True))
     keys = _list_names(frame)
-    fields = list(map(_compose_name, keys))
-    find_fields(
-        FRAME, fields, list(map(_compose_name, domain.names)), Problems(FRAME, is_file=True)
-    )
+    fields = list(map(_name_of, keys))
+    find_fields(FRAME, fields, list(map(_name_of, domain.names)), Problems(FRAME, is_file=True))
     key_of = dict(zip(fields, keys, strict=True))
-    columns = {
-        name: _convert_series(name, frame[key_of[_compose_name(name)]]) for name in domain.names
-    }
+    columns = {name: _convert(name, frame[key_of[_name_of(name)]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
         raise DatasetError(f"the columns of {FRAME} have different lengths")
     if isinstance(frame, Mapping):
-        _warn_of_index(frame[key_of[_compose_name(name)]] for name in domain.names)
+        _warn_of_index(frame[key_of[_name_of(name)]] for name in domain.names)
     return columns
 
 
@@ -129,12 +123,12 @@ def _list_names(frame: Any) -> list[Any]:
     return list(frame.column_names if is_arrow else getattr(frame, "columns", ()))
 
 
-def _compose_name(key: Any) -> str:
+def _name_of(key: Any) -> str:
     """Return the name of a column in Unicode's composed form: what looks alike is alike."""
     return compose(str(key))
 
 
-def _convert_series(name: str, values: Any) -> Any:
+def _convert(name: str, values: Any) -> Any:
     """Return a column as an Arrow array if it has a type, else as a list of its values."""
     import pyarrow
 
