@@ -89,16 +89,16 @@ def find(name: str) -> Path:
 def _explain_unknown(name: str) -> str:
     """Say what could have been meant: the user's own datasets, of which there are few."""
     folder = Path.cwd()
-    wanted = f"unknown dataset {name!r}{suggestion(name, names())}"
+    message = f"unknown dataset {name!r}{suggestion(name, names())}"
     for stray in schema.misnamed_files(folder / LOCAL):
         if stray.stem == name:
-            return f"{wanted} {schema.explain_ending(stray, folder / LOCAL)}."
+            return f"{message} {schema.explain_ending(stray, folder / LOCAL)}."
     local = sorted(path.stem for path in _list_files(folder / LOCAL))
     n_others = len(set(names()) - set(local))
     listed = f" Your own: {', '.join(local)}." if local else ""
     listed += f" {n_others} others are in {folders()[-1]}." if n_others else ""
     return (
-        f"{wanted}{listed} A dataset of your own needs a file {LOCAL}/{name}{schema.ENDING} in "
+        f"{message}{listed} A dataset of your own needs a file {LOCAL}/{name}{schema.ENDING} in "
         f"this folder, {folder}: privcurve describe drafts it."
     )
 

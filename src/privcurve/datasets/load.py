@@ -193,7 +193,7 @@ def _read(
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
-        before = sink.n_rows + problems.n_unread
+        n_before = sink.n_rows + problems.n_unread
         # A dataset without files is read as None.
         for file in files.get(part, (None,)):
             most = min(first - sink.n_rows, sys.maxsize) if first else None
@@ -206,7 +206,7 @@ def _read(
                     return sink.coded, coder.counts
             if first and sink.n_rows == first:
                 return sink.coded, coder.counts
-        _check_size(description, part, sink.n_rows + problems.n_unread - before, problems)
+        _check_size(description, part, sink.n_rows + problems.n_unread - n_before, problems)
     if first:
         problems.add(
             f"records: first is {first}, but there are {sink.n_rows} (in {description.path})"

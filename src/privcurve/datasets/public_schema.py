@@ -231,19 +231,19 @@ class Schema:
         if name not in self.names:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
         place = self.names.index(name)
-        drafted = self._facts["columns"][place]
+        old = self._facts["columns"][place]
         words = dict(self._defaults)
         # Texts in groups always have a code for missing values.
-        words["gaps"] |= drafted.get("missing") == BIN or drafted.get("kind") == TEXT
-        words["gaps"] |= MISSING in drafted.get("categories", ())
-        decided = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
-        if not isinstance(value, Mapping) and "bounds" in decided:
+        words["gaps"] |= old.get("missing") == BIN or old.get("kind") == TEXT
+        words["gaps"] |= MISSING in old.get("categories", ())
+        entry = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
+        if not isinstance(value, Mapping) and "bounds" in entry:
             # Other drafted keys stay, such as the format of dates.
-            same = drafted if drafted.get("kind") == decided["kind"] else {}
-            words = {key: decided.get(key) if word is None else word for key, word in same.items()}
-            decided = {**(words or decided), "bounds": decided["bounds"]}
+            same = old if old.get("kind") == entry["kind"] else {}
+            words = {key: entry.get(key) if word is None else word for key, word in same.items()}
+            entry = {**(words or entry), "bounds": entry["bounds"]}
         entries = [*self._facts["columns"]]
-        entries[place] = decided
+        entries[place] = entry
         self._set_facts({**self._facts, "columns": entries}, self._values)
 
     @property

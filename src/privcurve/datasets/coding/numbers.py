@@ -217,8 +217,8 @@ def _read_date(
     except (ValueError, OverflowError):
         if markers.include(text):
             return np.nan, ""
-        like = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
-        return np.nan, f"{text!r}, not {like}"
+        expected = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
+        return np.nan, f"{text!r}, not {expected}"
 
 
 def _count_days(value: date) -> int:

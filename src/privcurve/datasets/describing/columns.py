@@ -204,9 +204,9 @@ def _propose_number(
     if may_identify and _is_unique(profile) and len(profile.values) > _FEW:
         summary += "; each but once: strike the column if it tells records apart"
     summary += _remark_on_people(name, profile) if may_identify else ""
-    few = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
+    may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
-    remarks = {"bounds": CODES_OR_NUMBERS if few else "[lowest, highest] possible"}
+    remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
     if public:
         keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
         remarks["bounds"] = "of the file, which is public"
@@ -219,7 +219,7 @@ def _propose_number(
         keys["missing"] = "bin"
     largest = max(abs(amounts.low), abs(amounts.high))
     # Codes occur several times each: of rarer ones some may be missing by chance.
-    are_codes = few and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
+    are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
 
@@ -292,11 +292,11 @@ def _name_markers(texts: list[str], decimal: str) -> str:
         return ""
     width = rest[-1] - rest[0]
     low, high = (0.0, rest[-1] + width) if rest[0] >= 0 else (rest[0] - width, rest[-1] + width)
-    odd = sorted(value for value in set(by_value) - set(rest) if value < low or value > high)
+    markers = sorted(value for value in set(by_value) - set(rest) if value < low or value > high)
     negative = [value for value in by_value if value < 0]
-    if not odd and len(negative) == 1 and negative[0].is_integer():
-        odd = negative
-    return " or ".join(by_value[value] for value in odd)
+    if not markers and len(negative) == 1 and negative[0].is_integer():
+        markers = negative
+    return " or ".join(by_value[value] for value in markers)
 
 
 def _is_name_of_identifier(name: str) -> bool:

@@ -63,17 +63,17 @@ def draft(
     """
     name = name_of(path, name)
     problems = Problems(name)
-    how, profiles = profile_table(path, header, sheet, problems, watch)
-    if label.column in how.nested:
+    form, profiles = profile_table(path, header, sheet, problems, watch)
+    if label.column in form.nested:
         raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
-    if label.column not in how.fields:
-        by_line = header and how.parser["kind"] != PARQUET
+    if label.column not in form.fields:
+        by_line = header and form.parser["kind"] != PARQUET
         remedy = " Its first line has to name them." if by_line else ""
         raise DatasetError(
-            f"{path} has no column {label.column!r}{suggestion(label.column, how.fields)} Its "
-            f"columns: {reading.list_names(how.fields)}.{remedy}"
+            f"{path} has no column {label.column!r}{suggestion(label.column, form.fields)} Its "
+            f"columns: {reading.list_names(form.fields)}.{remedy}"
         )
-    if len(how.fields) < 2:
+    if len(form.fields) < 2:
         raise DatasetError(f"{path} has no column beside the label {label.column!r}")
     label_profile = profiles.pop(label.column)
     try:
@@ -85,24 +85,24 @@ def draft(
         raise DatasetError(
             f"{error} Of {path} {problems.n_unread:,} lines can't be read: {first}"
         ) from None
-    decimal, thousands = _find_marks(how, profiles)
-    columns = proposals(how, profiles, public)
+    decimal, thousands = _find_marks(form, profiles)
+    columns = proposals(form, profiles, public)
     if not any(column.kind for column in columns.values()):
         raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
     parts = {"train": path} | ({} if test is None else {"test": test})
     n_rows = label_profile.n + problems.n_unread
     return Draft(
         name=name,
-        format=how,
+        format=form,
         decimal=decimal,
         thousands=thousands,
         # Sorted, so that the order says nothing of the records.
         missing=["", *sorted({word for p in profiles.values() for word in p.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
-        n_test=0 if test is None else _count_test_records(test, header, how, problems),
+        n_test=0 if test is None else _count_test_records(test, header, form, problems),
         columns=columns,
-        shares=dict.fromkeys(how.nested, 0.0)
+        shares=dict.fromkeys(form.nested, 0.0)
         | {key: profile.missing.total() / profile.n for key, profile in profiles.items()},
         label=label.column,
         classes=classes,
@@ -120,27 +120,27 @@ def profile_table(
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Format, dict[str, Profile]]:
     """Return the format of a table and the profiles of its columns; refuse a record as names."""
-    how = sniff(path, header, sheet)
-    if not how.fields:
+    form = sniff(path, header, sheet)
+    if not form.fields:
         raise DatasetError(f"{path} has no column of single values")
-    profiles = read(path, how, problems, watch)
+    profiles = read(path, form, problems, watch)
     if not next(iter(profiles.values())).n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
-    check_names(path, how, profiles)
-    decimal, _ = _find_marks(how, profiles)
-    if how.parser["kind"] != DELIMITED and decimal != ".":
+    check_names(path, form, profiles)
+    decimal, _ = _find_marks(form, profiles)
+    if form.parser["kind"] != DELIMITED and decimal != ".":
         # Read again, with numbers written as the texts beside them.
-        profiles = read(path, how, Problems(path.name), decimal=decimal)
-    return how, profiles
+        profiles = read(path, form, Problems(path.name), decimal=decimal)
+    return form, profiles
 
 
 def proposals(
-    how: Format, profiles: Mapping[str, Profile], public: bool = False
+    form: Format, profiles: Mapping[str, Profile], public: bool = False
 ) -> dict[str, Proposal]:
     """Return what each column but the label may be described as."""
-    marks = _find_marks(how, profiles)
+    marks = _find_marks(form, profiles)
     columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
-    return columns | {key: Proposal("", summary="lists or objects: not read") for key in how.nested}
+    return columns | dict.fromkeys(form.nested, Proposal("", summary="lists or objects: not read"))
 
 
 def name_of(path: Path, name: str | None = None) -> str:
@@ -167,14 +167,14 @@ def name_of(path: Path, name: str | None = None) -> str:
 
 def read(
     path: Path,
-    how: Format,
+    form: Format,
     problems: Problems,
     watch: Callable[[RawTable], None] | None = None,
     decimal: str = ".",
 ) -> dict[str, Profile]:
     """Read a whole table, a piece at a time, and return the profiles of its columns."""
-    profiles = empty_profiles(how.fields)
-    description = _describe_as_texts(path, how, decimal)
+    profiles = empty_profiles(form.fields)
+    description = _describe_as_texts(path, form, decimal)
     try:
         for table in reading.read(description, RawFile(path), problems):
             for name, profile in profiles.items():
@@ -192,7 +192,7 @@ def read(
 
 def _count_test_records(path: Path, header: bool, training: Format, problems: Problems) -> int:
     """Return how many records a test file holds; refuse one in another format than `training`."""
-    how = sniff(path, header, training.parser.get("sheet", ""))
+    form = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
     if "fields" in training.parser:
         # Columns are read by position: another number of skipped lines would lose records.
@@ -200,13 +200,13 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
     if not reading.is_plain_text(path):
         keys["encoding"] = reading.ENCODINGS[0]
     for key, plain in keys.items():
-        values = [form.parser.get(key, plain) for form in (how, training)]
+        values = [table.parser.get(key, plain) for table in (form, training)]
         if values[0] != values[1]:
             raise DatasetError(
                 f"{path} is written in another way than the other records: {key} {values[0]!r}, "
                 f"not {values[1]!r}. Write the test records in the same way."
             )
-    if lacking := [name for name in training.fields if name not in how.fields]:
+    if lacking := [name for name in training.fields if name not in form.fields]:
         raise DatasetError(
             f"{path} has no column {lacking[0]!r}. Records to test by need the columns of the "
             "others, and a first line that names them."
@@ -218,10 +218,10 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
     raise DatasetError(f"{path} holds no records to test by")
 
 
-def _describe_as_texts(path: Path, how: Format, decimal: str) -> Description:
+def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
     """Describe a table of which only the format is known."""
-    parser = Parser(**{**how.parser, "fields": tuple(how.parser.get("fields", ()))})
-    label, *others = how.fields
+    parser = Parser(**{**form.parser, "fields": tuple(form.parser.get("fields", ()))})
+    label, *others = form.fields
     columns = tuple(Column(name, CATEGORICAL) for name in others)
     return Description(
         name=path.name,
@@ -232,7 +232,7 @@ def _describe_as_texts(path: Path, how: Format, decimal: str) -> Description:
     )
 
 
-def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
+def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
     """Return the marks before tenths and between thousands with which most columns are numbers.
 
     There is a mark between thousands only if some column is of numbers in no other way, and, in a
@@ -243,10 +243,11 @@ def _find_marks(how: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]
         return sum(profile.is_mostly(profile.amounts(decimal, thousands)) for profile in some)
 
     columns = profiles.values()
-    is_comma = how.parser.get("separator", ",") != "," and count(columns, ",") > count(columns, ".")
+    separator = form.parser.get("separator", ",")
+    is_comma = separator != "," and count(columns, ",") > count(columns, ".")
     plain = "," if is_comma else "."
     others = [c for c in columns if not any(count([c], decimal) for decimal in OTHER)]
-    n_plain = count(columns, plain) if how.parser["kind"] == DELIMITED else 0
+    n_plain = count(columns, plain) if form.parser["kind"] == DELIMITED else 0
     n_more = {
         decimal: count(others, decimal, other) * (count(columns, decimal, other) >= n_plain)
         for decimal, other in OTHER.items()

@@ -18,7 +18,7 @@ from privcurve.datasets.reading import Format
 from privcurve.schema import MOST_NAMED
 
 
-def check_names(path: Path, how: Format, profiles: dict[str, Profile]) -> None:
+def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     """Refuse a table whose names of columns look like one of its records.
 
     A name counts as a value if it is one of its own column, is written as most of these are
@@ -26,9 +26,9 @@ def check_names(path: Path, how: Format, profiles: dict[str, Profile]) -> None:
     only numbers and it is a word: if it were a value, the one word among n + 1 values would stand
     first by chance once in n + 1 tables. The message shows no name, as it may be a person's value.
     """
-    columns = list(zip(how.names, how.fields, strict=False))
-    twice = {name for name, count in Counter(how.names).items() if name and count > 1}
-    is_frame = how.parser["kind"] == PARQUET
+    columns = list(zip(form.names, form.fields, strict=False))
+    twice = {name for name, count in Counter(form.names).items() if name and count > 1}
+    is_frame = form.parser["kind"] == PARQUET
     values = [
         place
         for place, (name, field) in enumerate(columns)

@@ -99,8 +99,8 @@ class Tally(RefusedValues):
             return
         cells = cells_of(values) if coded.wrong else []
         self.refuse(Counter(str(cells[row]).strip() for row in coded.wrong))
-        there = ~coded.absent & (coded.codes >= 0)
-        numbers, codes = coded.amounts[there], coded.codes[there]
+        present = ~coded.absent & (coded.codes >= 0)
+        numbers, codes = coded.amounts[present], coded.codes[present]
         self.in_bins += np.bincount(codes, minlength=len(self.in_bins))
         within = np.clip(numbers, *(self.column.bounds or (-math.inf, math.inf)))
         np.minimum.at(self._lowest, codes, within)
@@ -256,7 +256,7 @@ class _Checker:
         n_of: dict[str, Counter[str]] = {"n_rows": Counter(), "n_test": Counter()}
         for part in description.read_parts:
             n_before = label.n + problems.n_unread
-            before = [(tally.counts.n, tally.counts.clipped) for tally in tallies]
+            counts_before = [(tally.counts.n, tally.counts.clipped) for tally in tallies]
             try:
                 for file in files.get(part, (None,)):
                     for table in reading.read(description, file, problems):
@@ -272,7 +272,7 @@ class _Checker:
                 return
             if not problems.full:
                 self._check_size(description, part, label.n + problems.n_unread - n_before)
-            for tally, (n, clipped) in zip(tallies, before, strict=True):
+            for tally, (n, clipped) in zip(tallies, counts_before, strict=True):
                 n_clipped = tally.counts.clipped - clipped
                 self._check_clipping(description, part, tally, n_clipped, tally.counts.n - n)
             if part in description.parts:
@@ -379,9 +379,9 @@ class _Checker:
     ) -> None:
         name, share = tally.column.name, n_clipped / n if n else 0.0
         if share > REFUSED and name not in description.clipped:
-            which = f" ({part})" if part == TEST else ""
+            where = f" ({part})" if part == TEST else ""
             self.add(
-                f"{share:.0%} of the values of {name!r}{which} lie outside its bounds: check their "
+                f"{share:.0%} of the values of {name!r}{where} lie outside its bounds: check their "
                 "unit. If it must be so, say clipping: expected.",
                 *("columns", self.positions[name], "bounds"),
             )

@@ -97,7 +97,7 @@ def read_pieces(
         and not _has_lone_returns(start)
         and n_above <= start.count(b"\n")
     )
-    n_lines, n_skipped, left = 0, n_above, most
+    n_lines, n_skipped, n_left = 0, n_above, most
     if ends_are_plain:
         start = next(pieces).split(b"\n", n_above)[-1]
         pieces = chain([start], pieces)
@@ -119,12 +119,12 @@ def read_pieces(
             rest = files.join_pieces(chain([piece], pieces if is_open else ()))
             numbered = islice(files.lines_of(rest, encoding, n_lines + 1), n_skipped, None)
             records = records_of(numbered, parser.separator, parser.comment)
-            parts = tables(description, source, records, len(fields), place, problems, left)
+            parts = tables(description, source, records, len(fields), place, problems, n_left)
         for part in parts:
-            part = part if left is None else part.head(left)
+            part = part if n_left is None else part.head(n_left)
             yield replace(part, share=share)
-            left = None if left is None else left - len(part.lines)
-        if problems.full or left == 0:
+            n_left = None if n_left is None else n_left - len(part.lines)
+        if problems.full or n_left == 0:
             return
         n_lines += piece.count(b"\n")
 

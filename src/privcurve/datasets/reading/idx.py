@@ -50,9 +50,9 @@ def read(
                 f"{description.path} has {len(fields)} names. Give it {width}."
             )
         step = chunk_size(math.prod(shape))
-        wanted = count if most is None else min(count, most)
-        for first in range(0, wanted, step):
-            n = min(step, wanted - first)
+        n_images = count if most is None else min(count, most)
+        for first in range(0, n_images, step):
+            n = min(step, n_images - first)
             pixels = _read_bytes(images, n * math.prod(shape)).reshape(n, *shape)
             numbers = _average_blocks(pixels, blocks)
             columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
@@ -62,7 +62,7 @@ def read(
             yield RawTable(str(file.path), columns, lines, "image")
             if problems.full:
                 return
-        if wanted == count:
+        if n_images == count:
             for stream, path in ((images, file.path), (labels, file.labels)):
                 if stream.read(1):
                     raise ValueError(f"{path} goes on after the {count} entries that it names")
