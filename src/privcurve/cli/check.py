@@ -121,8 +121,8 @@ def _write_shares(report: Report) -> Iterator[str]:
         yield from map(str.rstrip, shown)
     if n_left := len(report.tallies) - len(shown):
         more = f"… and {n_left} more" if shown else f"{n_left}"
-        few = "no" if shown == lines else "few"
-        yield f"  {more} column{'s' * (n_left > 1)} with {few} clipped, other or missing values"
+        word = "no" if shown == lines else "few"
+        yield f"  {more} column{'s' * (n_left > 1)} with {word} clipped, other or missing values"
     yield from _name_crowded(report)
 
 

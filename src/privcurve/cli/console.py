@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a result is printed."""
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
-    how.add_argument("--json", action="store_true", help="write one JSON object to standard output")
+    option = parser.add_mutually_exclusive_group().add_argument
+    option("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
+    option("--json", action="store_true", help="write one JSON object to standard output")
 
 
 def print_result(

@@ -108,10 +108,10 @@ def _show_columns(arguments: argparse.Namespace) -> int:
 
     problems = Problems(str(arguments.file), is_file=True)
     with console.show_reading(arguments, str(arguments.file)) as watch:
-        how, profiles = profile_table(
+        form, profiles = profile_table(
             arguments.file, not arguments.no_header, arguments.sheet, problems, watch
         )
-    columns = proposals(how, profiles)
+    columns = proposals(form, profiles)
     shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
     console.print_result(arguments, _list_columns(columns, shares), {"columns": list(columns)})
     print("privcurve: say which column is to be predicted: --label <column>", file=sys.stderr)

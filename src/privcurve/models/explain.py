@@ -336,11 +336,11 @@ class Effects:
             rows = np.repeat(cells, width, axis=0)
             rows[:, j] = np.tile(np.arange(width), len(cells))
             scores = score(rows).reshape(len(cells), width, -1)
-            moved = scores - scores.mean(axis=1, keepdims=True)
+            deviations = scores - scores.mean(axis=1, keepdims=True)
             # Without this, rounding would leave an effect of columns that have none.
-            moved = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, moved, 0.0)
-            values.append(moved.mean(axis=0).T)
-            importances.append(float(np.abs(moved).mean()))
+            deviations = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, deviations, 0.0)
+            values.append(deviations.mean(axis=0).T)
+            importances.append(float(np.abs(deviations).mean()))
             if len(cells) == 1:
                 constant = constant + (scores.mean(axis=1)[0] - scores[0, cells[0, j]])
         return cls(constant, tuple(values), tuple(importances), True)

@@ -144,7 +144,7 @@ class Budget(Price):
         )
 
     def admits(self, price: Price) -> bool:
-        """Whether a total is within the budget."""
+        """Return whether a total is within the budget."""
         slack = 1 + TOLERANCE
         return price.epsilon <= self.epsilon * slack and price.delta <= self.delta * slack
 

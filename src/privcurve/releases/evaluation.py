@@ -315,9 +315,9 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
         value = min(max(count / n, 0.0), 1.0)
         # The noise of a cell changes the total, and the count too if the cell belongs to it.
         rest, noise = 1 - value, spread / n
-        others = n_classes * n_classes - n_cells
-        moved = n_cells * (rest * rest) + others * (value * value)
-        return value, math.sqrt(value * rest / n + moved * (noise * noise))
+        n_others = n_classes * n_classes - n_cells
+        weight = n_cells * (rest * rest) + n_others * (value * value)
+        return value, math.sqrt(value * rest / n + weight * (noise * noise))
 
     wrong = n - float(np.trace(counts))
     row = Row(name, n, share(wrong, n_classes * n_classes - n_classes))

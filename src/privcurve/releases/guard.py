@@ -151,9 +151,9 @@ class Traces:
                 description, ledger = self._description, Path(trace.ledger)
                 releases = ledger.parent.parent
                 elsewhere = releases != self._ledger.path.resolve().parent.parent
-                there = f", in {releases.parent}" if elsewhere else ""
+                place = f", in {releases.parent}" if elsewhere else ""
                 names = (description.records_name, description.name, trace.records)
-                raise ReleaseError(same_records(*names, display_path(ledger), there))
+                raise ReleaseError(same_records(*names, display_path(ledger), place))
 
     def prepare(self) -> None:
         """Check that a trace can be written."""
