@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from privcurve.audit.__main__ import main as audit
+from privcurve.audit.contract_cases import cases_of
 from privcurve.experiments import study
 from privcurve.learners import own, registry
 from privcurve.own import checksum, files_of, module
@@ -215,3 +216,22 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
     assert "sensitivity: signed sums: the exact values change by" in said
     assert "one table:" in said
     assert "its neighbour:" in said
+
+
+def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_file(mean_vote):
+    one = mean_vote.read_text()
+    kinds = one.replace('("certified",)', '("published", "certified")')
+    kinds = kinds.replace("approximate=True", "multiclass=True")
+    mean_vote.write_text(kinds + '\n\ndef contract():\n    return [{}, {"epsilon": 2.0}]\n')
+    assert [str(case) for case in cases_of("mean_vote")][4:] == [
+        "mean_vote(delta=0.0, calibration='published', epsilon=2.0)",
+        "mean_vote(delta=0.0, calibration='published', epsilon=2.0), 3 classes",
+        "mean_vote(delta=0.0, calibration='certified', epsilon=2.0)",
+        "mean_vote(delta=0.0, calibration='certified', epsilon=2.0), 3 classes",
+    ]
+
+
+def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):
+    mean_vote.write_text(mean_vote.read_text() + "\n\ndef contract():\n    return ['fast']\n")
+    with pytest.raises(ValueError, match=r"mean_vote.py: contract\(\) lists 'fast', which is nei"):
+        cases_of("mean_vote")

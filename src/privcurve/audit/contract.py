@@ -138,7 +138,8 @@ class Case:
 
     def __str__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{self.learner}({settings})"
+        classes = f", {self.n_classes} classes" if self.n_classes > 2 else ""
+        return f"{self.learner}({settings}){classes}"
 
 
 @dataclass

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from privcurve.audit.contract import Case
 from privcurve.learners import own, registry
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 DELTA = 1e-2
 
@@ -134,21 +136,38 @@ CASES: tuple[Case, ...] = (
 
 
 def cases_of(learner: str) -> Iterable[Case]:
-    """Return what a learner is tried on; of one's own: its defaults, with each δ that it offers.
+    """Return what a learner is tried on; of one's own: its defaults, with all that it offers.
 
-    A file ``learners/<name>.py`` may say more: ``contract()``, which returns cases.
+    A file ``learners/<name>.py`` may say more: ``contract()``, which returns settings, each tried
+    like the defaults, or cases, which are tried as they are. Raises ValueError for anything else.
     """
     shipped = [case for case in CASES if case.learner == learner]
     if shipped:
         return shipped
-    own_cases = own.contract(learner) if learner in own.names() else None
-    if own_cases is not None:
-        return own_cases
     entry = registry.entry(learner)
+    listed = own.contract(learner) if learner in own.names() else None
+    cases: list[Case] = []
+    for one in listed or [{}]:
+        if isinstance(one, Mapping):
+            cases += _offered(entry, one)
+        elif isinstance(one, Case) and one.learner == learner:
+            cases.append(one)
+        else:
+            raise ValueError(
+                f"{own.path_of(learner)}: contract() lists {one!r}, which is neither a setting, "
+                f"such as {{'n_rounds': 3}}, nor a Case of {learner!r}"
+            )
+    return cases
+
+
+def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:
+    """Return a setting with each calibration, δ and relation that a learner offers."""
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [
-        Case(learner, {"delta": delta, "calibration": CERTIFIED}, neighbours=relation)
+        Case(entry.name, {"delta": delta, "calibration": calibration, **setting}, k, relation)
+        for calibration in entry.calibrations
         for delta in deltas
+        for k in (2, 3)[: 1 + entry.multiclass]
         for relation in entry.neighbours
         if relation != PRIVATE_COLUMNS or entry.neighbours == (PRIVATE_COLUMNS,)
-    ] or [Case(learner, {}, neighbours=REPLACE_ONE)]
+    ] or [Case(entry.name, setting, neighbours=REPLACE_ONE)]
