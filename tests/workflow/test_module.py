@@ -67,6 +67,13 @@ def test_another_workflow_uses_ours_as_a_module(importer):
 def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
     (importer.folder / "studies/tiny.yaml").write_text("title: [")
     assert "tiny.yaml is not valid YAML" in importer.run("privcurve_tiny", ok=False)
+    # Nor is an old table of it taken for a raw file.
+    old = importer.folder / "results/tables/tiny/accuracy.csv"
+    old.parent.mkdir(parents=True)
+    old.write_text("dataset\n")
+    said = importer.run("--dry-run", "count", ok=False)
+    assert "rule privcurve_tiny_refused" in said
+    assert "tiny.yaml is not valid YAML" in said.partition("InputFunctionException")[2]
 
 
 def deploy(folder, snakefile):

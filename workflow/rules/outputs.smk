@@ -55,3 +55,17 @@ for name in dict.fromkeys([*PLAN.studies, *PLAN.refusals]):
                 name
             input:
                 ours.files_or_refusal(PLAN.refusals, name, PLAN.files_of([name])),
+
+
+# Tables of a study that can't be read: a rule of one's own that takes them is told why, also where
+# old ones are there, which Snakemake would take for raw files.
+for name in PLAN.broken:
+
+    rule:
+        name:
+            f"{name}_refused"
+        input:
+            ours.files_or_refusal(PLAN.refusals, name, []),
+        output:
+            f"results/tables/{name}/{{file}}",
+            f"results/figures/{name}/{{file}}",
