@@ -209,7 +209,7 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     # Of two of one name the configured folder's counts.
     (folder / "good.yaml").write_text("title: [")
     assert str(reading.read(configuration, tmp_path).files["good"]) == "config/studies/good.yaml"
-    # Elsewhere a paper of that folder too; a folder that is configured is the only one.
+    # Elsewhere a paper of that folder too, also beside a folder that is configured.
     other = tmp_path / "elsewhere/papers/mine/studies"
     other.mkdir(parents=True)
     (other / "first.yaml").write_text(yaml.safe_dump(SMALL))
@@ -218,7 +218,10 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     assert {name: str(path) for name, path in files.items()} == {
         "first": "papers/mine/studies/first.yaml", "good": "../config/studies/good.yaml"
     }  # fmt: skip
-    assert list(reading.study_files({"studies_folder": "../config/studies"}, tmp_path)) == ["good"]
+    assert reading.study_files({"studies_folder": "../config/studies"}, tmp_path) == files
+    # Those of the workflow itself are left out then.
+    monkeypatch.chdir(tmp_path)
+    assert list(reading.study_files({"studies_folder": "config/studies"}, tmp_path)) == ["good"]
 
 
 def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
