@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import privcurve
 from privcurve.audit.__main__ import main as audit
 from privcurve.audit.contract_cases import cases_of
 from privcurve.experiments import study
 from privcurve.learners import own, registry
+from privcurve.models.errors import ModelError
 from privcurve.own import checksum, files_of, module
 from privcurve.privacy.sealed import SealedError
 
@@ -48,6 +50,8 @@ def test_a_file_is_a_learner_like_the_others(folder):
     assert set(made.fit(X, [-1, 1, 1]).predict(X)) <= {-1, 1}
     assert made.privacy_.epsilon_spent == pytest.approx(1.0)
     assert list(own.claims()) == ["noisy_label"]
+    with pytest.raises(ModelError, match="NoisyLabelClassifier can't be saved.*own can be pickled"):
+        privcurve.save("model.json", made, None)
 
 
 def test_another_process_finds_its_class(folder, tmp_path):

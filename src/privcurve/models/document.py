@@ -144,7 +144,8 @@ def _learner_of(estimator: object) -> str:
     if name not in LEARNERS or type(estimator) is not estimator_class(str(name)):
         raise ModelError(
             f"{type(estimator).__name__} can't be saved: only learners of privcurve can, as they "
-            "are; of a pipeline or a search, give the fitted learner in it"
+            "are; of a pipeline or a search, give the fitted learner in it; one of your own can be "
+            "pickled"
         )
     return str(name)
 
