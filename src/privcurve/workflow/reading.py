@@ -97,9 +97,9 @@ def _odd_name(path: Path) -> str:
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
     """Return the study files by name, in the order of names.
 
-    Those of the configured folder and of papers of one's own; by default of ``config/studies`` below
-    `root` and of all papers. Of two of one name that of the folder counts, or that of a paper of
-    one's own. Raises StudyError if there is no folder.
+    Those of the configured folder and of papers of one's own; by default of ``config/studies``
+    below `root` and of all papers. Of two of one name that of the folder counts, or that of a paper
+    of one's own. Raises StudyError if there is no folder.
     """
     folders = _study_folders(configuration, root)
     paths = [path for folder in folders for path in folder.glob(f"*{schema.ENDING}")]
