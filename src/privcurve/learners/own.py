@@ -14,6 +14,7 @@ What begins with ``_`` is no learner.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -62,6 +63,14 @@ def entry(name: str) -> LearnerEntry:
     if getattr(kind, "_learner", None) != name:
         # By another's name it would be held to that one's entry, and perhaps see open records.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
+    fields = inspect.signature(kind).parameters
+    for key, one in declared.parameters.items():
+        if key not in fields or fields[key].default != one.default:
+            # A study would name a setting that is not trained.
+            raise ValueError(
+                f"{path_of(name)}: {declared.path} needs a field {key} with the default "
+                f"{one.default!r}, as its ENTRY says"
+            )
     return replace(declared, path=f"{module.__name__}:{declared.path}")
 
 
