@@ -36,8 +36,9 @@ _NOT_A_LEARNER = (__file__, str(Path(np.__file__).parent))
 class SealedError(RuntimeError):
     """A learner looked at exact values: which, on what line, and what to do instead."""
 
-    def __init__(self, learner: str, what: str, remedy: str = REMEDY) -> None:
-        super().__init__(f"{learner}: {_line()}: {what}: exact values are sealed; {remedy}")
+    def __init__(self, learner: str, what: str, remedy: str = REMEDY, place: str = "") -> None:
+        place = place or _line()
+        super().__init__(f"{learner}: {place}: {what}: exact values are sealed; {remedy}")
         if isinstance(learner, FitName):
             learner.refused = learner.refused or self
 
@@ -54,7 +55,11 @@ def _line() -> str:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_A_LEARNER):
         frame = frame.f_back
-    path, number = frame.f_code.co_filename, frame.f_lineno
+    return name_line(frame.f_code.co_filename, frame.f_lineno)
+
+
+def name_line(path: str, number: int) -> str:
+    """Return what errors call a line of a file."""
     place = "/".join(Path(path).parts[-2:])
     return f"{place}, line {number} ({linecache.getline(path, number).strip()})"
 

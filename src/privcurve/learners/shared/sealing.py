@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import math
+import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from sys import getrefcount
 from types import MethodType
@@ -15,7 +18,7 @@ from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.sealed import PLAIN, FitName, Sealed, SealedError
+from privcurve.privacy.sealed import PLAIN, FitName, Sealed, SealedError, name_line
 
 # Private fits that see open records, by learner, or learner and calibration, and why. Peers do too,
 # for their package draws the noise.
@@ -71,7 +74,17 @@ def refuse_kept(model: Any, learner: str) -> None:
         return
     for name, value in values.items():
         if (kept := _find_held(value)) is not None:
-            raise SealedError(learner, f"{name} of the fitted model holds {kept.dtype} values")
+            what = f"{name} of the fitted model holds {kept.dtype} values"
+            raise SealedError(learner, what, place=_line_of(model, name))
+
+
+def _line_of(model: Any, attribute: str) -> str:
+    """Return the line of a learner's file that sets an attribute; without one, its class."""
+    path = getattr(sys.modules[type(model).__module__], "__file__", None) or ""
+    sets = re.compile(rf"\bself\.{attribute}\b[^=]*=(?!=)")
+    lines = (k for k, line in enumerate(linecache.getlines(path), 1) if sets.search(line))
+    number = next(lines, None)
+    return name_line(path, number) if number else type(model).__name__
 
 
 def _count_references(doors: Sequence[Curator]) -> list[int]:
@@ -119,7 +132,7 @@ def refuse_noise_kept(model: Any, name: str, deeply: bool = True) -> None:
             source = _find_held(value, Curator)
         if source is not None:
             what = f"{key} of the fitted model has a {type(source).__name__}, which tells the noise"
-            raise SealedError(name, what, "with a name of the method's own")
+            raise SealedError(name, what, "keep what it answered", _line_of(model, key))
 
 
 def sees_sealed(learner: Any) -> bool:
