@@ -100,8 +100,8 @@ def _check(case: Case) -> Verdict:
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:
     if tell:
-        state = "breaks" if verdict.breach else "keeps"
-        print(f"{verdict.case}: {state} the contract on {verdict.n_pairs} pairs of neighbours")
+        state = "breaks the contract after" if verdict.breach else "keeps the contract on"
+        print(f"{verdict.case}: {state} {verdict.n_pairs} pairs of neighbours")
         if verdict.breach:
             print(f"  {verdict.breach}")
         for name, (part, entry) in verdict.largest.items():
