@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from privcurve.experiments.study import load
 from privcurve.outputs import registry
+from privcurve.outputs.base import Context, OutputRequest
 from privcurve.own import module
 
+ROOT = Path(__file__).parents[2]
 MINE = """
 from privcurve.lazy import pd
 from privcurve.outputs.base import Output, Reads
@@ -51,6 +54,14 @@ def test_a_file_is_an_output_like_the_others(outputs):
     mine = outputs(MINE)["mine"]
     assert mine.report_text is None
     assert {"accuracy", "claims", "rademacher"} <= set(registry.OUTPUTS)
+
+
+def test_it_reads_no_dataset_that_it_does_not_name(outputs):
+    study = load(ROOT / "config/studies/quickstart.yaml")
+    request = OutputRequest(outputs(MINE)["mine"], study, {"name": None})
+    context = Context(request, None, {}, 1)
+    with pytest.raises(ValueError, match=r"mine reads the dataset 'wdbc', which its reads"):
+        context.data("wdbc")
 
 
 def test_its_version_changes_with_its_file(outputs):

@@ -356,7 +356,10 @@ class Context:
             yield from self.jobs.grid(curve, columns)
 
     def data(self, dataset: str) -> datasets.Dataset:
-        """Read a coded dataset."""
+        """Read a coded dataset; ValueError if `Reads.data` lacks it: changes would not count."""
+        word = self.request.output.word
+        if dataset not in self.request.reads.data:
+            raise ValueError(f"{word} reads the dataset {dataset!r}, which its reads() must name")
         return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
