@@ -37,11 +37,11 @@ def check_distinct(what: str, values: Iterable[object]) -> None:
         numbers = sorted(map(real, reals))
     except ValueError as error:
         raise ValueError(f"{what}: {error}") from None
-    for one, other in itertools.pairwise(numbers):
-        if one == other:
-            raise ValueError(f"{what} = {number(one)} stands twice; keep one")
-        if math.isclose(one, other, rel_tol=_ROUNDING):
-            both = f"{number(one)} and {number(other)} are one number but for rounding"
+    for smaller, larger in itertools.pairwise(numbers):
+        if smaller == larger:
+            raise ValueError(f"{what} = {number(smaller)} stands twice; keep one")
+        if math.isclose(smaller, larger, rel_tol=_ROUNDING):
+            both = f"{number(smaller)} and {number(larger)} are one number but for rounding"
             raise ValueError(f"{what} = {both}; keep one")
 
 
@@ -50,16 +50,16 @@ def title(words: str) -> str:
     return " ".join(unicodedata.normalize("NFC", words).split())
 
 
-def _plain(value: Any) -> Any:
-    # The most frequent values of a large study first: texts, and pairs of texts.
+def _simplify(value: Any) -> Any:
+    # The most frequent values of a large study come first: texts, and pairs of texts.
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple)):
-        return [item if type(item) is str else _plain(item) for item in value]
+        return [item if type(item) is str else _simplify(item) for item in value]
     if type(value) is int:
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(value[key]) for key in sorted(value)}
+        return {str(key): _simplify(value[key]) for key in sorted(value)}
     if isinstance(value, float):
         if math.isinf(value):
             return number(value)
@@ -72,18 +72,18 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=F
 
 def text(value: Any) -> str:
     """Write a mapping (a setting, a key) as canonical JSON: sorted keys, ``1.0`` as ``1``."""
-    return _encode(_plain(value))
+    return _encode(_simplify(value))
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of :func:`text`, in hex."""
-    return _sha256(text(value))
+    """Return the SHA-256 of :func:`text`, in hex."""
+    return _hash(text(value))
 
 
 def digest_of_texts(texts: Sequence[Sequence[str]], *others: Any) -> str:
     """Return the digest of ``[texts, *others]``, quickly where there are many of them."""
-    return _sha256(f"[{_encode(texts)},{text(others)[1:]}")
+    return _hash(f"[{_encode(texts)},{text(others)[1:]}")
 
 
-def _sha256(written: str) -> str:
+def _hash(written: str) -> str:
     return hashlib.sha256(written.encode()).hexdigest()

@@ -19,7 +19,7 @@ from privcurve.experiments import canonical
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.runs import NamedData
 from privcurve.experiments.splits import Split
-from privcurve.experiments.study import ALL, AUC, BEST, DEFAULT_METRIC, Finalists, Study
+from privcurve.experiments.study import AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -35,17 +35,17 @@ def coded_checksum(dataset: str) -> str | None:
 
     It will be if its description has changed.
     """
-    coded = _coded_facts(dataset)
+    coded = _read_coded_facts(dataset)
     return None if coded is None else str(coded["checksum"])
 
 
 def raw_checksums(dataset: str) -> dict[str, str] | None:
-    """Return the checksums of the raw files of a coded dataset; None as of the coded one."""
-    coded = _coded_facts(dataset)
+    """Return the checksums of a coded dataset's raw files; None as in :func:`coded_checksum`."""
+    coded = _read_coded_facts(dataset)
     return None if coded is None else dict(coded["sources"])
 
 
-def _coded_facts(dataset: str) -> dict[str, Any] | None:
+def _read_coded_facts(dataset: str) -> dict[str, Any] | None:
     try:
         return facts(CODED / dataset)
     except ValueError:
@@ -99,19 +99,19 @@ class Curve:
 
     @cached_property
     def chunks(self) -> list[list[JobPart]]:
-        """The parts, grouped: parts of a grid with the parts that select from it."""
-        each = sum(one.seconds for one in self.parts_at(self.method.epsilons[:1]))
-        together = fill(sorted(self.method.epsilons), lambda _: each, self.most)
+        """The parts in groups: parts of a grid with the parts that select from it."""
+        seconds = sum(part.seconds for part in self.parts_at(self.method.epsilons[:1]))
+        together = fill(sorted(self.method.epsilons), lambda _: seconds, self.most)
         return [self.parts_at(tuple(epsilons)) for epsilons in together]
 
     def parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
-        """Return the parts at some ε: in one job, or of one ε that is cut further."""
+        """Return the parts at some ε: a grid and a selection, or more if one ε takes too long."""
         if epsilons not in self._made_parts:
             blocks = (Block(self.method.points_at(epsilons), tuple(self.splits)),)
             grid = [] if self.skips_grid else [JobPart(self, epsilons, blocks)]
             best = [JobPart(self, epsilons, fresh=tuple(self.fresh_splits))]
             made = [*grid, *(best if self.selects else [])]
-            is_long = len(epsilons) == 1 and sum(one.seconds for one in made) > self.most
+            is_long = len(epsilons) == 1 and sum(part.seconds for part in made) > self.most
             self._made_parts[epsilons] = self._cut(*epsilons) if is_long else made
         return self._made_parts[epsilons]
 
@@ -121,7 +121,7 @@ class Curve:
 
     def _cut(self, epsilon: float) -> list[JobPart]:
         """Return the parts at one ε, cut to at most `most` seconds each."""
-        grid = fill(self._blocks(epsilon), self.seconds_of, self.most)
+        grid = fill(self._cut_into_blocks(epsilon), self.seconds_of, self.most)
         # The first part that trains afresh also does the second round of the selection.
         first, mean = self.fresh_splits[:1], self.mean_seconds
         n_final = self.n_fresh - len(self.fresh_splits)
@@ -141,10 +141,10 @@ class Curve:
             ),
         ]
 
-    def _blocks(self, epsilon: float) -> Iterator[Block]:
+    def _cut_into_blocks(self, epsilon: float) -> Iterator[Block]:
         """Yield the runs of the grid at an ε; short ones that share costly work stay together."""
         splits = tuple(self.splits)
-        for points in () if self.skips_grid else _groups(self.method, epsilon):
+        for points in () if self.skips_grid else _group_points(self.method, epsilon):
             if self.seconds_of(Block(points, splits)) <= self.most:
                 yield Block(points, splits)
             elif self.seconds_of(Block(points, splits[:1])) <= self.most:
@@ -160,12 +160,12 @@ class Curve:
     @property
     def grid(self) -> list[JobPart]:
         """The parts of its grid."""
-        return [one for one in self.job_parts if not one.is_best]
+        return [part for part in self.job_parts if not part.is_best]
 
     @property
     def best(self) -> list[JobPart]:
         """The parts that select and train afresh."""
-        return [one for one in self.job_parts if one.is_best]
+        return [part for part in self.job_parts if part.is_best]
 
     @property
     def results(self) -> list[JobPart]:
@@ -186,7 +186,7 @@ class Curve:
 
     @property
     def finalists(self) -> Finalists | None:
-        """The second round of its selection; None for a learner without noise or a choice."""
+        """The second round of its selection; None without noise or with a single setting."""
         has_rounds = self.method.calibration and len(self.method.settings) > 1
         return self.study.finalists if has_rounds else None
 
@@ -213,19 +213,27 @@ class Curve:
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        grid = _digest_at(self.method, epsilons, *_resampling(study), seeds.public_name(self.seed))
+        grid = _digest_at(self.method, epsilons, *self.digest_terms)
         return f"{study.repeats} {final}{metric}{self.dataset_terms}{grid}"
+
+    @property
+    def digest_terms(self) -> tuple[int, tuple[float, int] | None, int | None, int | str]:
+        """Terms of the digest: folds, hold-outs, repeats and seed; None for a default."""
+        study = self.study
+        holdouts = (study.holdout, study.repeats) if study.holdout else None
+        runs = None if study.holdout or self.selects else study.repeats
+        return study.folds, holdouts, runs, seeds.public_name(self.seed)
 
     @cached_property
     def dataset_terms(self) -> str:
         """Terms of the digest that only some datasets have; empty for others."""
         words = [f"with {score} of classes " for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
-            merged = {few for one in self.method.settings for few in self.method.few_bins(one)}
+            merged = set(itertools.chain(*map(self.method.few_bins, self.method.settings)))
             words += [f"merged to {few} bins " for few in sorted(merged)]
         if self.dataset.domain.n_classes > 2:
-            each = (self.method.class_versions(one).items() for one in self.method.settings)
-            versions = set(itertools.chain(*each))
+            of_settings = map(self.method.class_versions, self.method.settings)
+            versions = {item for of_one in of_settings for item in of_one.items()}
             words += [f"{learner} of classes {version} " for learner, version in sorted(versions)]
         return "".join(words)
 
@@ -240,7 +248,7 @@ class Curve:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Rows of a fit, about, columns and classes: for estimates of cost."""
+        """About how many rows a fit has, its columns and classes: for estimates of cost."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
@@ -253,8 +261,8 @@ class Curve:
     @cached_property
     def _costs(self) -> dict[int, float]:
         # Keyed by identity: all points of a method share its setting objects.
-        each = fit_seconds(self.method, *self.shape)
-        return dict(zip(map(id, self.method.settings), each, strict=True))
+        seconds = fit_seconds(self.method, *self.shape)
+        return dict(zip(map(id, self.method.settings), seconds, strict=True))
 
     def seconds_of(self, block: Block) -> float:
         """Return an estimate of the time that some runs take."""
@@ -331,9 +339,9 @@ class JobPart:
         """The parts that it needs: those of the grid, or the first part that has selected."""
         if not self.is_best or self.curve.skips_grid:
             return []
-        mine = self.curve.parts_at(self.epsilons)
-        best = [one for one in mine if one.is_best]
-        return [one for one in mine if not one.is_best] if self.selects else best[:1]
+        parts = self.curve.parts_at(self.epsilons)
+        best = [part for part in parts if part.is_best]
+        return [part for part in parts if not part.is_best] if self.selects else best[:1]
 
     @property
     def tasks(self) -> list[tuple[Point, Split]]:
@@ -353,18 +361,20 @@ class JobPart:
         """A digest of all that it depends on, except the data."""
         curve = self.curve
         if self.is_best:
-            part = [(one.fold, one.repeat) for one in self.fresh] if self.n_parts > 1 else ""
+            part = [(split.fold, split.repeat) for split in self.fresh] if self.n_parts > 1 else ""
             return f"{part}{curve.digest_at(self.epsilons)}"
-        terms = (*_resampling(curve.study), seeds.public_name(curve.seed))
         if self.n_parts == 1:
-            return curve.dataset_terms + _digest_at(curve.method, self.epsilons, *terms)
+            return curve.dataset_terms + _digest_at(
+                curve.method, self.epsilons, *curve.digest_terms
+            )
         points = [point for block in self.blocks for point in block.points]
-        few = [
+        partial = [
             ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
             for points, splits in self.blocks
             if len(splits) < len(curve.splits)
         ]
-        return f"{few or ''}{curve.dataset_terms}{_digest_of(curve.method, points, *terms)}"
+        grid = _digest_of(curve.method, points, *curve.digest_terms)
+        return f"{partial or ''}{curve.dataset_terms}{grid}"
 
     @cached_property
     def seconds(self) -> float:
@@ -379,12 +389,12 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
     groups: list[list[T]] = []
     total = 0.0
     for item in items:
-        each = seconds(item)
-        if not groups or total + each > most:
+        added = seconds(item)
+        if not groups or total + added > most:
             groups.append([])
             total = 0.0
         groups[-1].append(item)
-        total += each
+        total += added
     return groups
 
 
@@ -406,7 +416,7 @@ def curves_of(
     return [Curve(study, dataset, method, seed, 2 * seconds_per_job) for dataset, method in pairs]
 
 
-def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
+def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
     """Return the points at an ε, grouped by the costly work that they share."""
     shared = method.learner_entry.shared
     groups: dict[str, list[Point]] = {}
@@ -415,13 +425,6 @@ def _groups(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
             setting = canonical.text([point.setting.get(s) for s in shared]) if shared else ""
             groups.setdefault(setting or point.text, []).append(point)
     return map(tuple, groups.values())
-
-
-def _resampling(study: Study) -> tuple[int, tuple[float, int] | None, int | None]:
-    """Return the terms of a digest for folds, hold-outs and repeats; None for a default."""
-    runs = study.repeats if study.select == ALL and not study.holdout else None
-    holdouts = (study.holdout, study.repeats) if study.holdout else None
-    return study.folds, holdouts, runs
 
 
 @cache

@@ -59,12 +59,12 @@ class Job:
     @cached_property
     def methods(self) -> list[str]:
         """The methods that it trains."""
-        return list(dict.fromkeys(one.curve.method.name for one in self.job_parts))
+        return list(dict.fromkeys(part.curve.method.name for part in self.job_parts))
 
     @cached_property
     def part(self) -> str:
         """Its name on its dataset: method, ε and part, or `SMALL`; and a digest of its parts."""
-        digest = canonical.digest([[one.name, one.digest] for one in self.job_parts])
+        digest = canonical.digest([[part.name, part.digest] for part in self.job_parts])
         return "~".join((*self._words, digest[:DIGITS]))
 
     @property
@@ -139,21 +139,21 @@ class Job:
     @property
     def reads(self) -> list[Job]:
         """The jobs whose grid or selection it reads."""
-        mine = {one.name for one in self.job_parts}
-        others = [other for one in self.job_parts for other in one.reads]
-        return [Job((one,)) for one in others if one.name not in mine]
+        names = {part.name for part in self.job_parts}
+        sources = [source for part in self.job_parts for source in part.reads]
+        return [Job((source,)) for source in sources if source.name not in names]
 
     @property
     def seconds(self) -> float:
         """An estimate of the time that it trains."""
-        return sum(one.seconds for one in self.job_parts)
+        return sum(part.seconds for part in self.job_parts)
 
     @property
     def facts(self) -> list[dict[str, Any]] | None:
         """The facts of its file about each of its parts; None if the file does not fit."""
         facts = results.read_facts(self.file)
-        names = [[one.name, one.digest] for one in self.job_parts]
-        if facts is None or [[one.get("name"), one.get("digest")] for one in facts] != names:
+        names = [[part.name, part.digest] for part in self.job_parts]
+        if facts is None or [[fact.get("name"), fact.get("digest")] for fact in facts] != names:
             return None
         return facts
 
@@ -170,8 +170,8 @@ class Job:
             return False
         checksum = coded_checksum(self.dataset)
         return all(
-            checksum in (None, one["checksum"]) and not one["failed"] and not one.get("left_out")
-            for one in facts
+            checksum in (None, fact["checksum"]) and not fact["failed"] and not fact.get("left_out")
+            for fact in facts
         )
 
     def read(self, job_part: JobPart, columns: list[str], checksum: str | None) -> pd.DataFrame:
@@ -180,7 +180,7 @@ class Job:
         Raises IncompleteError if the file is missing, damaged, or has other data or runs.
         """
         self.check(job_part, checksum)
-        place = next(k for k, one in enumerate(self.job_parts) if one.name == job_part.name)
+        place = next(k for k, part in enumerate(self.job_parts) if part.name == job_part.name)
         if job_part.is_best:
             return results.read_job_part(self.file, place, columns)
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
@@ -194,13 +194,13 @@ class Job:
         facts = self.facts
         if facts is None:
             raise results.unusable_file(self.file)
-        (one,) = (one for one in facts if one["name"] == job_part.name)
-        if checksum not in (None, one["checksum"]):
+        (fact,) = (fact for fact in facts if fact["name"] == job_part.name)
+        if checksum not in (None, fact["checksum"]):
             raise IncompleteError(
                 f"{self.file}: {job_part.name} was made of other data than are coded now; "
                 f"{results.ANEW}"
             )
-        return one
+        return fact
 
 
 def find_job(
@@ -216,8 +216,8 @@ def find_job(
     curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
     at = tuple(map(float, epsilons))
     parts_of = [curve.parts_at(at or tuple(sorted(curve.method.epsilons))) for curve in curves]
-    mine = tuple(one for parts in parts_of for one in parts if part in ("", one.part))
-    return Job(mine) if mine else None
+    job_parts = [p for parts in parts_of for p in parts if part in ("", p.part)]
+    return Job(tuple(job_parts)) if job_parts else None
 
 
 class StudyJobs:
@@ -235,7 +235,7 @@ class StudyJobs:
     ) -> None:
         all_curves = curves_of(study, seed, seconds_per_job, about)
         # Keyed by dataset and method, in the study's order.
-        self.curves = {(one.dataset.name, one.method.name): one for one in all_curves}
+        self.curves = {(curve.dataset.name, curve.method.name): curve for curve in all_curves}
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
@@ -243,7 +243,7 @@ class StudyJobs:
         by_dataset: dict[str, list[Curve]] = {}
         for curve in self.curves.values():
             by_dataset.setdefault(curve.dataset.name, []).append(curve)
-        return {job.name: job for some in by_dataset.values() for job in group_jobs(some)}
+        return {job.name: job for curves in by_dataset.values() for job in group_jobs(curves)}
 
     def job_of(self, job_part: JobPart) -> Job:
         """Return the job that trains a part."""
@@ -251,7 +251,7 @@ class StudyJobs:
 
     @cached_property
     def _job_by_part(self) -> dict[str, Job]:
-        return {one.name: job for job in self.jobs.values() for one in job.job_parts}
+        return {part.name: job for job in self.jobs.values() for part in job.job_parts}
 
     def jobs_of(self, job_parts: Iterable[JobPart]) -> list[Job]:
         """Return the jobs that train some parts."""
@@ -276,8 +276,8 @@ class StudyJobs:
 
         Raises IncompleteError if the file is missing, damaged, or of other data.
         """
-        first = [one for one in curve.best if one.place == 0]
-        return [str(self.job_of(one).check(one, curve.checksum)["selected"]) for one in first]
+        first = [part for part in curve.best if part.place == 0]
+        return [str(self.job_of(part).check(part, curve.checksum)["selected"]) for part in first]
 
     def _read(
         self, curve: Curve, job_parts: list[JobPart], columns: list[str]
@@ -289,22 +289,22 @@ class StudyJobs:
 
 def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
     """Yield the jobs of curves on one dataset: short curves share one, longer ones do not."""
-    short = [one for one in curves if one.seconds < SHORT * one.most]
+    short = [curve for curve in curves if curve.seconds < SHORT * curve.most]
     for curve in curves:
         for chunk in curve.chunks if curve not in short else ():
-            if sum(one.seconds for one in chunk) <= curve.most:
+            if sum(part.seconds for part in chunk) <= curve.most:
                 yield Job(tuple(chunk))
             else:
-                yield from (Job((one,)) for one in chunk)
-    for some in fill(short, lambda one: one.seconds, short[0].most if short else 0):
-        yield Job(tuple(job_part for curve in some for job_part in curve.job_parts))
+                yield from (Job((part,)) for part in chunk)
+    for group in fill(short, lambda curve: curve.seconds, short[0].most if short else 0):
+        yield Job(tuple(job_part for curve in group for job_part in curve.job_parts))
 
 
 def other_name(path: Path) -> Path:
     """Return the other one of the two names of a job's file.
 
-    A file that is not done is made anew under its other name: so for Snakemake, which only knows
-    names, a missing file is to be made.
+    A file that does not fit is made anew under its other name: Snakemake goes by names, so it sees
+    a missing file.
     """
     stem = path.stem.removesuffix(AGAIN)
     return path.with_name((stem if stem != path.stem else stem + AGAIN) + path.suffix)

@@ -48,6 +48,6 @@ def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) ->
     """Return a table of methods and ε with a column of kinds after a named column."""
     points = zip(frame["arm"], frame["epsilon"], strict=True)
     table = frame.copy()
-    own = [kind(methods[name], epsilon) for name, epsilon in points]
-    table.insert(list(frame).index(after) + 1, "kind", own)
+    kinds = [kind(methods[name], epsilon) for name, epsilon in points]
+    table.insert(list(frame).index(after) + 1, "kind", kinds)
     return table

@@ -13,7 +13,7 @@ MOST_LETTERS = 200
 
 def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
     """Check that the curves of a learner can be told from those of the learners before it."""
-    legends = {_legend(method, selected): method for method in before}
+    legends = {_describe_legend(method, selected): method for method in before}
     names = {method.name.casefold(): method for method in before}
     epsilons = {epsilon for method in (*before, *methods) for epsilon in method.epsilons}
     canonical.check_distinct("epsilon", epsilons)
@@ -23,7 +23,7 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
                 f"{method.name[:MOST_LETTERS]}… is too long for the name of a folder: shorten it "
                 f"to {MOST_LETTERS} letters"
             )
-        twin = legends.get(_legend(method, selected))
+        twin = legends.get(_describe_legend(method, selected))
         if twin is not None and not (_is_named_by_learner(method) and _is_named_by_learner(twin)):
             raise ValueError(
                 f"its title, {method.title!r}, is that of {twin.name} too; give one of them "
@@ -38,18 +38,18 @@ def notes_on_titles(methods: Iterable[Method], *, selected: bool) -> Iterator[st
     """Yield a note for curves that share their learner's title, having none of their own."""
     together: dict[Hashable, list[Method]] = {}
     for method in methods:
-        together.setdefault(_legend(method, selected), []).append(method)
-    for some in together.values():
-        if len(some) > 1:
-            names = ", ".join(method.name for method in some)
-            yield f"{names}: all are called {some[0].title!r}; give each a title of its own"
+        together.setdefault(_describe_legend(method, selected), []).append(method)
+    for alike in together.values():
+        if len(alike) > 1:
+            names = ", ".join(method.name for method in alike)
+            yield f"{names}: all are called {alike[0].title!r}; give each a title of its own"
 
 
 def _is_named_by_learner(method: Method) -> bool:
     return method.base_title == canonical.title(method.entry.title)
 
 
-def _legend(method: Method, selected: bool) -> Hashable:
+def _describe_legend(method: Method, selected: bool) -> Hashable:
     """Return all that a legend shows about a curve."""
     kind = kinds.kind(method, selected=selected)
     return method.title.casefold(), method.calibration, method.delta, kind

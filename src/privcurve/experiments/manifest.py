@@ -50,9 +50,9 @@ def manifest(
     for name, study in studies.items():
         jobs = study.jobs.values()
         rules.setdefault("train", []).extend(job.benchmark for job in jobs)
-        facts = [one for job in jobs for one in read_facts(job.file) or ()]
+        facts = [fact for job in jobs for fact in read_facts(job.file) or ()]
         facts_of_all += facts
-        work[name] = {**_work(facts), "not_training": _not_training(facts)}
+        work[name] = {**_add_work(facts), "not_training": _not_training(facts)}
     names = sorted({dataset for study in studies.values() for dataset, _ in study.curves})
     return {
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
@@ -60,8 +60,8 @@ def manifest(
         "commit": commit(),
         "versions": versions(),
         "machine": machine(),
-        "datasets": {name: _dataset(name) for name in names},
-        "rules": {rule: _times(paths) for rule, paths in sorted(rules.items())},
+        "datasets": {name: _read_checksums(name) for name in names},
+        "rules": {rule: _add_times(paths) for rule, paths in sorted(rules.items())},
         "studies": work,
         "not_training": _not_training(facts_of_all),
     }
@@ -82,19 +82,19 @@ def machine() -> dict[str, Any]:
     """Describe this machine, without its name."""
     return {
         "platform": platform.platform(),
-        "processor": _processor(),
+        "processor": _find_processor(),
         "cores": os.cpu_count(),
-        "memory_mib": _memory(),
+        "memory_mib": _find_memory(),
     }
 
 
-def _memory() -> int | None:
+def _find_memory() -> int | None:
     if not hasattr(os, "sysconf"):  # Windows
         return None
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
 
 
-def _processor() -> str:
+def _find_processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text("utf-8").splitlines():
@@ -106,30 +106,30 @@ def _processor() -> str:
 def commit() -> dict[str, Any] | None:
     """Return the commit of the working directory, and whether files differ from it."""
     try:
-        head = _git("rev-parse", "HEAD").strip()
-        return {"id": head, "dirty": bool(_git("status", "--porcelain"))}
+        head = _run_git("rev-parse", "HEAD").strip()
+        return {"id": head, "dirty": bool(_run_git("status", "--porcelain"))}
     except (OSError, subprocess.CalledProcessError):
         return None
 
 
-def _git(*arguments: str) -> str:
+def _run_git(*arguments: str) -> str:
     done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
     return done.stdout
 
 
-def _dataset(name: str) -> dict[str, Any]:
+def _read_checksums(name: str) -> dict[str, Any]:
     facts = datasets.facts(CODED / name) or {}
     return {"checksum": facts.get("checksum"), "sources": facts.get("sources")}
 
 
-def _work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up what jobs say of their last runs."""
-    totals = {key: sum(one[key] for one in facts) for key in WORK}
+def _add_work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Add up the facts of jobs about their last runs."""
+    totals = {key: sum(fact[key] for fact in facts) for key in WORK}
     totals["training_seconds"] = round(totals["training_seconds"], 1)
     return totals
 
 
-def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
+def _add_times(benchmarks: Iterable[Path]) -> dict[str, Any]:
     """Add up Snakemake's benchmark files: seconds, and the largest memory."""
     jobs, wall, cpu, memory = 0, 0.0, 0.0, 0.0
     for path in benchmarks:
@@ -140,9 +140,9 @@ def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
             if row is None or None in row.values():
                 continue
             jobs += 1
-            wall += _number(row["s"])
-            cpu += _number(row["cpu_time"])
-            memory = max(memory, _number(row["max_rss"]))
+            wall += _parse_number(row["s"])
+            cpu += _parse_number(row["cpu_time"])
+            memory = max(memory, _parse_number(row["max_rss"]))
     return {
         "jobs": jobs,
         "wall_seconds": round(wall, 1),
@@ -151,7 +151,7 @@ def _times(benchmarks: Iterable[Path]) -> dict[str, Any]:
     }
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     # Snakemake writes NA if a job was too short to measure.
     return float(text) if text not in ("NA", "-") else 0.0
 
@@ -159,10 +159,9 @@ def _number(text: str) -> float:
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
     """Return the share of the time of jobs that was not training; None if there are none.
 
-    Both are what the job that wrote a file says of itself. Snakemake's benchmark may be of
-    another run of it: where a job outlives a killed Snakemake, its file may replace that of its
-    twin.
+    Both times are those that the job wrote into its file. Snakemake's benchmark may be of another
+    run of the job: one that outlives a killed Snakemake may replace the file of its twin.
     """
-    wall = math.fsum(one["job_seconds"] for one in facts)
-    training = math.fsum(one["training_seconds"] for one in facts)
+    wall = math.fsum(fact["job_seconds"] for fact in facts)
+    training = math.fsum(fact["training_seconds"] for fact in facts)
     return round(1 - training / wall, 4) if wall else None

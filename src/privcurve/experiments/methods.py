@@ -50,16 +50,16 @@ class Method:
     calibration: str | None  # None for a method without privacy
     delta: float
     epsilons: tuple[float, ...]
-    # The grid, expanded; each with the fixed and the varied parameters included.
+    # All settings of the grid; each includes the fixed and the varied parameters.
     settings: tuple[Mapping[str, Any], ...]
     neighbours: str | None = None  # the relation that the learner is asked for; None for its own
     train_share: float = 1.0  # the share of the training part that is trained on
-    # What tells this method from others of the same base: values by name of the axis.
+    # Values by axis that distinguish this method from others of the same `base`.
     varied: Mapping[str, Any] = field(default_factory=dict)
     base: str = ""  # what methods that differ in `varied` alone have in common
     base_title: str = ""  # the title of these together
-    # Where each training chooses its setting privately, within its ε: the entry's words for it. The
-    # learner is then `tuned`, and its one setting names what is chosen from.
+    # The content of `tune`, if each training selects its setting privately within its ε. The
+    # learner is then `tuned`, and its one setting names the candidates.
     tune: Mapping[str, Any] | None = None
 
     @cached_property
@@ -77,21 +77,21 @@ class Method:
     def version(self) -> int:
         """The version of its learner: a part of a run's id.
 
-        Of a learner that chooses settings, with the version of the one whose settings they are.
+        With private selection it also contains the version of the learner that is tuned.
         """
-        own = registry.version(self.learner)
+        version = registry.version(self.learner)
         if self.tune is None:
-            return own
-        return 1000 * own + registry.version(self.settings[0]["learner"])
+            return version
+        return 1000 * version + registry.version(self.settings[0]["learner"])
 
     @property
     def entry(self) -> LearnerEntry:
-        """The entry of the learner whose settings it has: what a study calls its learner."""
+        """The entry of the learner that the study names: with private selection, the tuned one."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
     def learner_entry(self) -> LearnerEntry:
-        """The entry of its learner: of one that chooses settings, its own."""
+        """The entry of `learner`: with private selection, the one that selects."""
         return registry.entry(self.learner)
 
     @property
@@ -101,25 +101,25 @@ class Method:
 
     @property
     def claim(self) -> str:
-        """The neighbour relation that its learner is told, which says what it may read exactly."""
+        """The neighbour relation that its learner gets, which decides what it may read exactly."""
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return to how many bins a fit merges mixed ones of a column; empty if it does not.
+        """Return the numbers of bins to which a fit merges mixed ones; empty if it does not.
 
-        Several numbers if it chooses among learners, or settings, that merge to several.
+        There are several if it selects among learners or settings that merge differently.
         """
-        fits = self._fits(setting)
-        merged = {registry.entry(one.learner).most_bins(one.setting) for one in fits}
+        candidates = self._list_candidates(setting)
+        merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
         return sorted(few for few in merged if few is not None)
 
     def class_versions(self, setting: Mapping[str, Any]) -> dict[str, int]:
-        """Return the versions that learners' fits to more than two classes have of their own."""
-        entries = [registry.entry(one.learner) for one in self._fits(setting)]
-        return {one.name: one.class_version for one in entries if one.class_version > 1}
+        """Return each learner's version for more than two classes, if it has such a version."""
+        entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
+        return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
 
-    def _fits(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
-        """Return what a point trains: of a learner that chooses, all that it chooses among."""
+    def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
+        """Return what a setting may train: with private selection, all that it selects from."""
         if self.tune is None:
             return [tuning.Candidate(self.learner, setting)]
         return [*tuning.candidates_of(setting["learner"], setting["settings"])]
@@ -127,7 +127,7 @@ class Method:
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
         """Return the estimator's parameters at one point.
 
-        Where ε and δ are those of persons of up to `at_most` records, with those of one record.
+        If ε and δ are for persons of up to `at_most` records, the estimator gets those of a record.
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
@@ -137,11 +137,11 @@ class Method:
 
 
 def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> Iterator[Method]:
-    """Return the methods of one entry, `label`, of a study's learners.
+    """Yield the methods of one entry, `label`, of a study's learners.
 
-    One a calibration, δ, value of what is varied, and share of the training part. What the entry
-    does not say, the study, the whole file, says for all. Raises ValueError, which says what, if
-    the entry asks for something that is not offered, or for nothing.
+    There is one for each calibration, δ, combination of varied values, and share of the training
+    part. `study`, the whole file, has the defaults. Raises ValueError if the entry asks for
+    something that is not offered, or for nothing.
     """
     base = registry.entry(spec["learner"])
     if "tune" in spec:
@@ -151,31 +151,31 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
             "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
         )
     trained = registry.entry(tuning.NAME) if "tune" in spec else base
-    relation = _relation(trained, spec.get("neighbours"), study.get("neighbours"))
+    relation = _choose_relation(trained, spec.get("neighbours"), study.get("neighbours"))
     shares = [*map(canonical.real, study.get("train_shares", [1]))]
     canonical.check_distinct(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
         raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
-    for varied in _combinations(spec.get("vary", {})):
+    for varied in _combine_values(spec.get("vary", {})):
         both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
         if both:
             raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
         grid = {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
-        settings = _expand(base, fixed, grid)
+        settings = _expand_grid(base, fixed, grid)
         if "tune" in spec:
             settings = (tune.setting(base, fixed, spec["tune"]),)
         for setting in settings:
             if why := trained.refuses(neighbours=relation, setting=setting):
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
-        for calibration, delta, epsilons in _budgets(spec, study.get("epsilons"), trained):
+        for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
             name = f"{label}~{calibration}" if calibration else label
             name += f"~delta={canonical.number(delta)}" if delta else ""
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
-                words = {axis: _value(axis, value) for axis, value in axes.items()}
+                words = {axis: _write_value(axis, value) for axis, value in axes.items()}
                 # A share of 1 is what a study without `train_shares` has: it is not in the name.
                 named = [axis for axis in words if axis in varied or share < 1]
                 yield Method(
@@ -195,54 +195,54 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 )
 
 
-def _relation(entry: LearnerEntry, own: str | None, study: str | None) -> str | None:
-    """Return the relation that a learner is asked for, or told of; None for its own."""
-    relation = own or study
+def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | None) -> str | None:
+    """Return the relation that the entry or the study asks for; None for the learner's own."""
+    relation = of_entry or of_study
     if not entry.private:
-        if own:
+        if of_entry:
             raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
         # It promises nothing, but may be told to read only public columns.
-        return PRIVATE_COLUMNS if study == PRIVATE_COLUMNS in entry.neighbours else None
+        return PRIVATE_COLUMNS if of_study == PRIVATE_COLUMNS in entry.neighbours else None
     if relation is None or relation in entry.neighbours:
         return relation
-    if own is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
+    if of_entry is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
         # Neighbours under private-columns are also neighbours under replace-one: it promises more.
         return None
     raise ValueError(entry.refuses(neighbours=relation))
 
 
-def _budgets(
+def _list_budgets(
     spec: Mapping[str, Any], epsilons: Sequence[Any] | None, trained: LearnerEntry
 ) -> Iterator[tuple[str | None, float, tuple[float, ...]]]:
-    """Return each calibration and δ of an entry of a study, with its ε."""
+    """Yield each calibration and δ of an entry of a study, with its ε."""
     if not trained.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
                 raise ValueError(f"{trained.name} is not private: it takes no {key!r}")
         yield None, 0.0, (math.inf,)
         return
-    own = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
-    if not own:
+    values = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
+    if not values:
         raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
-    for epsilon in own:
+    for epsilon in values:
         if why := trained.refuses(epsilon=epsilon):
             raise ValueError(why)
-    canonical.check_distinct("epsilon", own)
+    canonical.check_distinct("epsilon", values)
     deltas = [*map(canonical.real, spec.get("deltas", [0]))]
     canonical.check_distinct("delta", deltas)
     calibrations = spec.get("calibrations", [trained.calibrations[-1]])
     for calibration, delta in itertools.product(calibrations, deltas):
         if why := trained.refuses(delta=delta, calibration=calibration):
             raise ValueError(why)
-        yield calibration, delta, own
+        yield calibration, delta, values
 
 
-def _combinations(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Return the combinations of what is varied; one that varies nothing if there is none."""
+def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the combinations of the varied values; an empty one if nothing is varied."""
     for axis, values in vary.items():
         if not values:
             raise ValueError(f"vary: axis {axis!r} has no value")
-        texts = [_value(axis, value) for value in values]
+        texts = [_write_value(axis, value) for value in values]
         twice = [text for place, text in enumerate(texts) if text in texts[:place]]
         if twice:
             raise ValueError(f"vary: {axis} = {twice[0]} stands twice; keep one")
@@ -253,13 +253,13 @@ def _combinations(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]
 
 
 def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
-    """Refuse what would not fit into memory, before it is written out."""
+    """Refuse axes with too many combinations for the memory, before they are combined."""
     size = math.prod(map(len, axes))
     if size > MOST_COMBINATIONS:
         raise ValueError(f"{what}{size:,} combinations are more than {MOST_COMBINATIONS:,}")
 
 
-def _value(axis: str, value: Any) -> str:
+def _write_value(axis: str, value: Any) -> str:
     """Write a value as a part of a method's name, and so of a folder's."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
@@ -272,9 +272,10 @@ def _value(axis: str, value: Any) -> str:
     return text
 
 
-def _expand(
+def _expand_grid(
     entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
+    """Return the settings of a grid, each with the fixed parameters; refuse equal ones."""
     both = sorted(set(fixed) & set(grid))
     if both:
         raise ValueError(f"{both[0]!r} stands under both 'fixed' and 'grid'")

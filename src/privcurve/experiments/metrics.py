@@ -69,12 +69,12 @@ def auc(scores: Array, labels: Array, counts: Array) -> float:
     occur of one against the rest (macro).
     """
     if scores.ndim == 1:
-        return _area(scores, labels > 0, counts)
-    each = [_area(scores[:, k], labels == k, counts) for k in np.unique(labels)]
-    return math.fsum(each) / len(each)
+        return _compute_area(scores, labels > 0, counts)
+    areas = [_compute_area(scores[:, k], labels == k, counts) for k in np.unique(labels)]
+    return math.fsum(areas) / len(areas)
 
 
-def _area(scores: Array, positive: Array, counts: Array) -> float:
+def _compute_area(scores: Array, positive: Array, counts: Array) -> float:
     """Return the area of one class against the rest.
 
     Scores of a vote need no sorting, which is many times faster than a general routine.
@@ -100,15 +100,15 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
     columns = np.searchsorted(class_labels(probabilities.shape[1]), labels)
     chances = probabilities[np.arange(len(labels)), columns]
     # As in scikit-learn, probabilities are clipped to the float64 precision.
-    near = np.finfo(np.float64).eps
-    losses = -arithmetic.logs(np.clip(chances, near, 1 - near))
+    eps = np.finfo(np.float64).eps
+    losses = -arithmetic.logs(np.clip(chances, eps, 1 - eps))
     return float(arithmetic.dot(counts.astype(np.float64), losses) / counts.sum())
 
 
 def fits_log_odds(learner: Any) -> bool:
-    """Return whether a learner has a log loss: it fits probabilities, and not only votes."""
-    linked = getattr(learner, "chances_by_link", False)
-    return hasattr(learner, "predict_proba") and not linked
+    """Return whether a learner has a log loss: its probabilities are fitted, not from votes."""
+    from_votes = getattr(learner, "chances_by_link", False)
+    return hasattr(learner, "predict_proba") and not from_votes
 
 
 def failure(error: Exception) -> dict[str, Any]:
@@ -121,11 +121,10 @@ def measures(learner: Any) -> str | None:
 
     A flat mapping of numbers, such as nodes or rounds; NaN becomes null.
     """
-    own = getattr(learner, "measures_", None)
-    if not own:
+    numbers = {name: float(v) for name, v in (getattr(learner, "measures_", None) or {}).items()}
+    if not numbers:
         return None
-    plain = {name: float(value) for name, value in own.items()}
-    return canonical.text({name: None if math.isnan(v) else v for name, v in plain.items()})
+    return canonical.text({name: None if math.isnan(v) else v for name, v in numbers.items()})
 
 
 def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
@@ -177,7 +176,7 @@ def score(
             f"epsilon = {budget[0]:g} and delta = {budget[1]:g}, which were asked for"
         )
         return failure(ValueError(why))
-    own = measures(learner)
+    measured = measures(learner)
     return {
         "neighbours": statement.neighbours,
         "epsilon_spent": spent,
@@ -191,5 +190,5 @@ def score(
         "fit_seconds": round(seconds, 6),
         "status": "ok",
         "error": None,
-        **({} if own is None else {"measures": own}),
+        **({} if measured is None else {"measures": measured}),
     }

@@ -51,9 +51,9 @@ def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon
     was selected there, or the method no longer has that setting.
     """
     at = canonical.number(epsilon)
-    mine = selected[(selected["dataset"] == dataset) & (selected["arm"] == method.name)]
+    rows = selected[(selected["dataset"] == dataset) & (selected["arm"] == method.name)]
     texts = {
-        canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in mine.itertuples()
+        canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in rows.itertuples()
     }
     for point in method.points:
         if canonical.number(point.epsilon) == at and point.text == texts.get(at):
@@ -67,7 +67,7 @@ def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon
 def train_afresh(
     dataset: Dataset, method: Method, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of a method some times, each time with its own noise; yield each in order.
+    """Train a point of a method `repeats` times, each time with fresh noise; yield each model.
 
     Raises StudyError if the method trains on a share of the records.
     """

@@ -1,4 +1,4 @@
-"""Files of runs: a row a run, a row group a part of a job; Parquet, never half a file."""
+"""Files of runs in Parquet: a row per run, a row group per part of a job; never half a file."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def write(
     path: Path, job_parts: Sequence[pa.Table], facts: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Write the runs of a job: a row group a part, and what is to be known without reading rows.
+    """Write the runs of a job, with a row group and facts for each part.
 
-    Parts are made by :func:`table`; `facts` are plain JSON of each.
+    Parts are made by :func:`table`. `facts`, plain JSON, can be read without the rows.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
@@ -87,12 +87,12 @@ def write(
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return what a file of runs says of each of its parts, with the number of their `rows`."""
+    """Return the facts of each part of a file and its number of `rows`; None if unreadable."""
     try:
         metadata = pq.read_metadata(path)
         facts = json.loads((metadata.metadata or {}).get(FACTS, b"[]"))
         n_rows = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
-        return [{**one, "rows": rows} for one, rows in zip(facts, n_rows, strict=True)]
+        return [{**fact, "rows": rows} for fact, rows in zip(facts, n_rows, strict=True)]
     except (OSError, pa.ArrowInvalid, ValueError, TypeError):
         return None
 
@@ -120,13 +120,13 @@ def unusable_file(path: Path) -> IncompleteError:
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Refuse rows of other runs than there must be, no fewer and no others."""
+    """Refuse rows unless they are of exactly the expected runs."""
     epsilons, repeats = map(canonical.number, frame["epsilon"]), map(int, frame["repeat"])
     rows = set(zip(epsilons, frame["setting"], frame["fold"], repeats, strict=True))
     due = set(expected)
     wrong = {"missing": due - rows, "not asked for": rows - due}
-    for how, some in wrong.items():
-        if some:
-            epsilon, setting, fold, repeat = min(some)
+    for how, runs in wrong.items():
+        if runs:
+            epsilon, setting, fold, repeat = min(runs)
             first = f"ε = {epsilon}, {setting}, fold {fold}, repeat {repeat}"
-            raise IncompleteError(f"{what}: {len(some)} runs are {how}, such as {first}; {ANEW}")
+            raise IncompleteError(f"{what}: {len(runs)} runs are {how}, such as {first}; {ANEW}")

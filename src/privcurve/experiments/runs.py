@@ -36,7 +36,7 @@ class NamedData(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """What is public."""
+        """What is public about it."""
 
 
 class RunIds:
@@ -58,11 +58,11 @@ class RunIds:
         self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed
         domain = dataset.domain
         self._is_mixed, self._has_many = domain.mixed_bins is not None, domain.n_classes > 2
-        self._plain = self._learner({})
+        self._plain = self._write_learner({})
         self._seed = canonical.text({"seed": seeds.public_name(seed)})[1:-1]
         self._version = canonical.text({**share, "version": method.version})[1:-1]
 
-    def _learner(self, added: Mapping[str, Any]) -> str:
+    def _write_learner(self, added: Mapping[str, Any]) -> str:
         return canonical.text({"learner": self._method.learner, **added, **self._relation})[1:-1]
 
     def run(self, point: Point, split: Split) -> Run:
@@ -83,13 +83,13 @@ class RunIds:
         return generator(alike.run(run.point, run.split))
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
-        """Return the ids of the runs of a point."""
+        """Yield the ids of the runs of a point."""
         epsilon, setting = canonical.text(point.epsilon), canonical.text(point.text)
         few = self._method.few_bins(point.setting) if self._is_mixed else ()
         versions = self._method.class_versions(point.setting) if self._has_many else {}
         terms = {"learner_of_classes": versions, "merged_to": few}
         used = {key: value for key, value in terms.items() if value}
-        learner = self._learner(used) if used else self._plain
+        learner = self._write_learner(used) if used else self._plain
         for split in splits:
             key = (
                 f'{{{self._first},"epsilon":{epsilon},"fold":"{split.fold}",{learner},'

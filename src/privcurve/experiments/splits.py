@@ -51,7 +51,7 @@ class Split(NamedTuple):
     def partition(self) -> int:
         """The number of the partition into folds: 0 selects, later ones are fresh.
 
-        Of hold-outs, each of which is a partition: −1, −2, … select.
+        A hold-out is a partition of its own: −1, −2, … select.
         """
         if self.holdout:
             return self.repeat if self.repeat > 0 else -int(self.fold.partition("@")[0])
@@ -88,10 +88,10 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
             f"times as many: hold out {len(labels) / len(y):.2g} or more"
         )
     for label in labels:
-        mine = rng.permutation(np.flatnonzero(y == label))
-        if len(mine) < 2:
+        rows = rng.permutation(np.flatnonzero(y == label))
+        if len(rows) < 2:
             raise ValueError("to hold records out, each label needs two records or more")
-        chosen[mine[: min(max(1, round(share * len(mine))), len(mine) - 1)]] = True
+        chosen[rows[: min(max(1, round(share * len(rows))), len(rows) - 1)]] = True
     return chosen
 
 
@@ -104,14 +104,14 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
             f"be many times as many: train on {len(labels) / len(rows):.2g} or more"
         )
     for label in labels:
-        mine = rows[y[rows] == label]
-        n_taken = max(1, round(share * len(mine)))
-        parts.append(mine[np.argsort(order[mine], kind="stable")][:n_taken])
+        alike = rows[y[rows] == label]
+        n_taken = max(1, round(share * len(alike)))
+        parts.append(alike[np.argsort(order[alike], kind="stable")][:n_taken])
     return np.sort(np.concatenate(parts))
 
 
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
-    """Return the labels of the units that folds are drawn from, and the unit of each record.
+    """Return the labels of the units that are drawn into folds, and the unit of each record.
 
     Units are records or persons, whose records stay together. A person has the rarest label of its
     records, so that each fold has its share of rare labels.
@@ -169,7 +169,7 @@ class Splitter:
             if data.X_test is None or data.y_test is None:
                 raise ValueError(f"{data.name} has no test part")
             return self._sample_rows(np.arange(len(data.y)), split), np.arange(len(data.y_test))
-        scored = self._rows_to_score(split)
+        scored = self._find_scored_rows(split)
         return self._sample_rows(np.flatnonzero(~scored), split), np.flatnonzero(scored)
 
     def _cut(self, split: Split) -> tuple[Records | PartedRecords, Records]:
@@ -180,7 +180,7 @@ class Splitter:
             return trained, distinct_records(data.domain, data.X_test, data.y_test)
         return trained, self._records(scored)
 
-    def _rows_to_score(self, split: Split) -> Any:
+    def _find_scored_rows(self, split: Split) -> Any:
         labels, places = labels_for_folds(self._dataset)
         if split.holdout:
             # Not kept: each hold-out belongs to one split.

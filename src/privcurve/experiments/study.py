@@ -74,7 +74,7 @@ class Study:
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """The words on which it depends whether a dataset can be trained on and scored."""
+        """The parts of the study that decide whether a dataset can be trained on and scored."""
         least = min((method.train_share for method in self.methods.values()), default=1)
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
@@ -98,7 +98,7 @@ class Study:
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the finalists: those of the selection, once a draw of noise."""
+        """Return the splits of the finalists: those of the selection, again for each draw."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
@@ -174,7 +174,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         metric=raw.get("metric", DEFAULT_METRIC),
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
-        outputs=tuple(map(_output, raw.get("outputs", DEFAULT_OUTPUTS))),
+        outputs=tuple(map(_parse_output, raw.get("outputs", DEFAULT_OUTPUTS))),
         idle_epsilons="epsilons" in raw and {"epsilons" in spec for spec in private} == {True},
         studies=tuple(raw.get("studies", ())),
     )
@@ -220,18 +220,18 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError("'select: all' needs 'outputs': the default ones are of selected settings")
 
 
-def _output(given: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _parse_output(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the name and the options of an entry of `outputs`."""
-    if isinstance(given, str):
-        return given, {}
-    ((name, options),) = given.items()
+    if isinstance(item, str):
+        return item, {}
+    ((name, options),) = item.items()
     return name, dict(options or {})
 
 
 def prices(study: Study, where: str) -> Iterator[str]:
-    """Yield what private selection leaves for a training, in a tenth of a second per method.
+    """Yield a note on each private selection: how much of ε it leaves for a training.
 
-    Raises `StudyError` if nothing is left.
+    This takes a tenth of a second per method. Raises `StudyError` if nothing is left.
     """
     for method in study.methods.values():
         if method.tune is not None:
@@ -283,9 +283,9 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
     assert about.unit is not None
     for method in study.methods.values():
         for epsilon in method.epsilons if method.calibration else ():
-            of_record = budget_within_group(epsilon, method.delta, about.unit.at_most)
-            each = dict(zip(("epsilon", "delta"), of_record, strict=True))
-            if why := method.learner_entry.refuses(**each):
+            per_record = budget_within_group(epsilon, method.delta, about.unit.at_most)
+            budget = dict(zip(("epsilon", "delta"), per_record, strict=True))
+            if why := method.learner_entry.refuses(**budget):
                 raise StudyError(
                     f"{where}: {method.name} at epsilon = {epsilon:g} of persons of at most "
                     f"{about.unit.at_most} records ({about.name}): {why} of one record"
@@ -309,7 +309,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
     if n_classes == 2:
         return
     entries = [method.entry for method in study.methods.values()]
-    refused = dict.fromkeys(why for one in entries if (why := one.refuses(n_classes=n_classes)))
+    refused = dict.fromkeys(why for entry in entries if (why := entry.refuses(n_classes=n_classes)))
     if refused:
         of_two = [
             other

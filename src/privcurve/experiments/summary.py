@@ -46,14 +46,14 @@ def progress(study: StudyJobs) -> Progress:
 
     Results are looked for below the working directory; a dataset that is not coded yet has none.
     """
-    facts = {one["name"]: one for job in study.jobs.values() for one in job.facts or ()}
+    facts = {fact["name"]: fact for job in study.jobs.values() for fact in job.facts or ()}
     total = Progress()
     unfinished: set[str] = set()
-    stored = cache(lambda folder: _short_ids(Store(folder).ids()))
+    stored = cache(lambda folder: _shorten_ids(Store(folder).ids()))
     for curve in study.curves.values():
         checksum = (datasets.facts(curve.data) or {}).get("checksum")
         ids = RunIds(curve.dataset, checksum, curve.method, curve.seed) if checksum else None
-        mine = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
+        stored_ids = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
         unfinished_parts = []
         for job_part in curve.job_parts:
@@ -71,36 +71,36 @@ def progress(study: StudyJobs) -> Progress:
         # Measured time over estimated time, where runs were measured.
         scale = measured / estimated if estimated else 1.0
         for job_part in unfinished_parts:
-            total += _unfinished(job_part, unfinished_parts, ids, mine, scale)
+            total += _estimate_part(job_part, unfinished_parts, ids, stored_ids, scale)
     return replace(total, jobs_left=len(unfinished))
 
 
-def _unfinished(
+def _estimate_part(
     job_part: JobPart,
     unfinished: Collection[JobPart],
     ids: RunIds | None,
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
-    """Return the progress of a part that is not finished: by the store."""
+    """Return the progress of an unfinished part, by the runs in the store."""
     curve, blocks = job_part.curve, job_part.blocks
     if job_part.is_best:
         # Which points it will train is not known yet: runs of an earlier selection count too.
         points = curve.method.points_at(job_part.epsilons)
         splits = (*(curve.final_splits if job_part.selects else ()), *job_part.fresh)
-        is_early = any(one in unfinished for one in job_part.reads)
+        is_early = any(part in unfinished for part in job_part.reads)
         blocks = () if is_early else (Block(points, splits),)
     n_done = 0
     if ids is not None and stored is not None:
         due = (
             name for block in blocks for p in block.points for name in ids.names(p, block.splits)
         )
-        n_done = min(job_part.n_runs, len(np.intersect1d(_short_ids(due), stored)))
+        n_done = min(job_part.n_runs, len(np.intersect1d(_shorten_ids(due), stored)))
     left = 1 - n_done / job_part.n_runs
     return Progress(job_part.n_runs, n_done, 0, left * job_part.seconds * scale)
 
 
-def _short_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
+def _shorten_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
     """Shorten ids to eight bytes: little memory for a million runs, and still distinct."""
     return np.fromiter((int(name[:16], 16) for name in ids), np.uint64)
 
@@ -117,7 +117,7 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
     for name, p in {**studies, **of_all}.items():
         # Rounded down: 100 is all. A study that puts tables together has no runs.
         percent = f"{math.floor(1000 * p.done / p.runs) / 10:.1f}" if p.runs else "–"
-        rows.append([name, p.runs, p.done, p.failed, p.to_do, percent, _duration(p, cores)])
+        rows.append([name, p.runs, p.done, p.failed, p.to_do, percent, _write_duration(p, cores)])
     return tabulate(
         rows,
         ["study", "runs", "done", "failed", "to do", "%", "time left"],
@@ -126,7 +126,7 @@ def table(studies: Mapping[str, Progress], cores: int) -> str:
     )
 
 
-def _duration(progress: Progress, cores: int) -> str:
+def _write_duration(progress: Progress, cores: int) -> str:
     seconds = math.ceil(progress.seconds_left / max(1, min(cores, progress.jobs_left)))
     if not seconds:
         return "–"

@@ -39,9 +39,10 @@ def fit_method(
     train: Records | PartedRecords,
     ids: RunIds,
 ) -> list[Any]:
-    """Train a method on a part of a dataset; return a learner for each run, by its own stream.
+    """Train a method on a part of a dataset; return a learner for each run.
 
-    On a dataset of persons ε and δ, and those of the statement, are those of persons.
+    Each run has its own random stream. On a dataset of persons, ε and δ are those of a person, also
+    in the statement.
     """
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
@@ -53,7 +54,7 @@ def fit_method(
         {**public, **method.estimator_parameters(run.point, dataset.at_most)} for run in runs
     ]
     streams = [
-        ids.stream(run, _delta_used(template, method, setting, dataset.domain, train.n))
+        ids.stream(run, _find_delta_used(template, method, setting, dataset.domain, train.n))
         for run, setting in zip(runs, settings, strict=True)
     ]
     learners: list[Any] = template.fit_records(train, settings, [*map(Curator, streams)])
@@ -62,7 +63,7 @@ def fit_method(
     return learners
 
 
-def _delta_used(
+def _find_delta_used(
     template: Any, method: Method, setting: Mapping[str, Any], domain: Domain, n: int
 ) -> float:
     """Return the δ that a run uses: its method's, or 0 where its mechanism needs none."""
@@ -136,11 +137,11 @@ class Trainer:
                 if now - logged >= SECONDS_PER_LINE and done < len(missing):
                     logged, left = now, (now - started) / done * (len(missing) - done)
                     logger.info("%d of %d runs, about %.0f s left", done, len(missing), left)
-        rows = [self._row(run, results[name]) for name, run in runs.items()]
+        rows = [self._make_row(run, results[name]) for name, run in runs.items()]
         rows.sort(key=lambda r: (r["epsilon"], r["setting"], r["repeat"], r["fold"]))
         return rows
 
-    def _row(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
+    def _make_row(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
         return {
             "id": run.id,
             "dataset": self._dataset.name,
@@ -159,19 +160,19 @@ class Trainer:
     def _train(self, runs: Sequence[Run]) -> Iterator[tuple[Run, dict[str, Any]]]:
         for split in sorted({run.split for run in runs}, key=lambda s: (s.repeat, s.fold)):
             train, scored = self._splitter.parts(split)
-            mine = [run for run in runs if run.split == split]
+            queue = [run for run in runs if run.split == split]
             # Sorted so that neighbours share work: a kernel trains equal settings together.
-            mine.sort(key=lambda run: (run.point.text, run.point.epsilon))
-            while mine:
-                size = self._batch_size(mine[0], train)
-                batch, mine = mine[:size], mine[size:]
+            queue.sort(key=lambda run: (run.point.text, run.point.epsilon))
+            while queue:
+                size = self._choose_batch_size(queue[0], train)
+                batch, queue = queue[:size], queue[size:]
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
     def _budget(self, point: Point) -> tuple[float, float] | None:
         """Return the ε and δ that a point's statement may not exceed; None without privacy."""
         return (point.epsilon, self._method.delta) if self._method.calibration else None
 
-    def _batch_size(self, run: Run, train: Records | PartedRecords) -> int:
+    def _choose_batch_size(self, run: Run, train: Records | PartedRecords) -> int:
         n_rows = train.n if isinstance(train, PartedRecords) else len(train.codes)
         n_columns, n_classes = len(self._dataset.domain.n_bins), self._dataset.domain.n_classes
         seconds = self._method.learner_entry.cost

@@ -13,7 +13,7 @@ from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import CERTIFIED
 
 # Words of `tune` that are parameters of the selecting learner.
-_OWN = ("eta", "expected_runs", "score_share")
+_PARAMETERS = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
@@ -39,8 +39,8 @@ def setting(
 ) -> Mapping[str, Any]:
     """Return the one setting of the selecting learner; `tune` is the content of the word."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
-    own = {word: tune[word] for word in _OWN if word in tune}
-    content = {"learner": entry.name, "settings": axes, **own}
+    parameters = {word: tune[word] for word in _PARAMETERS if word in tune}
+    content = {"learner": entry.name, "settings": axes, **parameters}
     try:
         registry.check_parameters(tuning.NAME, content)
     except ValueError as error:
@@ -52,9 +52,9 @@ def setting(
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
     """Say what is left for a training; raise ValueError if nothing is."""
     parameters = registry.entry(tuning.NAME).complete(chosen)
-    shape = [parameters[word] for word in _OWN]
+    shape = [parameters[word] for word in _PARAMETERS]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]
-    budgets = [tuning.budget_of([chosen["learner"]], each, delta, *shape) for each in finite]
+    budgets = [tuning.budget_of([chosen["learner"]], epsilon, delta, *shape) for epsilon in finite]
     rest = ", ".join(f"{budget.training_epsilon:.2g}" for budget in budgets)
     return (
         f"of epsilon = {', '.join(map(canonical.number, finite))} private selection leaves {rest} "

@@ -52,19 +52,21 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
         trainer = Trainer(data, curve.method, curve.seed, STORE, splitter, curve.scores)
         selected: dict[str, Any] = {}
         if job_part.is_best:
-            reads = not job_part.selects
-            frame = _read_selected(job_part) if reads else select(job_part, trainer, tables)
+            if job_part.selects:
+                frame = select(job_part, trainer, tables)
+            else:
+                frame = _read_selected(job_part)
             pairs = zip(frame["epsilon"], frame["setting"], strict=True)
-            rows = trainer.run(itertools.product(_points(curve, pairs), job_part.fresh))
+            rows = trainer.run(itertools.product(_find_points(curve, pairs), job_part.fresh))
             selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
             selected["left_out"] = int(frame["n_failed_settings"].sum())
         else:
             rows = trainer.run(job_part.tasks)
         tables[job_part.name] = results.table(rows)
         before, last = last, time.perf_counter()
-        asked_for = {"name": job_part.name, "digest": job_part.digest}
+        identity = {"name": job_part.name, "digest": job_part.digest}
         seconds = {"job_seconds": round(last - before, 3)}
-        facts.append({**asked_for, **trainer.facts, **seconds, **selected})
+        facts.append({**identity, **trainer.facts, **seconds, **selected})
         print(
             f"trained {trainer.n_trained} runs, reused {trainer.n_reused}, "
             f"failed {trainer.n_failed}"
@@ -87,20 +89,20 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
         method, (setting,) = curve.method, {point.text for point in curve.method.points}
         carried = (method.learner, method.calibration, method.delta)
         keys = [(curve.dataset.name, method.name, epsilon) for epsilon in job_part.epsilons]
-        lone = [selection.select_only(key, carried, setting) for key in keys]
-        return selection.table(lone, metric)
+        rankings = [selection.select_only(key, carried, setting) for key in keys]
+        return selection.table(rankings, metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
-    best = selection.rank_settings(_grid(job_part, columns, trained), n_best, metric, folds)
+    best = selection.rank_settings(_read_grid(job_part, columns, trained), n_best, metric, folds)
     if finalists:
-        ranked = {(one.key[2], setting) for one in best for setting in one.settings}
-        again = trainer.run(itertools.product(_points(curve, ranked), curve.final_splits))
+        ranked = {(ranking.key[2], setting) for ranking in best for setting in ranking.settings}
+        again = trainer.run(itertools.product(_find_points(curve, ranked), curve.final_splits))
         best = selection.choose_finalists(best, pd.DataFrame(again, columns=columns), metric)
     return selection.table(best, metric)
 
 
-def _grid(
+def _read_grid(
     job_part: JobPart, columns: list[str], trained: Mapping[str, pa.Table]
 ) -> Iterator[pd.DataFrame]:
     """Yield the runs of a grid in pieces, with all runs of a setting in one piece.
@@ -131,7 +133,7 @@ def _read_selected(job_part: JobPart) -> pd.DataFrame:
     return read_table(io.StringIO(facts["selected"]))
 
 
-def _points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
+def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
     """Return the points of some pairs of ε and setting."""
     chosen = set(pairs)
     return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]
