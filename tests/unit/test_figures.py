@@ -426,7 +426,7 @@ def test_what_does_not_fit_has_a_figure_of_its_own():
 
 
 def test_more_than_six_curves_in_a_panel_are_refused():
-    labels = sorted({method.partition("~")[0] for method in curves._curves(made_study())})
+    labels = sorted({method.partition("~")[0] for method in curves._list_curves(made_study())})
     with pytest.raises(study.StudyError, match="7 curves; a panel has 6 at most"):
         files(learners=labels)
 

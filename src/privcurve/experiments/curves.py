@@ -363,18 +363,16 @@ class JobPart:
         if self.is_best:
             part = [(split.fold, split.repeat) for split in self.fresh] if self.n_parts > 1 else ""
             return f"{part}{curve.digest_at(self.epsilons)}"
+        terms = curve.digest_terms
         if self.n_parts == 1:
-            return curve.dataset_terms + _digest_at(
-                curve.method, self.epsilons, *curve.digest_terms
-            )
+            return curve.dataset_terms + _digest_at(curve.method, self.epsilons, *terms)
         points = [point for block in self.blocks for point in block.points]
         partial = [
             ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
             for points, splits in self.blocks
             if len(splits) < len(curve.splits)
         ]
-        grid = _digest_of(curve.method, points, *curve.digest_terms)
-        return f"{partial or ''}{curve.dataset_terms}{grid}"
+        return f"{partial or ''}{curve.dataset_terms}{_digest_of(curve.method, points, *terms)}"
 
     @cached_property
     def seconds(self) -> float:

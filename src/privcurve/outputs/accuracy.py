@@ -67,7 +67,7 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 
 
 def all_curves(request: OutputRequest) -> Reads:
-    """Read every curve of a study, in its order."""
+    """Return that an output reads every curve of a study, in its order."""
     study = request.study
     facts = [list(study.datasets), list(study.methods), study.metric]
     return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)
@@ -84,7 +84,7 @@ def read_all_selected(context: Context) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the table as a reader wants it: fewer columns, four decimals."""
+    """Return the table for readers: fewer columns, four decimals."""
     texts = text_frame(frame[["dataset", "arm", "epsilon", "kind"]])
     cv = optimistic_column(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = format_means(frame[cv], frame[f"{cv}_std"])
@@ -105,7 +105,7 @@ def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
 
 
 class SelectedSettings(Output):
-    """Table ``selected_settings``: one row for each dataset, method and ε, a column an axis."""
+    """Table ``selected_settings``: a row for each dataset, method and ε, a column for each axis."""
 
     word: ClassVar[str] = "selected_settings"
     version: ClassVar[int] = 2
@@ -135,7 +135,7 @@ def optimistic_column(metric: str = ACCURACY) -> str:
 
 
 def table_columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of the table; measures and what selects have their spread, too."""
+    """Return the columns of the table, with the spread of measures and of the study's metric."""
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
         *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
@@ -146,7 +146,7 @@ def table_columns(metric: str = ACCURACY) -> list[str]:
 
 
 def spread_scores(metric: str) -> list[str]:
-    """Return the scores of which standard deviation and standard error are given."""
+    """Return the scores that have a standard deviation and a standard error in the table."""
     return list(dict.fromkeys((*MEASURES, metric)))
 
 
@@ -172,12 +172,12 @@ def accuracy_table(
 ) -> pd.DataFrame:
     """Put the fresh accuracy of each selected setting beside its optimistic one.
 
-    One row for each dataset, method and ε, in the order given. Of `refits`, fresh trainings
-    (repeats 1 … `n_repeats`), those of another setting do not count. `scored_on` is "test" or
-    "folds". A metric is NaN unless all repeats have it; `n_failed` counts failed and missing
-    repeats, `error` names them.
+    The table has a row for each dataset, method and ε, in the order given. `refits` are fresh
+    trainings (repeats 1 … `n_repeats`); those of another setting do not count. `scored_on` is
+    "test" or "folds". A metric is NaN unless all repeats have it; `n_failed` counts failed and
+    missing repeats, and `error` names them.
     """
-    scored_on = _scoring_sets(refits)
+    scored_on = _find_scoring_sets(refits)
     # ε as text: the file of selected settings may have changed its last bit.
     keys = ["dataset", "arm", refits["epsilon"].map(short_text), "setting"]
     groups = dict(list(refits.groupby(keys)))
@@ -190,7 +190,7 @@ def accuracy_table(
                 "scored_on": scored_on.get(row["dataset"]),
                 optimistic_column(metric): row[f"cv_{metric}"],
                 f"{optimistic_column(metric)}_std": row["cv_std"],
-                **_fresh_scores(row, groups.get(key, refits.iloc[:0]), n_repeats, metric),
+                **_average_fresh(row, groups.get(key, refits.iloc[:0]), n_repeats, metric),
             }
         )
     return pd.DataFrame(rows, columns=table_columns(metric))
@@ -199,11 +199,11 @@ def accuracy_table(
 def selected_settings_table(
     selected: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the selected settings, a column a hyperparameter, in the order of their names."""
+    """Return the selected settings, with a column for each hyperparameter, sorted by name."""
     rows = _sort(selected, datasets, methods)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
     table = rows[METHOD].reset_index(drop=True)
-    # Not the learner whose settings another chooses from: its column is that of all methods.
+    # A setting of private selection names a learner too: that column is already there.
     for name in sorted({name for setting in settings for name in setting} - set(METHOD)):
         table[name] = pd.Series([setting.get(name) for setting in settings], dtype=object)
     for name in ("n_settings", "n_failed_settings", "status", "error"):
@@ -211,16 +211,16 @@ def selected_settings_table(
     return table
 
 
-def _scoring_sets(refits: pd.DataFrame) -> dict[str, str]:
-    kinds_of_folds = {}
+def _find_scoring_sets(refits: pd.DataFrame) -> dict[str, str]:
+    sets = {}
     for dataset, folds in refits.groupby("dataset")["fold"]:
         is_test = folds == "test"
         if is_test.nunique() > 1:
             raise ValueError(
                 f"{dataset}: scored on the test set in some refits, on folds in others"
             )
-        kinds_of_folds[str(dataset)] = "test" if is_test.all() else "folds"
-    return kinds_of_folds
+        sets[str(dataset)] = "test" if is_test.all() else "folds"
+    return sets
 
 
 def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
@@ -238,10 +238,10 @@ def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) 
     )
 
 
-def _fresh_scores(
+def _average_fresh(
     row: Mapping[Any, Any], fresh: pd.DataFrame, n_repeats: int, metric: str
 ) -> dict[str, Any]:
-    """Return the means over the fresh trainings of a setting, and what is missing of them."""
+    """Return the means over the fresh trainings of a setting, and the error if one is missing."""
     if fresh["repeat"].duplicated().any():
         what = f"{row['dataset']}, {row['arm']}, ε = {row['epsilon']:g}"
         raise ValueError(f"{what}: a repeat appears twice")

@@ -54,15 +54,15 @@ class Audit(Output):
 
 
 def audited_learners() -> list[str]:
-    """Return the learners that are audited: peers claim what others have proved, for their own."""
+    """Return the learners that are audited: all private ones but peers, which are not ours."""
     entries = map(registry.entry, registry.names())
-    return [one.name for one in entries if one.private and not one.peer]
+    return [entry.name for entry in entries if entry.private and not entry.peer]
 
 
 HEIGHT = 2.9
 
-# Shape shows the method, filling the calibration (as in the learning curves). When the colours
-# are used up, learners get the next shapes.
+# The shape shows the method, and its filling the calibration (as in the learning curves). Once the
+# colours are used up, learners get the next shapes.
 EXACT, SAMPLED = ("o", "s", "P", "h"), ("^", "D", "X", "<")
 NOTHING = "v"
 GREY = "0.35"
@@ -87,9 +87,9 @@ DEPTH = 50.0
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw what was found against what is claimed, log-log, with the diagonal.
 
-    The points of one claim are drawn side by side, and the diagonal is level across them: claims
-    below it stand. Violations have a ring; a sampled search that found nothing is drawn at the
-    bottom. Colours follow the order of the titles.
+    The points of one claim are drawn side by side, and the diagonal is level across them. A claim
+    is refuted by a point above it. Violations have a ring; a sampled search that found
+    nothing is drawn at the bottom. Colours follow the order of the titles.
     """
     style.check_not_empty(frame)
     claims = sorted(set(frame["epsilon"]))
@@ -111,7 +111,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         _finish(panel, claims, bands, floor, ceiling)
         keys = [
             tuple(style.key_line(name, **mark) for mark in marks)
-            for name, *marks in _marks(frame, titles)
+            for name, *marks in _list_marks(frame, titles)
         ]
         style.legend_below(figure, keys)
     return figure
@@ -127,7 +127,7 @@ def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: 
         for row in order[curve].to_dict("records"):
             shapes = SAMPLED if row["method"] == "sampled" else EXACT
             shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
-            mark = _mark(shape, style.COLOURS[colour], curve[1] == "certified")
+            mark = _make_mark(shape, style.COLOURS[colour], curve[1] == "certified")
             x, y = row["epsilon"] * shift, row["shown"]
             panel.plot(x, y, **mark, zorder=3, clip_on=False)
             if row["verdict"] == "violated":
@@ -135,25 +135,25 @@ def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: 
     return float(10 ** (step * len(curves) / 2))
 
 
-def _mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
+def _make_mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
     return {
         **{"marker": shape, "linestyle": "none", "color": colour, "markersize": 3.6},
         **{"markeredgewidth": 0.8, "markerfacecolor": colour if filled else "white"},
     }
 
 
-def _marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """Return the entries of the legend: a name, and the marks that stand for it."""
+def _list_marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
+    """Yield the entries of the legend: a name, and the marks that stand for it."""
     for i, title in enumerate(titles.values()):
         cycle, colour = divmod(i, len(style.COLOURS))
-        yield title, _mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
+        yield title, _make_mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
     n_shapes = math.ceil(len(titles) / len(style.COLOURS))
     for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
-        yield name, *(_mark(shape, GREY) for shape in shapes[:n_shapes])
-    yield "certified", _mark("s", GREY)
-    yield "published", _mark("s", GREY, filled=False)
+        yield name, *(_make_mark(shape, GREY) for shape in shapes[:n_shapes])
+    yield "certified", _make_mark("s", GREY)
+    yield "published", _make_mark("s", GREY, filled=False)
     if (frame["verdict"] == "found nothing").any():
-        yield "found nothing", _mark(NOTHING, GREY)
+        yield "found nothing", _make_mark(NOTHING, GREY)
     if (frame["verdict"] == "violated").any():
         yield "violated", RING
 

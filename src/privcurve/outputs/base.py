@@ -159,7 +159,7 @@ class Output(ABC):
         return None
 
     def facts(self, context: Context) -> Any:
-        """Return facts of other studies that the bytes depend on, as plain JSON; or None."""
+        """Return facts of other studies that its bytes depend on, as plain JSON; or None."""
         return None
 
     @abstractmethod
@@ -180,7 +180,7 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return study and word (or name) of those outputs, named as in `Reads`, that are of others."""
+    """Return study and word (or name) of the outputs of other studies, named as in `Reads`."""
     parts = (name.partition(SLASH) for name in names)
     return [(study, word) for study, slash, word in parts if study and slash]
 
@@ -191,7 +191,7 @@ class OutputRequest:
 
     output: Output
     study: Study
-    options: Mapping[str, Any]  # complete: what is not given has its default
+    options: Mapping[str, Any]  # all of them, with defaults
 
     @property
     def key(self) -> str:
@@ -221,8 +221,8 @@ class OutputRequest:
     @property
     def paper(self) -> Path:
         """The folder of the study's paper; a user's own folder first."""
-        own = PAPERS / (self.study.paper or "")
-        return own if own.is_dir() else Path(os.path.relpath(home() / own))
+        folder = PAPERS / (self.study.paper or "")
+        return folder if folder.is_dir() else Path(os.path.relpath(home() / folder))
 
     @cached_property
     def files(self) -> Files:
@@ -244,21 +244,21 @@ class OutputRequest:
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
-        """Yield the columns that tell results of some methods apart, but for splits, beforehand.
+        """Yield the columns that will distinguish the results of some methods, without splits.
 
-        A parameter that a grid selects has a value that is like no other.
+        A parameter that a grid selects has a value that equals no other.
         """
         for dataset, method in itertools.product(self.study.datasets, methods):
-            own: dict[str, Any] = {"dataset": dataset, "arm": method.name}
-            own |= {"method": method_of(method.base)}
-            own |= {"learner": method.learner, "calibration": method.calibration}
-            own |= {"delta": method.delta, "neighbours": method.relation}
+            curve: dict[str, Any] = {"dataset": dataset, "arm": method.name}
+            curve |= {"method": method_of(method.base)}
+            curve |= {"learner": method.learner, "calibration": method.calibration}
+            curve |= {"delta": method.delta, "neighbours": method.relation}
             first, last = method.settings[0], method.settings[-1]
             chosen = [name for name in first if first[name] != last[name]]
             for epsilon in method.epsilons:
-                one = {**first, **dict.fromkeys(chosen, (method.name, epsilon))}
-                for setting in method.settings if self.study.select == ALL else (one,):
-                    place = {**own, "epsilon": epsilon, "setting": str(setting)}
+                selected = {**first, **dict.fromkeys(chosen, (method.name, epsilon))}
+                for setting in method.settings if self.study.select == ALL else (selected,):
+                    place = {**curve, "epsilon": epsilon, "setting": str(setting)}
                     yield {**setting, **method.varied, **place}
 
     def dataset_titles(self) -> list[list[str]]:
@@ -365,7 +365,7 @@ class Context:
     def data_notes(self) -> tuple[str, ...]:
         """Return notes on the datasets: values cut off by bounds, and constants set on them."""
         facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
-        notes = [note for one in facts if one for note in datasets.clipping_notes(one)]
+        notes = [note for coded in facts if coded for note in datasets.clipping_notes(coded)]
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
@@ -397,12 +397,12 @@ def metric_name(metric: str) -> str:
 
 
 def dataset_title(name: str) -> str:
-    """Return the short title of a dataset: what stands before the colon."""
+    """Return the short title of a dataset: the part before the colon."""
     return description_of(name).title.partition(":")[0]
 
 
 def source_of(name: str) -> str:
-    """Return the dataset whose raw files one is made from: panels of the same records compare."""
+    """Return the dataset whose raw files a dataset is made from, as its panels share an axis."""
     return description_of(name).source
 
 
@@ -419,7 +419,7 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return the note of tables on these datasets."""
+    """Return the note of tables on the datasets of :func:`datasets_of_rule`."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []
@@ -456,12 +456,12 @@ def request_output(
     name = given.get(NAME_KEY)
     if name is not None and not FILE_NAME.fullmatch(name):
         raise StudyError(f"{place}: {word}: name = {name!r} is not letters, digits, _ and -.")
-    complete = {key: given.get(key, one.default) for key, one in options.items()}
+    complete = {key: given.get(key, option.default) for key, option in options.items()}
     request = OutputRequest(output, study, complete)
     if study.studies and not output.gathers:
-        others = ", ".join(name for name, one in outputs.items() if one.gathers)
-        own = "is of results of the study's own; of other studies there are"
-        raise StudyError(f"{place}: {word} {own}: {others}.")
+        others = ", ".join(name for name, other in outputs.items() if other.gathers)
+        why = "is of results of the study's own; of other studies there are"
+        raise StudyError(f"{place}: {word} {why}: {others}.")
     if output.selects and study.select == ALL:
         raise StudyError(f"{place}: {word} is of selected settings; 'select: all' has none.")
     try:

@@ -36,10 +36,10 @@ class ErrorTable(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        given, methods = request.options["baseline"], request.study.methods
-        if given is not None:
-            check_name("baseline: no method", given, methods)
-        claims = {methods[name].claim for name in private_methods(request)}
+        name, methods = request.options["baseline"], request.study.methods
+        if name is not None:
+            check_name("baseline: no method", name, methods)
+        claims = {methods[private].claim for private in private_methods(request)}
         if request.options["neighbours"] is not None:
             check_name("neighbours: no method's ε is for", request.options["neighbours"], claims)
         if baseline(request) not in private_methods(request):
@@ -91,9 +91,9 @@ def private_methods(request: OutputRequest) -> list[str]:
 
 
 def method_titles(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of methods, with calibration, δ and kind where these tell some apart."""
+    """Return the titles of methods, with calibration, δ and kind where they distinguish some."""
     methods = request.study.methods
-    of = {name: kinds.kind(method) for name, method in methods.items()}
+    kind_of = {name: kinds.kind(method) for name, method in methods.items()}
     mixed = len({method.delta > 0 for method in methods.values() if method.calibration}) > 1
     titles = {}
     for name, method in methods.items():
@@ -103,8 +103,8 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
             words.append(str(method.calibration))
         if mixed and method.delta > 0:
             words.append(f"δ = {power(method.delta)}")
-        if of[name] in kinds.SHORT and kinds.RULE in of.values():
-            words.append(kinds.SHORT[of[name]])
+        if kind_of[name] in kinds.SHORT and kinds.RULE in kind_of.values():
+            words.append(kinds.SHORT[kind_of[name]])
         titles[name] = ", ".join(words)
     return titles
 
@@ -131,12 +131,12 @@ def error_frame(
     """Compare the errors of all methods on all datasets, at each ε, by a measure.
 
     Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
-    One fold and repeat of a dataset has the same records in all methods. `gain` is by how much the
-    error is below the baseline's, paired by fold and repeat; it is a win or a loss if it is beyond
-    `STANDARD_ERRORS` of its standard errors, and `best` is the least mean error of an ε and
-    dataset, of all private methods. `rank` counts from 1 among them, ties sharing the mean of their
-    ranks. A method with a failed training, or of which nothing could be selected, lacks its error,
-    and with it gain and rank; a method without privacy (ε = ∞) has neither rank nor rival.
+    All methods have the same records in one fold and repeat of a dataset. `gain` is the baseline's
+    error less that of the method, paired by fold and repeat; it is a win or a loss if it is beyond
+    `STANDARD_ERRORS` of its standard errors. `best` marks the least mean error of the private
+    methods at an ε on a dataset. `rank` counts from 1 among them; ties share the mean of their
+    ranks. A method with a failed training or without a selected setting has no error, gain or
+    rank; a method without privacy (ε = ∞) has no gain or rank.
     """
     errors = add_errors(runs, measure)
     errors["epsilon"] = errors["epsilon"].map(short_text)
@@ -153,18 +153,19 @@ def error_frame(
         least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
         base = of_point.get((epsilon, dataset, baseline))
         for method, error in means.items():
-            own = of_point[epsilon, dataset, method]
-            gain, gain_error = _gain(base, own) if method in private else (math.nan, math.nan)
-            verdict = None if method == baseline else _verdict(gain, gain_error)
+            scores = of_point[epsilon, dataset, method]
+            gain, gain_error = (
+                _compute_gain(base, scores) if method in private else (math.nan, math.nan)
+            )
+            verdict = None if method == baseline else _judge(gain, gain_error)
             best = bool(method in private and error <= least + ROUNDING)
-            spread = float(own.std(ddof=1, skipna=False))
-            sure = spread * error_factor(len(own), share_held_out(own.index[0][0]))
+            spread = float(scores.std(ddof=1, skipna=False))
+            sure = spread * error_factor(len(scores), share_held_out(scores.index[0][0]))
             place = (measure, float(epsilon), dataset, method, learners[method])
-            failed, compared = int(own.isna().sum()), (best, gain, gain_error, verdict)
-            scores = (error, spread, sure, len(own), failed)
-            rows.append((*place, *scores, *compared))
+            statistics = (error, spread, sure, len(scores), int(scores.isna().sum()))
+            rows.append((*place, *statistics, best, gain, gain_error, verdict))
     frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
-    # The least is first; equal errors share the mean of their ranks.
+    # Equal errors share the mean of their ranks.
     steps = (frame["error"].where(frame["epsilon"].map(math.isfinite)) / ROUNDING).round()
     return frame.assign(rank=steps.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
@@ -176,7 +177,7 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
     at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "arm"]
     groups = ranked.assign(**counts).groupby(of_method, sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
-    # Ranks are averaged over the datasets on which all methods that are ranked have a rank.
+    # Ranks are averaged over the datasets on which every ranked method has a rank.
     ranks = ranked[ranked["rank"].notna()]
     n_methods = ranks.groupby(at)["arm"].transform("nunique")
     shared = ranks[ranks.groupby([*at, "dataset"])["arm"].transform("nunique") == n_methods]
@@ -186,42 +187,42 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
 def format_table(
     table: pd.DataFrame, titles: dict[str, str], baseline: str, private: Sequence[str]
 ) -> pd.DataFrame:
-    """Return the table as a reader wants it: a row a measure, dataset and ε, a column a method.
+    """Return the table for readers: a row per measure, dataset and ε, a column per method.
 
-    Errors have standard errors, the least of a row is in bold; below the rows of an ε are
-    wins/ties/losses and mean ranks. Methods that are not `private` have the same in each ε.
+    Errors have standard errors, and the least of a row is in bold. Below the rows of an ε are
+    wins/ties/losses and mean ranks. Methods that are not `private` have the same errors at each ε.
     """
     methods = [method for method in titles if method in set(table["arm"])]
     fixed = table["epsilon"].map(math.isinf)
-    free = _cells(table[~table["arm"].isin(private)])
+    free = _write_cells(table[~table["arm"].isin(private)])
     keys = ("measure", "epsilon", "arm")
     counts = {tuple(row[key] for key in keys): row for row in count_wins(table).to_dict("records")}
     rows = []
     order = table["measure"].map(list(COSTS).index)
     for (_, epsilon), part in table[~fixed].groupby([order[~fixed], "epsilon"], sort=True):
         measure = part["measure"].iloc[0]
-        at, cells = [COSTS[measure], short_text(str(epsilon))], free | _cells(part)
+        at, cells = [COSTS[measure], short_text(str(epsilon))], free | _write_cells(part)
         for dataset in dict.fromkeys(part["dataset"]):
-            of_methods = [cells.get((measure, dataset, method), MISSING) for method in methods]
-            rows.append([*at, dataset, *of_methods])
-        scores = [counts.get((measure, epsilon, method)) for method in methods]
+            errors = [cells.get((measure, dataset, method), MISSING) for method in methods]
+            rows.append([*at, dataset, *errors])
+        of_methods = [counts.get((measure, epsilon, method)) for method in methods]
         compared = [
-            "/".join(f"{one[name]:g}" for name in COUNTED)
-            if one and method != baseline and counts.get((measure, epsilon, baseline))
+            "/".join(f"{count[name]:g}" for name in COUNTED)
+            if count and method != baseline and counts.get((measure, epsilon, baseline))
             else MISSING
-            for method, one in zip(methods, scores, strict=True)
+            for method, count in zip(methods, of_methods, strict=True)
         ]
         rows.append([*at, "wins/ties/losses", *compared])
-        means = [one["mean_rank"] if one else math.nan for one in scores]
-        ranks = [MISSING if math.isnan(one) else f"{one:.2f}" for one in means]
+        means = [count["mean_rank"] if count else math.nan for count in of_methods]
+        ranks = [MISSING if math.isnan(mean) else f"{mean:.2f}" for mean in means]
         rows.append([*at, "mean rank", *ranks])
     return pd.DataFrame(
         rows, columns=["measure", "ε", "dataset", *(titles[method] for method in methods)]
     )
 
 
-def _cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """Write the error of each measure, dataset and method; nothing where there is none."""
+def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
+    """Write the error of each measure, dataset and method that has one."""
     cells = {}
     for row in part[part["error"].notna()].to_dict("records"):
         error, sure = row["error"], row["standard_error"]
@@ -231,18 +232,18 @@ def _cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
     return cells
 
 
-def _gain(base: pd.Series | None, own: pd.Series) -> tuple[float, float]:
+def _compute_gain(base: pd.Series | None, errors: pd.Series) -> tuple[float, float]:
     """Return the mean of paired differences, and its standard error (:func:`.error_factor`)."""
-    if base is None or set(base.index) != set(own.index):
+    if base is None or set(base.index) != set(errors.index):
         return math.nan, math.nan
-    gaps = base.reindex(own.index) - own
+    gaps = base.reindex(errors.index) - errors
     if gaps.isna().any():
         return math.nan, math.nan
-    factor = error_factor(len(gaps), share_held_out(own.index[0][0]))
+    factor = error_factor(len(gaps), share_held_out(errors.index[0][0]))
     return float(gaps.mean()), float(gaps.std(ddof=1)) * factor
 
 
-def _verdict(gain: float, error: float) -> str | None:
+def _judge(gain: float, error: float) -> str | None:
     if math.isnan(gain) or math.isnan(error):
         return None
     if abs(gain) <= STANDARD_ERRORS * error + ROUNDING:

@@ -1,4 +1,4 @@
-"""Learning curves: fresh scores against ε, one panel a dataset and measure."""
+"""Learning curves: fresh scores against ε, with a panel for each dataset and measure."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class LearningCurves(Output):
         labels = request.options["learners"]
         if labels is None:
             return
-        curves = _curves(request.study)
+        curves = _list_curves(request.study)
         for label in labels:
             check_name("learners", label, dict.fromkeys(map(method_of, curves)))
         n_curves = sum(method_of(method) in labels for method in curves)
@@ -82,7 +82,7 @@ class LearningCurves(Output):
     def files(self, request: OutputRequest) -> Files:
         # The study's `figure` names the file; it is older than the option `name`.
         first = FIGURES / (request.options["name"] or request.study.figure)
-        curves, labels = _curves(request.study), request.options["learners"]
+        curves, labels = _list_curves(request.study), request.options["learners"]
         if labels is not None:
             curves = [method for method in curves if method_of(method) not in labels]
         is_split = len(curves) > MOST if labels is None else bool(curves)
@@ -138,14 +138,14 @@ def figures(
     that equals another one point by point is left out.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
-    own = accuracy.groupby(["dataset", "arm"]).ngroup()
-    accuracy = accuracy[own.isin(own[drop_twins(accuracy).index])]
+    curve = accuracy.groupby(["dataset", "arm"]).ngroup()
+    accuracy = accuracy[curve.isin(curve[drop_twins(accuracy).index])]
     titles = {method.name: method.title for method in study.methods.values()} | {
         RAW: REFERENCES[RAW]
     }
     panel_titles = {name: panel_title(study, name) for name in names}
     groups = {name: source_of(name) for name in names}
-    methods = _curves(study)
+    methods = _list_curves(study)
     first = [method for method in methods if labels is None or method_of(method) in labels]
     if len(first) > MOST:
         first = best_curves(accuracy, first, study.metric)
@@ -154,7 +154,7 @@ def figures(
         yield draw(accuracy, titles, panel_titles, groups, measures, parts)
 
 
-def _curves(study: Study) -> list[str]:
+def _list_curves(study: Study) -> list[str]:
     """Return the methods of a study that are trained at some finite ε."""
     methods = study.methods.values()
     return [method.name for method in methods if any(map(math.isfinite, method.epsilons))]
@@ -162,12 +162,12 @@ def _curves(study: Study) -> list[str]:
 
 def best_curves(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> list[str]:
     """Return the curves that rank best in the mean over datasets and ε, certified ones first."""
-    mine = accuracy[accuracy["arm"].isin(list(methods)) & np.isfinite(accuracy["epsilon"])]
-    places = mine.groupby(["dataset", "epsilon"])[metric].rank(
+    rows = accuracy[accuracy["arm"].isin(list(methods)) & np.isfinite(accuracy["epsilon"])]
+    places = rows.groupby(["dataset", "epsilon"])[metric].rank(
         ascending=metric in LOSSES, na_option="bottom"
     )
-    published = mine["calibration"].eq("published").groupby(mine["arm"]).first()
-    mean = places.groupby(mine["arm"]).mean()
+    published = rows["calibration"].eq("published").groupby(rows["arm"]).first()
+    mean = places.groupby(rows["arm"]).mean()
     best = sorted(mean.index, key=lambda method: (published[method], mean[method], method))[:MOST]
     return [method for method in methods if method in best]
 
@@ -206,8 +206,8 @@ def draw(
     """Draw scores against ε with a band of one standard deviation over repeats.
 
     Each of `parts` lists the curves of its panels, one panel per dataset and measure; by default
-    one part has all curves. Methods without a measure are not in its panels; a panel without
-    curves is left out.
+    one part has all curves. Methods without a measure are not in its panels, and a panel
+    without curves is left out.
 
     A curve joins a method's finite ε. A method at ε = ∞ is a horizontal line with its name on it:
     grey if the method has no other ε, in its curve's colour if it is a private learner's limit. A
@@ -230,32 +230,31 @@ def draw(
     kind = dict(zip(finite["arm"], finite["kind"], strict=True))
     unpaid = [method for method in curves if kind[method] == kinds.UNPAID]
     styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
-    looks = _level_looks(methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
+    looks = _choose_level_looks(methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
     with style.paper():
         placed = [
-            (measure, name, [method for method in some if method in set(part["arm"])], part)
-            for some in ([curves] if parts is None else parts)
+            (measure, name, [method for method in chosen if method in set(part["arm"])], part)
+            for chosen in ([curves] if parts is None else parts)
             for measure in measures
             for name in datasets
-            if not (part := _panel_rows(frame, name, measure)).empty
+            if not (part := _select_rows(frame, name, measure)).empty
         ]
-        placed = [one for one in placed if one[2]] or placed
+        placed = [entry for entry in placed if entry[2]] or placed
         figure, panels = style.panels(
-            len(placed), [(one, (groups or {}).get(name, name)) for one, name, *_ in placed]
+            len(placed), [(measure, (groups or {}).get(name, name)) for measure, name, *_ in placed]
         )
         levels = {}
-        for panel, (_, dataset, some, part) in zip(panels, placed, strict=True):
-            own = {method: look for method, look in styles.items() if method in some}
-            _draw_curves(panel, part, own)
+        for panel, (_, dataset, drawn, part) in zip(panels, placed, strict=True):
+            _draw_curves(panel, part, {m: look for m, look in styles.items() if m in drawn})
             levels[panel] = _draw_levels(panel, part, looks, titles)
             _finish(panel, part, datasets[dataset])
         _label_axes(panels, [(measure, part) for measure, *_, part in placed])
         names = {
-            method: _name(
+            method: _write_name(
                 titles[method], calibrations[method], first["delta"][method], kind[method]
             )
             for method in curves
-            if any(method in some for *_, some, _ in placed)
+            if any(method in drawn for *_, drawn, _ in placed)
         }
         at_ends = len(placed) == 1 and len(names) <= MOST_NAMED
         of_legend = {} if at_ends else names
@@ -265,17 +264,18 @@ def draw(
         if any(title.endswith(MARK) for title in datasets.values()):
             handles.append(style.key_line(MARK_NOTE, linestyle="none"))
         style.legend_below(figure, handles)
-        ends = {_curve_of(panels[0], method): name for method, name in names.items() if at_ends}
+        lines = {line.get_label(): line for line in panels[0].get_lines()}
+        ends = {lines[method]: name for method, name in names.items() if at_ends}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
         move_apart(labels, figure.dpi / 72)
-        for panel, lines in levels.items():
-            label_lines(panel, lines)
+        for panel, level_lines in levels.items():
+            label_lines(panel, level_lines)
     return figure
 
 
-def _panel_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
+def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
     """Return the rows of a dataset with their score, by ε, without methods that lack the measure.
 
     Rows of failed trainings, which lack the accuracy too, are kept.
@@ -285,12 +285,7 @@ def _panel_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame
     return part.assign(score=part[measure], score_std=part[f"{measure}_std"])
 
 
-def _curve_of(panel: Axes, method: str) -> Line2D:
-    """Return the curve of a method."""
-    return next(line for line in panel.get_lines() if line.get_label() == method)
-
-
-def _level_looks(
+def _choose_level_looks(
     methods: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """Return the looks of private learners without noise and of methods without privacy."""
@@ -329,7 +324,7 @@ def _draw_levels(
     return lines
 
 
-def _name(title: str, calibration: str | None, delta: float, kind: str) -> str:
+def _write_name(title: str, calibration: str | None, delta: float, kind: str) -> str:
     """Return the name in the legend, with calibration, δ and how settings were chosen."""
     parts = [] if calibration is None or calibration in title else [calibration]
     if delta > 0:
@@ -367,7 +362,7 @@ def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
     panel.set_xscale("log")
     pad = (epsilons[-1] / epsilons[0]) ** 0.05 if len(epsilons) > 1 else 2.0
     panel.set_xlim(epsilons[0] / pad, epsilons[-1] * pad)
-    panel.xaxis.set_major_locator(ticker.FixedLocator(_ticks(epsilons)))
+    panel.xaxis.set_major_locator(ticker.FixedLocator(_choose_ticks(epsilons)))
     style.write_ticks(panel.xaxis)
     panel.xaxis.set_minor_locator(ticker.FixedLocator(epsilons))
     panel.xaxis.set_minor_formatter(ticker.NullFormatter())
@@ -375,8 +370,8 @@ def _finish(panel: Axes, part: pd.DataFrame, title: str) -> None:
     panel.yaxis.set_major_locator(ticker.MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _ticks(epsilons: Sequence[float]) -> list[float]:
-    """Choose the ε to label: the outermost, then round ones, none too near another."""
+def _choose_ticks(epsilons: Sequence[float]) -> list[float]:
+    """Choose the ε to label: the outermost, then round ones, with room between them."""
 
     def rank(epsilon: float) -> int:
         digits = f"{epsilon:.12e}".partition("e")[0].rstrip("0").rstrip(".")
@@ -389,7 +384,7 @@ def _label_axes(panels: Sequence[Axes], shown: Sequence[tuple[str, pd.DataFrame]
     before = None
     for i, (panel, (measure, part)) in enumerate(zip(panels, shown, strict=True)):
         scored, name = part["scored_on"].dropna().unique(), metric_name(measure)
-        words = ["less is better"] * (measure in LOSSES) + [SCORED_ON[one] for one in scored[:1]]
+        words = ["less is better"] * (measure in LOSSES) + [SCORED_ON[part] for part in scored[:1]]
         label = name[0].upper() + name[1:] + (f" ({', '.join(words)})" if words else "")
         if label != before or i % style.panel_columns(len(panels)) == 0:
             panel.set_ylabel(label)

@@ -44,20 +44,20 @@ class Ledgers(Output):
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
                 raise ValueError(f"the study has no epsilon = {epsilon}")
-        if not _methods(request):
+        if not _private_methods(request):
             raise ValueError("the study has no private learner that trains on all records")
 
     def reads(self, request: OutputRequest) -> Reads:
-        methods = _methods(request)
+        methods = _private_methods(request)
         versions = [[method.name, method.version] for method in methods]
         return Reads(request.curves_of(methods), data=request.study.datasets, facts=versions)
 
     def make(self, context: Context) -> None:
         selected = context.read_selected()
         rows = [
-            _row(context, data, method, epsilon, selected)
+            _make_row(context, data, method, epsilon, selected)
             for data in map(context.data, context.study.datasets)
-            for method in _methods(context.request)
+            for method in _private_methods(context.request)
             for epsilon in sorted(context.options["epsilons"] or method.epsilons)
             if epsilon in method.epsilons and math.isfinite(epsilon)
         ]
@@ -67,13 +67,13 @@ class Ledgers(Output):
         context.write(Table(frame, CAPTION, NOTES, text_frame(frame[names])))
 
 
-def _methods(request: OutputRequest) -> list[Method]:
-    """Return the private methods; a model of a part of the records is no release."""
+def _private_methods(request: OutputRequest) -> list[Method]:
+    """Return the private methods that train on all records, as a release does."""
     methods = request.study.methods.values()
     return [method for method in methods if method.calibration and method.train_share == 1]
 
 
-def _row(
+def _make_row(
     context: Context, data: Dataset, method: Method, epsilon: float, selected: pd.DataFrame
 ) -> dict[str, Any]:
     from privcurve.experiments import models

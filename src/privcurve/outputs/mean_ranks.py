@@ -80,8 +80,8 @@ class MeanRanks(Output):
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods whose settings ε covers, and all pairs of the others.
 
-    As :func:`.ranks.compare_pairs`, by each measure, with the columns ``measure`` and ``ranked``,
-    which says which of the two they are.
+    The rows are those of :func:`.ranks.compare_pairs` for each measure, with the columns
+    ``measure`` and ``ranked``, which is `PAID` or `UNPAID`.
     """
     paid, parts = table["kind"].isin(kinds.COVERED), []
     for name, some in ((PAID, table[paid]), (UNPAID, table[~paid])):
@@ -96,7 +96,7 @@ def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranked_datasets(request: OutputRequest) -> list[str]:
-    """Return the datasets over which ranks are means, each once."""
+    """Return the datasets over which ranks are averaged, each once."""
     return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 
 
@@ -108,12 +108,11 @@ LEAST_P = 0.001
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Draw the mean ranks of methods, a panel a measure and ε.
+    """Draw the mean ranks of methods, with a panel for each measure and ε.
 
-    Those whose settings nobody paid for have panels of their own. Rank 1, the best, is on the
-    left. Thick bars join methods of which no pair differs by
-    Wilcoxon's test with Holm's correction; the thin one on top is as long as Nemenyi's critical
-    difference.
+    Methods tuned outside the budget have panels of their own. Rank 1, the best, is on the left.
+    Thick bars join methods of which no pair differs by Wilcoxon's test with Holm's correction; the
+    thin line on top is as long as Nemenyi's critical difference.
     """
     style.check_not_empty(frame)
     order = frame["measure"].map(list(COSTS).index)
@@ -126,7 +125,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         for bars, count in zip(joined, counts, strict=True)
     ]
     drawn = set(frame["arm"]) | set(frame["other"])
-    looks = _looks([method for method in titles if method in drawn])
+    looks = _assign_looks([method for method in titles if method in drawn])
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))
         panels = figure.subplots(len(parts), 1, squeeze=False, height_ratios=heights)[:, 0]
@@ -135,8 +134,8 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     return figure
 
 
-def _looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return a colour for each method of the figure; once all are taken, the same ones dashed."""
+def _assign_looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return a colour for each method of the figure, dashed once all colours are used."""
     n = len(style.COLOURS)
     return {
         method: {"color": style.COLOURS[i % n], "linestyle": "-" if i < n else (0, (3.2, 1.4))}

@@ -97,14 +97,14 @@ class RawScores(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         study = request.study
-        splits = [[s.fold, s.repeat] for name in study.datasets for s in _splits(study, name)]
+        splits = [[s.fold, s.repeat] for name in study.datasets for s in _list_splits(study, name)]
         digests = [[name, description_of(name).digest] for name in study.datasets]
         facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
         if study.shows_auc and many:
             # Earlier versions had no AUC for more than two classes.
             facts.append(AUC)
-        if (share := _largest_share(study)) < 1:
+        if (share := _find_largest_share(study)) < 1:
             facts.append(share)
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
@@ -115,7 +115,7 @@ class RawScores(Output):
 
         # Jobs have one core each.
         with threadpool_limits(limits=1):
-            rows = list(_all_scores(context))
+            rows = list(_score_all(context))
         detail = pd.DataFrame(rows)
         frame = mean_scores(detail, context.study.metric)
         texts = text_frame(frame[["dataset", "arm"]])
@@ -158,26 +158,26 @@ class Price(Output):
 def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[float, str]:
     """Read the sentences of the table about a dataset, by ε."""
     frame = read_table(price.files.frames[0])
-    mine = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
-    return dict(zip(mine["epsilon"].astype(float), mine["sentence"], strict=True))
+    rows = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
+    return dict(zip(rows["epsilon"].astype(float), rows["sentence"], strict=True))
 
 
-def _splits(study: Study, dataset: str) -> list[Split]:
+def _list_splits(study: Study, dataset: str) -> list[Split]:
     return study.fresh_splits(description_of(dataset).n_test > 0)
 
 
-def _largest_share(study: Study) -> float:
-    """Return the share of the records that the study's models train on; the largest of several."""
+def _find_largest_share(study: Study) -> float:
+    """Return the largest share of the records that a model of the study trains on."""
     return max(method.train_share for method in study.methods.values())
 
 
-def _all_scores(context: Context) -> Iterator[dict[str, Any]]:
+def _score_all(context: Context) -> Iterator[dict[str, Any]]:
     from privcurve.datasets.raw import coded_columns, raw_columns
 
     for name in context.study.datasets:
         data = context.data(name)
-        share = _largest_share(context.study)
-        splits, splitter = _splits(context.study, name), Splitter(data, context.seed, share)
+        share = _find_largest_share(context.study)
+        splits, splitter = _list_splits(context.study, name), Splitter(data, context.seed, share)
         for method, read in ((RAW, raw_columns), (CODES, coded_columns)):
             for result in scores(data, read(data), splitter, splits):
                 yield {"dataset": name, "arm": method, **result}
@@ -244,7 +244,7 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return what is lost by coding and by privacy: a row a dataset, ε and metric.
+    """Return what is lost by coding and by privacy: a row per dataset, ε and metric.
 
     `means` are the tables of accuracy and of `raw`, `runs` their models' scores on each split.
     `coding` and `privacy` are losses, with standard errors and whether they are within noise;
@@ -252,7 +252,7 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     points = itertools.product(study.datasets, epsilons, SCORES)
-    rows = filter(None, (_price(study, means, runs, *point) for point in points))
+    rows = filter(None, (_find_price(study, means, runs, *point) for point in points))
     return pd.DataFrame(list(rows), columns=COLUMNS)
 
 
@@ -263,7 +263,7 @@ COLUMNS = [
 ]
 
 
-def _price(
+def _find_price(
     study: Study, means: pd.DataFrame, runs: pd.DataFrame, dataset: str, epsilon: float, metric: str
 ) -> dict[str, Any] | None:
     place = ranking(means, dataset, epsilon, titles_of(study), metric)
@@ -275,21 +275,21 @@ def _price(
     sound = private[private["calibration"].eq("certified") & private["kind"].eq(kinds.RULE)]
     row: dict[str, Any] = {"dataset": dataset, "epsilon": epsilon, "metric": metric}
     row |= {"raw": float(raw[metric]), "coded_by": place.name(coded), "coded": float(coded[metric])}
-    row |= _loss("coding", raw, coded, runs, metric)
+    row |= _compare_models("coding", raw, coded, runs, metric)
     if len(sound):
         best = sound.iloc[0]
         row |= {"private_by": place.name(best), "private": float(best[metric])}
-        row |= _loss("privacy", coded, best, runs, metric)
+        row |= _compare_models("privacy", coded, best, runs, metric)
     return {**row, "sentence": sentence(row, place)}
 
 
-def _loss(
+def _compare_models(
     what: str, before: pd.Series, after: pd.Series, runs: pd.DataFrame, metric: str
 ) -> dict[str, Any]:
-    """Return by how much one model is worse than another on the same splits."""
-    own, base = (_scores_by_split(runs, row, metric) for row in (before, after))
+    """Return by how much the model `after` is worse than `before` on the same splits."""
+    first, second = (_select_scores(runs, row, metric) for row in (before, after))
     sign = -1 if metric in LOSSES else 1
-    gap = compare(sign * own, sign * base, metric)
+    gap = compare(sign * first, sign * second, metric)
     return {
         what: gap.get("difference", math.nan),
         f"{what}_error": gap.get("standard_error", math.nan),
@@ -297,12 +297,12 @@ def _loss(
     }
 
 
-def _scores_by_split(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
+def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
     """Return the scores of a row's model by split."""
-    mine = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
+    is_model = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
     # Rounded to the digits of tables, whether the scores come from one or not.
-    return runs[mine & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
+    return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 
 def sentence(row: Mapping[str, Any], place: Ranking) -> str:
@@ -311,18 +311,18 @@ def sentence(row: Mapping[str, Any], place: Ranking) -> str:
     what = "" if place.metric == ACCURACY else f"{metric_name(place.metric)} "
     parts = [
         f"raw {what}{row['raw']:.{digits}f}",
-        f"lost by coding {_difference(row, 'coding', digits)} "
+        f"lost by coding {_write_loss(row, 'coding', digits)} "
         f"({row['coded_by']}: {row['coded']:.{digits}f})",
     ]
     if "private" in row:
         parts.append(
-            f"lost by privacy at ε = {row['epsilon']:g}: {_difference(row, 'privacy', digits)} "
+            f"lost by privacy at ε = {row['epsilon']:g}: {_write_loss(row, 'privacy', digits)} "
             f"({row['private_by']}: {row['private']:.{digits}f})"
         )
     return "; ".join(parts)
 
 
-def _difference(row: Mapping[str, Any], what: str, digits: int) -> str:
+def _write_loss(row: Mapping[str, Any], what: str, digits: int) -> str:
     lost, error = row[what], row[f"{what}_error"]
     spread = "" if math.isnan(error) else f" ± {error:.{digits}f}"
     # −0.000 is 0.000.

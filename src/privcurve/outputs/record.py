@@ -1,8 +1,8 @@
-"""What files with names for people were made for, in a small file of their own.
+"""Records of what files with names for people were made for: a small file for each output.
 
-Snakemake's record of a file is lost with ``.snakemake``, and sees of the code that makes an
-output only the command. So each output says itself what it is of: its code's version, its
-options, what was read, and the sums of the files that were written.
+Snakemake's own record is lost with ``.snakemake``, and knows only the command of the code that
+makes an output. So a record here has the version of that code, its options, what it read, and the
+checksums of the files that it wrote.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def digest(
     seed: Seed,
     seen: Any = None,
 ) -> str:
-    """Return a digest of all that an output is made for: it is made again when it changes.
+    """Return a digest of all that an output is made for: the output is made again if it changes.
 
-    That is of the curves that it reads, of the digests of other outputs and audits that it reads,
-    of the seed, and of what it has `seen` of other studies beside files, as plain JSON.
+    `others` and `audits` are the digests of other outputs and of audits that it reads, `seen` is
+    what it knows of other studies beside files, as plain JSON.
     """
     reads = request.reads
     return canonical.digest(
@@ -49,7 +49,7 @@ def digest(
             "data": reads.data,
             "outputs": dict(others),
             "audits": dict(audits),
-            "resources": [[str(path), _sum(path)] for path in reads.resources],
+            "resources": [[str(path), _hash_file(path)] for path in reads.resources],
             "seed": seeds.public_name(seed),
             **({} if seen is None else {"seen": seen}),
         }
@@ -59,7 +59,7 @@ def digest(
 class Record(NamedTuple):
     """The small file at `path` that says what some files were made for, and of which data.
 
-    Of the datasets in `raw` the raw files were read too: another file with the same codes counts.
+    For the datasets in `raw` a changed raw file counts, even if its codes are the same.
     `study` is the study whose output they are, if any.
     """
 
@@ -70,10 +70,10 @@ class Record(NamedTuple):
     study: str | None = None
 
     def write(self, made_for: str, *, complete: bool = True) -> None:
-        """Say that the files, which stand there now, were made for a digest.
+        """Record that the files, as they are now, were made for a digest.
 
-        It is of all that they depend on but the data. Not `complete`: a training that they are made
-        from has failed, and will be tried again.
+        The digest is of all that they depend on, except the data. They are not `complete` if a
+        training that they are made from has failed and will be tried again.
         """
         content: dict[str, Any] = {
             "study": self.study,
@@ -81,18 +81,18 @@ class Record(NamedTuple):
             "complete": complete,
             "data": {name: coded_checksum(name) for name in self.datasets},
             "raw": {name: raw_checksums(name) for name in self.raw},
-            "files": {str(file): _sum(file) for file in self.files},
+            "files": {str(file): _hash_file(file) for file in self.files},
         }
         replace_text(self.path, json.dumps(content, indent=1) + "\n")
 
     def is_current(self, wanted: str) -> bool:
-        """Return whether the files are there, as made, and for what is wanted now."""
+        """Return whether the files are there, unchanged, and made for the wanted digest."""
         made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})
         return (
             made.get("digest") == wanted
             and made.get("complete", True)
-            and made.get("files") == {str(file): _sum(file) for file in self.files}
+            and made.get("files") == {str(file): _hash_file(file) for file in self.files}
             and all(coded_checksum(name) in (None, data.get(name)) for name in self.datasets)
             and all(raw_checksums(name) in (None, sources.get(name)) for name in self.raw)
         )
@@ -122,7 +122,7 @@ def output_record(request: OutputRequest) -> Record:
 
 
 def audit_record(learner: str, dataset: str) -> Record:
-    """Return the record of the audit of a learner, whose canaries go into a dataset."""
+    """Return the record of the audit of a learner; its canaries are put into a dataset."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
@@ -142,5 +142,5 @@ def code_digest(folder: Path) -> str:
     return sums.hexdigest()
 
 
-def _sum(path: Path) -> str | None:
+def _hash_file(path: Path) -> str | None:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None

@@ -28,19 +28,19 @@ def paper_module(paper: str, name: str) -> ModuleType:
     return own.module(home() / PAPERS / paper / f"{name}.py", f"privcurve_papers_{paper}")
 
 
-def _outputs_outside_the_package() -> Iterator[Output]:
+def _load_outside_outputs() -> Iterator[Output]:
     """Yield the outputs of papers, and of the folder where the run is started.
 
-    A folder ``papers/<paper>`` there takes the place of the shipped one. No golden test tells when
-    the bytes of what is not shipped change: its versions change with its file, and with those of
-    its folder that this imports.
+    A folder ``papers/<paper>`` there takes the place of the shipped one. No golden test covers
+    outputs that are not shipped, so their versions follow from their file and from the files of its
+    folder that it imports.
     """
     shipped = (home() / PAPERS).resolve()
     papers = {path.name: path.resolve() for path in (*shipped.glob("*/"), *PAPERS.glob("*/"))}
     for folder in (*papers.values(), OWN.resolve()):
         for path in sorted(folder.glob("[!_]*.py")):
             package = "own" if folder.name not in papers else f"papers_{folder.name}"
-            outputs = list(_outputs_of_file(own.module(path, f"privcurve_{package}")))
+            outputs = list(_make_outputs(own.module(path, f"privcurve_{package}")))
             if not outputs:
                 raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
             for output in outputs:
@@ -50,7 +50,7 @@ def _outputs_outside_the_package() -> Iterator[Output]:
                 yield output
 
 
-def _outputs_of_file(module: ModuleType) -> Iterator[Output]:
+def _make_outputs(module: ModuleType) -> Iterator[Output]:
     """Yield an output of each class that a file defines in full."""
     for kind in vars(module).values():
         if not (inspect.isclass(kind) and issubclass(kind, Output)):
@@ -60,7 +60,7 @@ def _outputs_of_file(module: ModuleType) -> Iterator[Output]:
 
 
 def _index_by_word(*outputs: Output) -> dict[str, Output]:
-    """Return outputs by their words; refuse two of one word."""
+    """Return outputs by their words; refuse two with the same word."""
     table: dict[str, Output] = {}
     for output in outputs:
         if output.word in table:
@@ -72,10 +72,10 @@ def _index_by_word(*outputs: Output) -> dict[str, Output]:
     return table
 
 
-def _shipped_outputs() -> Iterator[Output]:
+def _load_shipped_outputs() -> Iterator[Output]:
     """Yield the outputs of this package, file by file."""
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
-        yield from _outputs_of_file(import_module(f"privcurve.outputs.{path.stem}"))
+        yield from _make_outputs(import_module(f"privcurve.outputs.{path.stem}"))
 
 
-OUTPUTS: Mapping[str, Output] = _index_by_word(*_shipped_outputs(), *_outputs_outside_the_package())
+OUTPUTS: Mapping[str, Output] = _index_by_word(*_load_shipped_outputs(), *_load_outside_outputs())

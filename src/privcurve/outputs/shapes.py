@@ -98,8 +98,8 @@ def values_of(explanation: Explanation) -> pd.DataFrame:
         between = [*itertools.pairwise(edges)]
         between += [(none, none)] * (column.n_bins - len(between))
         for k, name in enumerate(explanation.outputs):
-            each = zip(column.bin_names, between, shape.values[k], shape.spread[k], strict=True)
-            for code, (condition, ends, value, error) in enumerate(each):
+            bins = zip(column.bin_names, between, shape.values[k], shape.spread[k], strict=True)
+            for code, (condition, ends, value, error) in enumerate(bins):
                 rows.append((column.name, name, code, condition, *ends, value, error))
     for pair in explanation.pairs:
         name, cells = " × ".join(pair.names), itertools.product(*pair.titles)
@@ -125,13 +125,13 @@ def ends_of(explanation: Explanation) -> pd.DataFrame:
 
 
 def format_table(ends: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame of :func:`ends_of` as a reader sees it: values with their errors."""
+    """Return the frame of :func:`ends_of` for readers: values with their errors."""
     texts = ends[["column"]].assign(importance=[f"{value:.2f}" for value in ends["importance"]])
     for end in ("lowest", "highest"):
-        each = zip(ends[end], ends[f"error_{end}"], strict=True)
+        pairs = zip(ends[end], ends[f"error_{end}"], strict=True)
         texts[end] = [
             (f"{value:+.2f}" + (f" ± {error:.2f}" if error > 0 else "")).replace("-", "−")
-            for value, error in each
+            for value, error in pairs
         ]
         texts[f"where {end}"] = ends[f"where_{end}"]
     return texts

@@ -21,7 +21,7 @@ WITHIN = "within"
 
 
 class Wish(NamedTuple):
-    """A score that is wanted: of at least a number, or within one of that without privacy."""
+    """A wanted score: at least a number, or at most a number below that without privacy."""
 
     metric: str
     number: float
@@ -75,7 +75,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """
     rows = [
         (place, place.eligible[place.eligible["learner"] == by_rule.DEFAULT].iloc[:1])
-        for place in sorted(places, key=lambda one: one.epsilon)
+        for place in sorted(places, key=lambda place: place.epsilon)
     ]
     curve = [(place, row.iloc[0]) for place, row in rows if len(row)]
     if not curve or (wish.within and curve[0][0].coded_models.empty):
@@ -88,13 +88,13 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         free = last[0].coded_models.iloc[0]
         target = float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, float(free["error"]))
-    # One repeat has no standard error, and an ε of it no range.
+    # One repeat has no standard error, so its ε has no range.
     is_sure = not np.isnan(errors).any()
     from sklearn.isotonic import isotonic_regression
 
     reach = LEVEL * np.nan_to_num(errors)
     curves = [isotonic_regression(means + side * reach) for side in (0, 1, -1)]
-    epsilon, low, high = (_crossing(epsilons, one.tolist(), target) for one in curves)
+    epsilon, low, high = (_find_crossing(epsilons, scores.tolist(), target) for scores in curves)
     name = last[0].name(last[1])
     most = f"above {epsilons[-1]:g}" if math.isinf(high) else f"{high:.2g}"
     reached = f"{name} has {last[0].score(last[1])} there"
@@ -111,7 +111,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     return Needed(target, epsilon, low, high, sentence)
 
 
-def _crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:
+def _find_crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:
     """Return the ε at which a rising curve reaches a target; 0 before the first, ∞ after the last.
 
     Between two points it is a line along log ε.
