@@ -1,4 +1,4 @@
-"""Keys of rows in tables: a file may have changed the last bit of a number."""
+"""Keys of rows in tables; numbers count by twelve digits, as a file may change their last bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def method_of(method: str) -> str:
 
 
 def short_text(value: float | str) -> str:
-    """Write a number, or the text of one, with twelve digits: a file keeps these."""
+    """Write a number, or the text of a number, with the twelve digits that a file keeps."""
     return f"{float(value):.12g}"
 
 
@@ -25,6 +25,6 @@ def is_near(value: float, other: float) -> bool:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Return the mean; NaN if a value is, or if there is none."""
+    """Return the mean; NaN if a value is NaN or there are no values."""
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

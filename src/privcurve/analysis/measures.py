@@ -9,7 +9,7 @@ from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.lazy import pd
 
 MEASURES = (ACCURACY, "auc", "log_loss")
-# Names of measures turned so that less is better and 0 is best.
+# Names of measures as costs: less is better, and 0 is best.
 COSTS = {ACCURACY: "error", "auc": "1 − AUC", "log_loss": "log loss"}
 NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
 TEST = "test"
@@ -22,14 +22,14 @@ def check_measures(names: object) -> None:
 
 
 def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
-    """Return scores so that less is better, and 0 is best."""
+    """Return scores as costs: less is better, and 0 is best."""
     return values if measure in LOSSES else 1 - values
 
 
 def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return runs with a measure as a cost, in a column ``error``; NaN where a training failed.
 
-    Where nothing could be selected of a method, it has a failed run for each split. Methods without
+    A method of which no setting could be selected gets a failed run for each split. Methods without
     the measure on a dataset are left out there: those that fit votes have no log loss, and a scored
     part with one label has no AUC.
     """
@@ -59,7 +59,7 @@ def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def share_held_out(fold: str) -> float:
-    """Return the share of the records that a fold scores; 0 of a test part."""
+    """Return the share of the records that a fold scores; 0 for a test part."""
     if fold == TEST:
         return 0.0
     _, folds, number = fold.partition("/")

@@ -23,17 +23,17 @@ COLUMNS = [
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of methods that are there on all datasets of their ε."""
+    """Return the rows of methods that have all datasets of their ε."""
     n_datasets = table.groupby(["epsilon", "arm"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
 
 def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods, at each ε, by epsilon, dataset, arm, error and rank of a table.
+    """Test all pairs of methods at each ε of a table of epsilon, dataset, arm, error and rank.
 
-    Return one row a pair, the method of the smaller mean rank first, with the columns `COLUMNS`. A
-    pair `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
-    that lack a method's error count for no method. An ε with fewer than two methods, or fewer than
+    Return a row per pair, with the smaller mean rank first and the columns `COLUMNS`. A pair
+    `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
+    that lack the error of a method are left out. An ε with fewer than two methods, or fewer than
     two datasets that have them all, has no row.
     """
     rows: list[tuple[Any, ...]] = []
@@ -46,7 +46,7 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
             continue
         n, k = errors.shape
         means = errors.rank(axis=1).mean().sort_values(kind="stable")
-        friedman = _friedman(errors)
+        friedman = _compute_friedman(errors)
         pairs = list(itertools.combinations(means.index, 2))
         p_values = [wilcoxon((errors[a] - errors[b]).tolist()) for a, b in pairs]
         shared = (friedman, critical_difference(k, n), n)
@@ -56,8 +56,8 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _friedman(errors: pd.DataFrame) -> float:
-    """Return Friedman's p-value; of two methods, Wilcoxon's; 1 if all are equal everywhere."""
+def _compute_friedman(errors: pd.DataFrame) -> float:
+    """Return Friedman's p-value, or Wilcoxon's for two methods; 1 if all errors are equal."""
     columns = [errors[method].tolist() for method in errors]
     if len(columns) == 2:
         return wilcoxon([a - b for a, b in zip(*columns, strict=True)])
@@ -69,13 +69,13 @@ def _friedman(errors: pd.DataFrame) -> float:
 def wilcoxon(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test of paired differences.
 
-    It is exact, with ties too: of all ways to draw the signs of the ranks. Zeros have ranks and no
-    sign (Pratt); 1 if all are zero. Gaps that differ only in rounding are equal.
+    It is exact, also with ties: it counts all ways to draw the signs of the ranks. Zeros have ranks
+    but no sign (Pratt). It is 1 if all are zero. Gaps that differ only in rounding are equal.
     """
     values = pd.Series(gaps, dtype=float).round(9)
-    # Twice the ranks: those of ties may be halves.
+    # Doubled, as ranks of ties may be halves.
     twice = (2 * values.abs().rank()).astype(int)[values != 0]
-    # The chance of each sum of the ranks above zero. A normal limit is too sure of few of them.
+    # The probability of each sum of positive ranks. A normal limit is too sure for few of them.
     chances = np.ones(1)
     for rank in twice:
         none = np.zeros(rank)
@@ -106,7 +106,7 @@ def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
     """Return the mean ranks of methods, best first, by rows of one ε of :func:`compare_pairs`."""
-    # Each method but the last is the first of some pair.
+    # Each method but the last comes first in some pair.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}

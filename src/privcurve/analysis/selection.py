@@ -41,10 +41,10 @@ class Candidate:
     carried: tuple[Any, ...]  # the columns `CARRIED`
     n_settings: int
     n_failed: int
-    # Of the best complete settings, the best first: mean of the metric, negative where more is
-    # better; tie key; the metric of each fold.
+    # The ranks of the best complete settings, the best first: mean of the metric (negative where
+    # more is better), tie key, and the metric of each fold.
     best: tuple[Rank, ...]
-    # Of the first setting that is not complete: tie key, what is wrong.
+    # The tie key of the first setting that is not complete, and what is wrong with it.
     error: tuple[tuple[Any, ...], str] | None
 
     @property
@@ -53,7 +53,7 @@ class Candidate:
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
-        """Return the candidate of this part and another one."""
+        """Return the candidate of both parts together."""
         return Candidate(
             self.key,
             self.carried,
@@ -80,20 +80,20 @@ class Candidate:
         return {
             **result,
             "setting": setting,
-            mean: _cost_sign(metric) * cost,
+            mean: _sign_of_cost(metric) * cost,
             "cv_std": stdev(values) if len(values) > 1 else math.nan,
             "status": "ok",
             "error": None,
         }
 
 
-def _cost_sign(metric: str) -> int:
+def _sign_of_cost(metric: str) -> int:
     """Return the factor that turns a metric into a cost, and back."""
     return 1 if metric in LOSSES else -1
 
 
 def select_only(key: Key, carried: tuple[Any, ...], setting: str) -> Candidate:
-    """Return a lone setting as the candidate that was selected, by no trainings."""
+    """Return the candidate of a single setting, which is selected without trainings."""
     return Candidate(key, carried, 1, 0, ((math.nan, tie_key(setting), ()),), None)
 
 
@@ -109,14 +109,14 @@ def rank_settings(
     Parameters
     ----------
     parts : iterable of DataFrame
-        One row a run that selects, with the columns of :func:`run_columns`: setting is canonical
-        JSON. No setting is in two parts.
+        One row per run, with the columns of :func:`run_columns`; a setting is canonical JSON. No
+        setting is in two parts.
     n_best : int
         How many settings to keep at each ε.
     metric : str
         The column that selects.
     folds : sequence of str
-        Those that each setting must have.
+        The folds that each setting must have.
 
     Returns
     -------
@@ -130,7 +130,7 @@ def rank_settings(
     """
     candidates: dict[Key, Candidate] = {}
     for part in parts:
-        for candidate in _candidates(part, n_best, metric, folds):
+        for candidate in _rank_part(part, n_best, metric, folds):
             other = candidates.get(candidate.key)
             candidates[candidate.key] = other.merge(candidate, n_best) if other else candidate
     return [candidates[key] for key in sorted(candidates)]
@@ -139,9 +139,10 @@ def rank_settings(
 def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFrame:
     """Return the table of the selected settings, one row for each dataset, method and ε.
 
-    The method's columns, the setting, its mean metric ``cv_<metric>`` and the standard deviation
-    over folds (n - 1 in the denominator), and the numbers of settings and of failed ones. If no
-    setting is complete, the setting is None, the status "failed", and the error the first one.
+    It has the method's columns, the setting, its mean metric ``cv_<metric>``, the standard
+    deviation over folds (n - 1 in the denominator), and the numbers of settings and of failed
+    settings. If no setting is complete, the setting is None, the status "failed", and the error the
+    first one.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -156,9 +157,9 @@ def choose_finalists(
 ) -> list[Candidate]:
     """Choose among the best settings by further trainings of each.
 
-    The maximum over a large grid favours settings whose noise was lucky in the
-    cross-validation; what they reach when they are trained again is not biased so. Each fold of a
-    setting appears once a training; its metric is the mean over them. A candidate has no best
+    The maximum over a large grid favours settings whose noise was lucky in the cross-validation;
+    their metric in further trainings has no such bias. Each fold of a setting appears once per
+    training, and its metric is the mean over these. A candidate has no best
     setting if no finalist was trained without a failure.
     """
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
@@ -166,21 +167,21 @@ def choose_finalists(
     for *row, setting, fold, accuracy, status, error in zip(
         *(trainings[name] for name in run_columns(metric)), strict=True
     ):
-        of = (row[0], row[1], row[2]), setting
+        place = (row[0], row[1], row[2]), setting
         if status != "ok" or pd.isna(accuracy):
-            errors.setdefault(of, f"{setting}: fold {fold}: {error}")
-        accuracies.setdefault(of, {}).setdefault(fold, []).append(accuracy)
+            errors.setdefault(place, f"{setting}: fold {fold}: {error}")
+        accuracies.setdefault(place, {}).setdefault(fold, []).append(accuracy)
     chosen = []
     for candidate in candidates:
         ranks: list[Rank] = []
         failures = []
         for setting in candidate.settings:
-            of = candidate.key, setting
-            if of in errors:
-                failures.append((tie_key(setting), errors[of]))
+            place = candidate.key, setting
+            if place in errors:
+                failures.append((tie_key(setting), errors[place]))
                 continue
-            by_fold = tuple(math.fsum(a) / len(a) for _, a in sorted(accuracies[of].items()))
-            ranks.append(_rank(setting, by_fold, metric))
+            by_fold = tuple(math.fsum(a) / len(a) for _, a in sorted(accuracies[place].items()))
+            ranks.append(_make_rank(setting, by_fold, metric))
         best, n_failed = tuple(sorted(ranks)[:1]), candidate.n_failed + len(failures)
         error = candidate.error or min(failures, default=None)
         chosen.append(replace(candidate, n_failed=n_failed, best=best, error=error))
@@ -192,16 +193,16 @@ def tie_key(setting: str) -> tuple[Hashable, ...]:
     values = json.loads(setting)
     names = [name for name in SIZES if name in values]
     names += sorted(name for name in values if name not in SIZES)
-    return (*(_value_key(values[name]) for name in names), setting)
+    return (*(_make_key(values[name]) for name in names), setting)
 
 
-def _value_key(value: Any) -> tuple[int, float, str]:
+def _make_key(value: Any) -> tuple[int, float, str]:
     if isinstance(value, (int, float)):
         return (0, float(value), "")
     return (1, 0.0, json.dumps(value, sort_keys=True))
 
 
-def _candidates(
+def _rank_part(
     cv: pd.DataFrame, n_best: int, metric: str, folds: Sequence[str]
 ) -> Iterator[Candidate]:
     """Yield the candidate of a part at each ε."""
@@ -222,22 +223,22 @@ def _candidates(
         good: list[Rank] = []
         bad = []
         for setting, by_fold in by_setting.items():
-            values, error = _fold_values(by_fold, folds, metric)
+            values, error = _collect_values(by_fold, folds, metric)
             if error is None:
-                good.append(_rank(setting, values, metric))
+                good.append(_make_rank(setting, values, metric))
             else:
                 bad.append((tie_key(setting), f"{setting}: {error}"))
         best, first = tuple(sorted(good)[:n_best]), min(bad, default=None)
         yield Candidate(key, carried[key], len(by_setting), len(bad), best, first)
 
 
-def _rank(setting: str, values: Sequence[float], metric: str) -> Rank:
-    """Return what a complete setting is ranked by, from its metric on each fold."""
+def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
+    """Return the rank of a complete setting, from its metric on each fold."""
     mean = round(math.fsum(values) / len(values), TIE_DIGITS)
-    return _cost_sign(metric) * mean, tie_key(setting), tuple(values)
+    return _sign_of_cost(metric) * mean, tie_key(setting), tuple(values)
 
 
-def _fold_values(
+def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
     """Return the metric of each fold in order, or the error of the first bad fold."""

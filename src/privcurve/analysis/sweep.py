@@ -1,4 +1,4 @@
-"""A score against anything that varies: a parameter, ε, the share of the records trained on."""
+"""A score against anything that varies: a parameter, ε, or the share of the training records."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
 from privcurve.schema import suggestion
 
-# Columns that tell the trainings of a point apart.
+# Columns that distinguish the trainings of a point.
 DRAW = ["repeat", "fold"]
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The columns of x and y, and those whose values tell lines and panels apart.
+    """The columns of x and y, and those whose values distinguish lines and panels.
 
     `y` is a score of a run, or a measure of its learner.
     """
@@ -42,19 +42,19 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
     """Return runs with a column for each key of their methods, settings and measures.
 
     If two have the same name, the first of these counts: a column of the runs, a key of `methods`
-    (the name in the study, `method`, and what varies), a parameter, a measure. Null if a run has
-    none.
+    (the name in the study, `method`, and what varies), a parameter, a measure. A run without a
+    value has null.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
     columns = pd.DataFrame(
         [
             {
-                **(json.loads(own) if isinstance(own, str) else {}),
+                **(json.loads(text) if isinstance(text, str) else {}),
                 **json.loads(setting),
                 **methods[method],
             }
-            for own, setting, method in zip(measured, frame["setting"], frame["arm"], strict=True)
+            for text, setting, method in zip(measured, frame["setting"], frame["arm"], strict=True)
         ],
         index=frame.index,
     )
@@ -99,7 +99,7 @@ def trainings(
 def levels(
     runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, Axes]:
-    """Return the trainings of learners without x, each line of which is one level, and their axes.
+    """Return the trainings of learners without x, which have one level per line, and their axes.
 
     A value of `at` that a learner lacks, a parameter or a finite ε, drops none of its rows. Keys
     that make no difference to these learners are dropped from the axes: the majority class is the
@@ -125,7 +125,7 @@ def levels(
 
 
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Return the mean and standard deviation of each point, by :func:`trainings`.
+    """Return the mean and standard deviation of each point of :func:`trainings`.
 
     The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point with a failed training
     has no mean.
@@ -157,8 +157,8 @@ def is_one_of(value: Any, wanted: Any) -> bool:
     if not isinstance(value, (int, float)):
         return value in listed
     # A file may have changed the last bit of a number.
-    numbers = [one for one in listed if isinstance(one, (int, float))]
-    return any(value == one or is_near(value, one) for one in numbers)
+    numbers = [number for number in listed if isinstance(number, (int, float))]
+    return any(value == number or is_near(value, number) for number in numbers)
 
 
 def _check_points(
