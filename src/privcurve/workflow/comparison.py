@@ -36,7 +36,7 @@ EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 # A standard error needs two repeats.
 LEAST_REPEATS = 2
 
-# Settings chosen on the records, paid for out of ε.
+# Settings that each training selects privately, within its ε.
 TUNED: Mapping[str, Mapping[str, Any]] = {
     "lazybb_tuned": {
         "learner": "lazybb",
@@ -75,7 +75,7 @@ class Comparison(NamedTuple):
     @property
     def outputs(self) -> dict[str, OutputRequest]:
         """Its outputs, by their words."""
-        return {one.output.word: one for one in self.plan.study_outputs(self.study.name)}
+        return {r.output.word: r for r in self.plan.study_outputs(self.study.name)}
 
     @property
     def page(self) -> Path:
@@ -103,13 +103,13 @@ def prepare(
 ) -> Comparison:
     """Check a request, and write the study and the configuration; nothing is trained.
 
-    With `tune`, settings that are chosen on the records and paid for are compared too. `repeats` is
-    the number of hold-outs, `metric`, one of `METRICS`, ranks learners, and `wish` is a score whose
-    ε is wanted. Raises DatasetError, StudyError or SchemaError if it can't be run.
+    With `tune`, private selection of settings within ε is compared too. `repeats` is the number of
+    hold-outs; `metric`, one of `METRICS`, ranks learners; `wish` is a score whose ε is wanted.
+    Raises DatasetError, StudyError or SchemaError if the study can't be run.
     """
     about = describe(dataset)
     _check(epsilons, delta, repeats)
-    learners, left_out = _learners(about, delta, tune)
+    learners, left_out = _choose_learners(about, delta, tune)
     name = f"{PREFIX}{dataset}"
     content = {
         "title": f"Comparison on {about.title.partition(':')[0]}",
@@ -157,7 +157,7 @@ def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
         raise StudyError(f"--repeats: {repeats} repeats are fewer than {LEAST_REPEATS}")
 
 
-def _learners(
+def _choose_learners(
     about: Description, delta: float, tune: bool
 ) -> tuple[dict[str, Mapping[str, Any]], list[str]]:
     """Return the learners that support a dataset and a δ, and the reason for each one left out."""
@@ -166,8 +166,8 @@ def _learners(
     learners: dict[str, Mapping[str, Any]] = {}
     for label, spec in suited.items():
         entry = registry.entry(spec["learner"])
-        own_delta = entry.delta_passed(delta) if entry.private else 0.0
-        learners[label] = {**spec, **({"deltas": [own_delta]} if own_delta else {})}
+        used = entry.delta_passed(delta) if entry.private else 0.0
+        learners[label] = {**spec, **({"deltas": [used]} if used else {})}
     if not any(registry.entry(spec["learner"]).private for spec in learners.values()):
         raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")
     return learners, left_out

@@ -1,4 +1,4 @@
-"""Remarks at the end of a run on trainings that failed, as their jobs have not."""
+"""Remarks at the end of a run on failed trainings, whose jobs do not fail."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ MOST = 10
 
 
 def remarks(jobs: Iterable[Job], since: float) -> list[str]:
-    """Return lines that name curves with trainings that failed since a time (`time.time`)."""
+    """Return lines that name the curves with trainings that failed since a time (`time.time`)."""
     fresh = (job for job in jobs if job.file.exists() and job.file.stat().st_mtime >= since)
-    lines = [line for job in fresh for line in _job_remarks(job)]
+    lines = [line for job in fresh for line in _remark_on_job(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
     return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []
 
 
-def _job_remarks(job: Job) -> Iterator[str]:
+def _remark_on_job(job: Job) -> Iterator[str]:
     """Yield a line for each curve of a job with failed trainings."""
     from privcurve.experiments.results import read_job_part
 

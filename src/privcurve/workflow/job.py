@@ -1,10 +1,9 @@
 """The jobs of the rules: ``python -m privcurve.workflow.job <job> <arguments as JSON>``.
 
-An expected error is one message and exit code 1. What some jobs alone need is imported late.
+An expected error is one message and exit code 1. Imports that only some jobs need are late.
 
-Rules call it by ``shell:``. By ``script:`` the study `quickstart` takes about as much CPU time, but
-all of its 13 jobs run again when the file of the script is newer than what they made, as in a
-fresh checkout.
+Rules call it by ``shell:``. With ``script:`` the study `quickstart` takes about as much CPU time,
+but all of its 13 jobs run again when the script is newer than their files, as in a fresh checkout.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from privcurve.files import WriteError, replace_file, replace_text
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
-# When this process began, as it only computed until here.
+# When this process began: until here it has only computed, so CPU time is the time since then.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -77,13 +76,13 @@ def train(study: str, seed: int | str, dataset: str, job: str, file: str, **term
     )
     loaded, base_seed = studies.load(Path(study)), seeds.resolve(seed)
     if not set(terms["methods"]) <= set(loaded.methods):
-        raise _edit_error(study)
+        raise _make_edit_error(study)
     # Not from the description: checking its schema takes a tenth of a second.
     coded = _read_coded(dataset, base_seed, terms.pop("records", None))
-    mine = find_job(loaded, coded, base_seed, **terms)
-    if mine is None or mine.part != job:
-        raise _edit_error(study)
-    work(mine, STARTED, Path(file))
+    planned = find_job(loaded, coded, base_seed, **terms)
+    if planned is None or planned.part != job:
+        raise _make_edit_error(study)
+    work(planned, STARTED, Path(file))
 
 
 def output(
@@ -110,7 +109,7 @@ def output(
     request = request_output(OUTPUTS, plan.studies[path.stem], output, options, study)
     named = {name for name, _ in foreign_outputs(request.reads.outputs)}
     if not named <= plan.studies.keys() or plan.digest(request) != digest:
-        raise _edit_error(study)
+        raise _make_edit_error(study)
     context = plan.context(request)
     request.output.make(context)
     record.output_record(request).write(digest, complete=context.is_complete)
@@ -144,7 +143,7 @@ def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[s
     from privcurve.experiments import manifest
     from privcurve.workflow.plan import MANIFEST
 
-    studies = _jobs_of_studies(Path(home), configuration, configuration["studies"])
+    studies = _load_jobs(Path(home), configuration, configuration["studies"])
     content = manifest.manifest(configuration, studies, map(Path, benchmarks))
     replace_text(Path(MANIFEST), json.dumps(content, indent=1) + "\n")
 
@@ -166,12 +165,12 @@ def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
             left_out.append(f"left out: {there[name]}: {error}")
         else:
             names.append(name)
-    studies = _jobs_of_studies(Path(home), configuration, names)
-    print(summary.table({name: summary.progress(one) for name, one in studies.items()}, cores))
+    studies = _load_jobs(Path(home), configuration, names)
+    print(summary.table({name: summary.progress(study) for name, study in studies.items()}, cores))
     print(*left_out, sep="\n", end="\n" if left_out else "")
 
 
-def _jobs_of_studies(
+def _load_jobs(
     home: Path, configuration: Mapping[str, Any], names: Sequence[str] | dict[str, None]
 ) -> dict[str, StudyJobs]:
     """Return the jobs of studies, by name; `home` is the folder of the workflow."""
@@ -180,12 +179,12 @@ def _jobs_of_studies(
     seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
     paths = study_files(configuration, home)
     if gone := [name for name in names if name not in paths]:
-        raise _edit_error(gone[0])
+        raise _make_edit_error(gone[0])
     loaded = {name: studies.load(paths[name]) for name in names}
     return {name: StudyJobs(study, seed, seconds) for name, study in loaded.items()}
 
 
-def _edit_error(study: str) -> StudyError:
+def _make_edit_error(study: str) -> StudyError:
     """Return the error for a study file that was edited while the workflow ran."""
     return StudyError(
         f"{study} was changed after the workflow had read it; run the same command again. "
@@ -218,7 +217,7 @@ def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -
 
 
 JOBS: Mapping[str, Callable[..., None]] = {
-    one.__name__: one for one in (prepare, ready, train, output, audit, manifest, summary)
+    job.__name__: job for job in (prepare, ready, train, output, audit, manifest, summary)
 }
 
 

@@ -1,7 +1,7 @@
-"""Memory and time that jobs request on a cluster: by public facts and estimates, not by records.
+"""Memory and time that jobs request on a cluster, estimated from public facts, not from records.
 
-They do not matter on one machine. A job that needs more than it requested is tried again with more:
-rules multiply both by the attempt.
+They do not matter on one machine. A job that needs more than it requested is tried again with more,
+as rules multiply both by the attempt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.entries.memory import training_bytes
 
-# MiB of a job before it reads a record: Python, imports, compiled kernels.
+# MiB that a job takes before it reads a record: Python, imports, compiled kernels.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000
 # Factors on the estimates, which were measured on one machine.
 _MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5
@@ -46,33 +46,36 @@ def preparing_needs(description: Description) -> Needs:
     of_sheet = _BYTES_PER_CELL if description.parser.kind == EXCEL else 0.0
     n_bytes = n_values * (_code_bytes(description) + of_sheet)
     return Needs(
-        _mebibytes(PREPARING, n_bytes), _minutes(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD
+        _round_mebibytes(PREPARING, n_bytes),
+        _limit_minutes(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD,
     )
 
 
 def training_needs(job: Job) -> Needs:
     """Return the needs of a training job."""
-    peak = max(_curve_bytes(job_part.curve) for job_part in job.job_parts)
-    return Needs(_mebibytes(TRAINING, peak), _minutes(job.seconds))
+    peak = max(_estimate_curve_bytes(job_part.curve) for job_part in job.job_parts)
+    return Needs(_round_mebibytes(TRAINING, peak), _limit_minutes(job.seconds))
 
 
 def audit_memory(learner: str, about: CurveData) -> int:
     """Return the MiB that the audit of a learner takes on a dataset."""
-    return _mebibytes(AUDITING, _learner_bytes(learner, about))
+    return _round_mebibytes(AUDITING, _estimate_learner_bytes(learner, about))
 
 
 def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
-    """Return the MiB of an output, `memory` without the datasets that it trains on."""
-    return _mebibytes(memory, max((_learner_bytes("", about) for about in datasets), default=0.0))
+    """Return the MiB of an output that takes `memory` beside the datasets that it trains on."""
+    return _round_mebibytes(
+        memory, max((_estimate_learner_bytes("", about) for about in datasets), default=0.0)
+    )
 
 
-def _curve_bytes(curve: Curve) -> float:
+def _estimate_curve_bytes(curve: Curve) -> float:
     # A learner that selects settings takes what the selected learner takes.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
-    return max(_learner_bytes(name, curve.dataset) for name in names)
+    return max(_estimate_learner_bytes(name, curve.dataset) for name in names)
 
 
-def _learner_bytes(learner: str, about: CurveData) -> float:
+def _estimate_learner_bytes(learner: str, about: CurveData) -> float:
     domain, n_rows = about.domain, about.n_rows + about.n_test
     width = _code_bytes(about)
     return training_bytes(learner, n_rows, len(domain.columns), domain.n_classes, width)
@@ -82,11 +85,11 @@ def _code_bytes(about: CurveData) -> int:
     return np.dtype(code_type(about.domain.n_bins)).itemsize
 
 
-def _mebibytes(start: int, n_bytes: float) -> int:
-    """Return memory in whole hundreds of MiB."""
+def _round_mebibytes(start: int, n_bytes: float) -> int:
+    """Return memory in MiB, rounded up to hundreds."""
     return 100 * math.ceil((start + _MEMORY_SLACK * n_bytes / 2**20) / 100)
 
 
-def _minutes(seconds: float) -> int:
-    """Return the time limit of a job that is estimated to take so many seconds."""
+def _limit_minutes(seconds: float) -> int:
+    """Return the time limit in minutes of a job with an estimate in seconds."""
     return _START + math.ceil(_TIME_SLACK * seconds / 60)

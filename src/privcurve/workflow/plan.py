@@ -110,9 +110,9 @@ class Plan:
     def ask_again(self) -> None:
         """Write a request for each stale file that has a name for people.
 
-        A request is an input of what it asks for (:meth:`requests`), and newer: so Snakemake makes
-        that again. Snakemake itself would not see that options, learners or descriptions have
-        changed, or that a file was damaged, if its own record is lost.
+        A request is a newer input of the file (:meth:`requests`), so Snakemake makes it again.
+        Without its own record Snakemake would not see that options, learners or descriptions have
+        changed, or that the file was damaged.
         """
         for folder in CODED.glob("*/"):
             files = [folder / name for name in ("encoded.npz", "domain.json")]
@@ -120,8 +120,9 @@ class Plan:
         for learner in audited_learners():
             files = [AUDITS / f"{learner}.csv"]
             self._ask_again(f"audit/{learner}", files, partial(self.audit_is_current, learner))
-        for one in self.outputs.values():
-            self._ask_again(one.target, one.files.all, partial(self.is_current, one))
+        for request in self.outputs.values():
+            is_current = partial(self.is_current, request)
+            self._ask_again(request.target, request.files.all, is_current)
 
     def _ask_again(self, name: str, files: list[Path], is_current: Callable[[], bool]) -> None:
         request = REQUESTS / f"{name}.json"
@@ -131,7 +132,7 @@ class Plan:
         try:
             if is_current():
                 return
-        except (ValueError, OSError):  # it can't be judged: its job will say why
+        except (ValueError, OSError):  # unknown: the job will say why
             logging.getLogger(__name__).debug("made again", exc_info=True)
         # With the time, as Snakemake ignores a file whose content is the same.
         replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
@@ -183,7 +184,7 @@ class Plan:
         Raises StudyError if one is missing.
         """
         description = description_of(dataset)
-        paths = [one.local for one in description.source_files() if one.local]
+        paths = [file.local for file in description.source_files() if file.local]
         for path in paths:
             if not Path(path).is_file():
                 raise StudyError(f"dataset {dataset!r}: {description.explain_missing(path)}")
@@ -194,8 +195,8 @@ class Plan:
     @cached_property
     def outputs(self) -> Mapping[str, OutputRequest]:
         """All outputs of all studies, and those of the whole run, by their targets."""
-        of_studies = [one for name in self.studies for one in self.study_outputs(name)]
-        return {one.target: one for one in (*of_studies, self.audit, self.leaderboard) if one}
+        of_studies = itertools.chain(*map(self.study_outputs, self.studies))
+        return {r.target: r for r in (*of_studies, self.audit, self.leaderboard) if r}
 
     def study_outputs(self, study: str) -> list[OutputRequest]:
         """Return the outputs of a study."""
@@ -248,19 +249,19 @@ class Plan:
 
     def context(self, request: OutputRequest) -> Context:
         """Return the context in which an output is made."""
-        mine = _index_by_name(self.study_outputs(request.study.name))
+        requests = _index_by_name(self.study_outputs(request.study.name))
         for study, word in foreign_outputs(request.reads.outputs):
-            mine[f"{study}{SLASH}{word}"] = _index_by_name(self.study_outputs(study))[word]
+            requests[f"{study}{SLASH}{word}"] = _index_by_name(self.study_outputs(study))[word]
         if RUN_AUDIT in request.reads.outputs and self.audit is not None:
-            mine[RUN_AUDIT] = self.audit
-        others = {word: mine[word] for word in request.reads.outputs}
+            requests[RUN_AUDIT] = self.audit
+        others = {word: requests[word] for word in request.reads.outputs}
         return Context(request, self.jobs(request.study.name), others, self.seed)
 
     def digest(self, request: OutputRequest) -> str:
         """Return the digest of all that an output depends on, except the data."""
         if request.target not in self._digests:
             context = self.context(request)
-            others = {word: self.digest(one) for word, one in context.others.items()}
+            others = {word: self.digest(other) for word, other in context.others.items()}
             audits = {name: self.audit_digest(name) for name in request.reads.audits}
             self._digests[request.target] = record.digest(
                 request, context.curves, others, audits, self.seed, request.output.facts(context)
@@ -271,12 +272,12 @@ class Plan:
         """Return the files that an output is made from."""
         context = self.context(request)
         grids, curves = request.reads.grids, context.curves
-        job_parts = itertools.chain(*(one.job_parts if grids else one.results for one in curves))
+        job_parts = itertools.chain(*(c.job_parts if grids else c.results for c in curves))
         paths = [self.file(job) for job in context.jobs.jobs_of(job_parts)]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
-        for one in context.others.values():
-            paths += [*one.files.frames, *one.files.others.values()]
+        for other in context.others.values():
+            paths += [*other.files.frames, *other.files.others.values()]
         paths += [AUDITS / f"{learner}.csv" for learner in request.reads.audits]
         paths += request.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
@@ -284,19 +285,19 @@ class Plan:
     def audit_digest(self, learner: str) -> str:
         """Return a digest of the auditor and the learner, without the data."""
         files = files_of(own.path_of(learner)) if learner in own.names() else []
-        mine = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+        sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
         code = record.code_digest(Path(audit.__file__).parent)
-        return " ".join([str(registry.entry(learner).version), code, *mine])
+        return " ".join([str(registry.entry(learner).version), code, *sums])
 
     def audit_terms_digest(self, learner: str) -> str:
         """Return a digest of all that an audit depends on, except the data."""
-        named = seeds.public_name(self.seed)
-        return canonical.digest([self.audit_digest(learner), named, self.audited_dataset])
+        seed = seeds.public_name(self.seed)
+        return canonical.digest([self.audit_digest(learner), seed, self.audited_dataset])
 
     def audit_is_current(self, learner: str) -> bool:
         """Return whether the file of an audit is there, unchanged, and made for this plan."""
-        one = record.audit_record(learner, self.audited_dataset)
-        return one.is_current(self.audit_terms_digest(learner))
+        made = record.audit_record(learner, self.audited_dataset)
+        return made.is_current(self.audit_terms_digest(learner))
 
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, unchanged, and made for this plan."""
@@ -305,50 +306,50 @@ class Plan:
     # Targets
 
     def notes(self, words: Sequence[str]) -> list[str]:
-        """Return notes on a secret seed, what is left out or left over, and on requested studies.
+        """Return notes on a secret seed, on what is left out or over, and on requested studies.
 
-        `words` are those of a command line, with targets, or without for a plain run.
+        `words` are those of a command line; without a target they request a plain run.
         """
         parts = {part for word in words for part in Path(word).parts}
         names = parts & set(self.studies)
         names |= {
-            one.study.name
-            for one in self.outputs.values()
-            if {one.target, *map(str, one.files.all)} & set(words)
+            request.study.name
+            for request in self.outputs.values()
+            if {request.target, *map(str, request.files.all)} & set(words)
         }
         names |= set(self.paper_studies if PAPERS in parts else ())
         names = names or set(self.configured_studies)
-        mine = [note for name in self.studies if name in names for note in self._notes(name)]
+        notes = [note for name in self.studies if name in names for note in self._list_notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         left_out = [f"left out: {why}" for why in self.broken.values()]
-        return [*secret, *left_out, *self._name_leftovers(), *mine]
+        return [*secret, *left_out, *self._name_leftovers(), *notes]
 
     def _name_leftovers(self) -> Iterator[str]:
-        """Yield a note on files of an earlier state of a study, which stay old."""
-        made = {path for one in self.outputs.values() for path in one.files.all}
+        """Yield a note on files of an earlier state of a study, which nothing makes again."""
+        made = {path for request in self.outputs.values() for path in request.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
-        # Those of the whole run are no study's.
+        # Records of the whole run belong to no study.
         paths = [path for path in sorted(MADE.glob("*.json")) if path.stem not in RULES]
         records = map(record.study_and_files, paths)
-        mine = [
+        recorded = [
             path
             for study, files in records
             for path in files
             if study in self.studies or path.parent in folders
         ]
-        if stale := [path for path in mine if path not in made and path.is_file()]:
+        if stale := [path for path in recorded if path not in made and path.is_file()]:
             more = f" and {len(stale) - 1} more" if len(stale) > 1 else ""
             yield f"left over: {stale[0]}{more}: no study makes them now (see {MADE})"
 
-    def _notes(self, study: str) -> list[str]:
-        one = self.studies[study]
-        descriptions = {name: description_of(name) for name in one.datasets}
-        where = str(self.files.get(study, study))
-        words = dict(one.outputs)
-        unasked = (output.unasked(one) for word, output in OUTPUTS.items() if word not in words)
+    def _list_notes(self, name: str) -> list[str]:
+        study = self.studies[name]
+        descriptions = {dataset: description_of(dataset) for dataset in study.datasets}
+        where = str(self.files.get(name, name))
+        words = dict(study.outputs)
+        unasked = (output.unasked(study) for word, output in OUTPUTS.items() if word not in words)
         more = [f"{where}: outputs: {note}" for note in unasked if note]
-        prices, notes = studies.prices(one, where), studies.notes(one, descriptions, where)
-        return [*one.skipped, *prices, *notes, *more]
+        prices, notes = studies.prices(study, where), studies.notes(study, descriptions, where)
+        return [*study.skipped, *prices, *notes, *more]
 
     def failure_remarks(self, since: float) -> list[str]:
         """Return remarks on trainings that failed since a time (:func:`failures.remarks`)."""
@@ -358,12 +359,12 @@ class Plan:
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Return all files of all outputs of those studies that can be read."""
         requests = [self.study_outputs(name) for name in names if name in self.studies]
-        return [str(path) for some in requests for one in some for path in one.files.all]
+        return [str(path) for request in itertools.chain(*requests) for path in request.files.all]
 
     @property
     def paper_studies(self) -> list[str]:
         """The studies of papers."""
-        return [name for name, one in self.studies.items() if one.paper]
+        return [name for name, study in self.studies.items() if study.paper]
 
     @property
     def configured_studies(self) -> list[str]:
@@ -373,19 +374,19 @@ class Plan:
     @property
     def run_outputs(self) -> list[OutputRequest]:
         """The outputs of a plain ``snakemake``."""
-        outputs = [one for name in self.configured_studies for one in self.study_outputs(name)]
+        outputs = itertools.chain(*map(self.study_outputs, self.configured_studies))
         audit = self.audit if self.configuration["audit"] else None
-        return [*outputs, *(one for one in (audit, self.leaderboard) if one)]
+        return [*outputs, *filter(None, (audit, self.leaderboard))]
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """Benchmark files of a plain ``snakemake``; of training there are too many to name."""
+        """Benchmark files of a plain ``snakemake``, without those of training: too many."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
         return [
             *(f"benchmarks/prepare/{dataset}.tsv" for dataset in prepared),
-            *(benchmark(one) for one in self.run_outputs),
+            *map(benchmark, self.run_outputs),
             *(f"benchmarks/audit_learner/{learner}.tsv" for learner in audits),
         ]
 
@@ -425,32 +426,34 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     Raises `StudyError` if one is unknown, can't be made, comes twice, or reads one that is missing;
     or if a word of the study has no effect.
     """
-    idle = _idle_word(study)
-    if idle:
+    if idle := _explain_idle_word(study):
         raise StudyError(f"{where}: {idle}; leave it out.")
     outputs: dict[str, OutputRequest] = {}
     for word, options in study.outputs:
-        one = request_output(OUTPUTS, study, word, options, where)
-        if one.key in outputs:
+        request = request_output(OUTPUTS, study, word, options, where)
+        if request.key in outputs:
             raise StudyError(
-                f"{where}: outputs: {one.key} comes twice; give each a name of its own."
+                f"{where}: outputs: {request.key} comes twice; give each a name of its own."
             )
-        outputs[one.key] = one
+        outputs[request.key] = request
     names = _index_by_name(outputs.values())
-    for one in outputs.values():
-        lacking = [name for name in one.reads.outputs if SLASH not in name and name not in names]
+    for request in outputs.values():
+        lacking = [
+            name for name in request.reads.outputs if SLASH not in name and name not in names
+        ]
         if lacking:
+            word = request.output.word
             raise StudyError(
-                f"{where}: outputs: {one.output.word} is made from {lacking[0]}; add that to them."
+                f"{where}: outputs: {word} is made from {lacking[0]}; add that to them."
             )
     return list(outputs.values())
 
 
-def _idle_word(study: Study) -> str | None:
+def _explain_idle_word(study: Study) -> str | None:
     """Return a message about a word of a study that would have no effect; or None."""
     word = LearningCurves.word
-    curves = [options for one, options in study.outputs if one == word]
-    if study.figure != study.name and not any("name" not in one for one in curves):
+    curves = [options for name, options in study.outputs if name == word]
+    if study.figure != study.name and all("name" in options for options in curves):
         return f"'figure' names the file of {word}, which are not under 'outputs' without a name"
     lone = all(len(method.settings) == 1 for method in study.methods.values())
     if study.finalists and lone and not study.skipped:
@@ -458,7 +461,7 @@ def _idle_word(study: Study) -> str | None:
     return None
 
 
-def _index_by_name(request: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
+def _index_by_name(requests: Iterable[OutputRequest]) -> dict[str, OutputRequest]:
     """Return the outputs of a study by their names, and the first of each word by its word."""
-    named = {one.key: one for one in request}
-    return {one.output.word: one for one in reversed(list(named.values()))} | named
+    named = {request.key: request for request in requests}
+    return {request.output.word: request for request in reversed(named.values())} | named

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
 _MOST_LINES = 15
-# How processes are started: all that they say comes in one stream of text.
+# Options of processes: all their output comes in one stream of text.
 _PIPED: Any = {
     "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"
 }  # fmt: skip
@@ -40,8 +40,8 @@ class RunError(ExpectedError, RuntimeError):
 def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bool = False) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
-    `log` takes all that it says; `verbose` shows that too, in place of the line of progress on
-    standard error; `quiet` leaves that line out. Raises `RunError` if it fails.
+    Its output goes to `log`; with `verbose` it is shown too, in place of the line of progress on
+    standard error; with `quiet` there is no such line. Raises `RunError` if it fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
@@ -75,10 +75,10 @@ def run_jobs(
     The other arguments, and `RunError`, are those of `run`.
     """
     started, progress = time.time(), Progress()
-    n_steps, n_done = sum(map(len, _phases(plan, study))), 0
+    n_steps, n_done = sum(map(len, _plan_phases(plan, study))), 0
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file, ThreadPoolExecutor(cores) as pool:
-        for phase in _phases(plan, study):
+        for phase in _plan_phases(plan, study):
             for step in pool.map(_run_step, phase):
                 file.write(step.stdout)
                 file.flush()
@@ -96,25 +96,25 @@ def run_jobs(
         print(line, file=sys.stderr)
 
 
-def _phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
-    """Yield lists of jobs that can run at once, with arguments, after those of earlier lists."""
+def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
+    """Yield lists of jobs, with arguments, that can run at once after the jobs before."""
     folders = {name: CODED / name for name in plan.studies[study].datasets}
     yield [
         ("prepare", {"dataset": name}) for name, folder in folders.items() if not is_current(folder)
     ]
     yield [("ready", {"study": str(plan.files[study])})]
     for stage in range(3):
-        mine = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
-        due = [job for job in mine if not plan.file(job).exists()]
+        jobs = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
+        due = [job for job in jobs if not plan.file(job).exists()]
         yield [("train", plan.job_terms(job, plan.file(job).stem)) for job in due]
-    outputs = {one.key: one for one in plan.study_outputs(study)}
+    outputs = {request.key: request for request in plan.study_outputs(study)}
     reads = {
-        key: [other.key for other in plan.context(one).others.values()]
-        for key, one in outputs.items()
+        key: [other.key for other in plan.context(request).others.values()]
+        for key, request in outputs.items()
     }
-    for one in map(outputs.__getitem__, TopologicalSorter(reads).static_order()):
-        if not plan.is_current(one):
-            yield [("output", plan.output_terms(one))]
+    for request in map(outputs.__getitem__, TopologicalSorter(reads).static_order()):
+        if not plan.is_current(request):
+            yield [("output", plan.output_terms(request))]
 
 
 def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""What the Snakefile needs of Snakemake beside rules.
+"""What the Snakefile needs from Snakemake beside rules.
 
 One private method of its scheduler is replaced, if it has the known form (:func:`keep_one_timer`).
 In Snakemake 9.27 each pass of the scheduler starts a timer that starts another pass a second later,
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 class _OneTimer:
-    """Starts another pass after a delay, unless one is due by then."""
+    """Starts another pass after a delay, unless one is due before."""
 
     def __init__(self, start_pass: Any) -> None:
         self._start_pass = start_pass
@@ -42,11 +42,11 @@ class _OneTimer:
             if self._due is not None and self._due <= due:
                 return
             self._due = due
-        timer = threading.Timer(delay, self._fire, (due,))
+        timer = threading.Timer(delay, self._start, (due,))
         timer.daemon = True  # a run that has ended need not wait for it
         timer.start()
 
-    def _fire(self, due: float) -> None:
+    def _start(self, due: float) -> None:
         with self._lock:
             if self._due == due:
                 self._due = None
@@ -81,14 +81,14 @@ def use_this_python() -> None:
     if shutil.which("python", path=folder) is None:
         from snakemake.shell import shell
 
-        mine = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
-        shell.prefix("set -euo pipefail; " + mine)  # Snakemake's own, which ours replaces
+        function = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
+        shell.prefix("set -euo pipefail; " + function)  # Snakemake's own, which ours replaces
 
 
 def home_of(rules: object) -> Path:
     """Return the folder of our workflow, by the place of its rules.
 
-    Rules from a web address have no schemas beside them: then it is that of the installed package.
+    Rules from a web address have no schemas beside them: then the installed package has the folder.
     """
     folder = Path(str(rules)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
@@ -106,7 +106,7 @@ def check_shared_files(workflow: Any) -> None:
     They read and write files there that no rule declares, such as the store: Snakemake would not
     transfer them.
     """
-    if "INPUT_OUTPUT" not in {one.name for one in workflow.storage_settings.shared_fs_usage}:
+    if "INPUT_OUTPUT" not in {usage.name for usage in workflow.storage_settings.shared_fs_usage}:
         from snakemake.exceptions import WorkflowError
 
         raise WorkflowError(
@@ -117,7 +117,7 @@ def check_shared_files(workflow: Any) -> None:
 
 
 def check_folder() -> None:
-    """Refuse to run if Snakemake can't write its own folder, of which it says so in a traceback."""
+    """Refuse to run if Snakemake can't write its own folder: its own message is a traceback."""
     folder = Path(".snakemake").resolve()
     if folder.exists() and not os.access(folder, os.W_OK):
         from snakemake.exceptions import WorkflowError

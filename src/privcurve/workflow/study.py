@@ -33,20 +33,20 @@ def main() -> None:
     running.run(["--cores", arguments.cores, arguments.study], log, verbose=arguments.verbose)
     path = study_files({}, Path())[arguments.study]
     study = studies.load(path)
-    outputs = {one.output.word: one for one in outputs_of(study, str(path))}
+    outputs = {request.output.word: request for request in outputs_of(study, str(path))}
     for dataset in study.datasets if "accuracy" in outputs else ():
-        (one,) = rankings(outputs, dataset, [arguments.epsilon])
-        print(f"\n{dataset}: {one.sentence()}.")
-        print("\n".join(one.lines(SHOWN)))
+        (ranking,) = rankings(outputs, dataset, [arguments.epsilon])
+        print(f"\n{dataset}: {ranking.sentence()}.")
+        print("\n".join(ranking.lines(SHOWN)))
     print()
     for word, name in FILES.items():
         if word in outputs:
-            print(f"{name + ':':<8}{_file_to_read(outputs[word].files.all)}")
+            print(f"{name + ':':<8}{_choose_file(outputs[word].files.all)}")
     print(f"{'log:':<8}{log}")
 
 
-def _file_to_read(paths: list[Path]) -> Path:
-    """Return the file that a person reads."""
+def _choose_file(paths: list[Path]) -> Path:
+    """Return the file of an output that is made for people."""
     return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
 
 
