@@ -114,7 +114,7 @@ def test_another_file_has_other_runs(folder):
     for key, content in {"first": text, "changed": text + "\n", "back": text}.items():
         mine.write_text(content)
         forget()
-        own._version.cache_clear()
+        own._compute_version.cache_clear()
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
         ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~certified"].version
     assert ids["first"] == ids["back"] != ids["changed"]
@@ -141,7 +141,7 @@ def test_what_a_file_imports_is_part_of_it(folder):
     (folder / "_other.py").write_text("one = 3\n")  # which nothing imports
     assert checksum(mine) == seen[0]
     forget()
-    own._version.cache_clear()
+    own._compute_version.cache_clear()
     assert own.version("noisy_label") % 2**32 == seen[0]
 
 

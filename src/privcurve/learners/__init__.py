@@ -11,7 +11,7 @@ from privcurve.learners.registry import LEARNERS, estimator_class
 
 _NAMES = {entry.path.partition(":")[2]: name for name, entry in LEARNERS.items()}
 # Learners of other libraries, which may not be installed, are not exported by a star import.
-__all__ = [one for one, name in _NAMES.items() if not LEARNERS[name].requires]
+__all__ = [path for path, name in _NAMES.items() if not LEARNERS[name].requires]
 
 
 def __getattr__(name: str) -> Any:

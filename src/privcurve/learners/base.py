@@ -61,8 +61,8 @@ from privcurve.privacy.noise import Announced, noise_of
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
-# What scikit-learn puts on an estimator: what `set_fit_request` was told, and from 1.9 on what
-# a pipeline and a search hand to a fit.
+# Attributes that scikit-learn puts on an estimator: by `set_fit_request`, and from 1.9 on by
+# pipelines and searches.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
@@ -72,10 +72,10 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def with_fitted_parameters(method: Method) -> Method:
-    """Run a public method with the parameters of the fit, whatever was set since.
+    """Return a public method that runs with the parameters of the fit, whatever was set since.
 
-    So does everything that the method calls. Parameters that are set later are for the next fit:
-    neither scores nor descriptions of a model may follow them.
+    They also hold for everything that the method calls. Parameters that are set later are for the
+    next fit: neither scores nor descriptions of a model may follow them.
     """
 
     @wraps(method)
@@ -109,13 +109,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     _learner: ClassVar[str]
 
-    # What scores of a fitted learner are made of, by attribute, each with its type (see
-    # `privcurve.models.codec`; with None: it may be absent). All of it is released: the ledger
-    # pays for it. Empty where a model can't be handed over, and why.
+    # The attributes that scores follow from, each with its type (see `privcurve.models.codec`; with
+    # None it may be absent). All of them are released: the ledger pays for them. Empty if a model
+    # can't be handed over; `_why_kept_back` says why.
     _released: ClassVar[Mapping[str, Any]] = {}
     _why_kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
 
-    # Sums are exact for at most this many records.
+    # The largest number of records with exact sums.
     _most_records: ClassVar[float] = float("inf")
 
     n_bins: int | Sequence[int] | None = None
@@ -157,7 +157,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         try:
             fitted = learner._fit_rows(X, y, counts)
         except BaseException:
-            self.__dict__ = before  # the former fit, whole
+            self.__dict__ = before  # all of the former fit
             raise
         if self.schema is not None and self.schema.at_most is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
@@ -172,7 +172,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self
 
     def _with_schema_facts(self, y: ArrayLike) -> Self:
-        """Return this learner with the public facts that its schema says; itself without one."""
+        """Return this learner with the public facts of its schema; itself without a schema."""
         if self.schema is None:
             return self
         facts = schema_facts(self, self.schema, y)
@@ -191,21 +191,21 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         records : Records or PartedRecords
             Labels are −1 and +1, of more than two classes 0 … K − 1.
         settings : sequence of mapping
-            Parameters that replace this learner's own, but for its public facts.
+            Parameters that replace this learner's own, except its public facts.
         curators : sequence of Curator
             One for each setting; the only source of randomness.
 
         Returns
         -------
         list of fitted learners
-            In the order of `settings`. Each is, bit for bit, what it would be alone, and of the
+            In the order of `settings`. Each is, bit for bit, what it would be alone, and with the
             same records in one memory.
 
         Raises
         ------
         ValueError
-            If a setting or a code is not allowed, or the records are in parts, and the learner
-            sees more of them than sums over parts: see `LearnerEntry.in_parts`.
+            If a setting or a code is not allowed, or the records are in parts and the learner needs
+            more of them than sums over parts: see `LearnerEntry.in_parts`.
         """
         learners, classes = self._copies_with(settings), np.asarray(self.classes)
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
@@ -239,8 +239,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         learners = []
         for setting in settings:
             # A shallow copy is enough: parameters are never changed in place.
-            given = {**self.get_params(deep=False), **setting}
-            learner = type(self)(**{name: plain_number(value) for name, value in given.items()})
+            parameters = {**self.get_params(deep=False), **setting}
+            learner = type(self)(**{k: plain_number(value) for k, value in parameters.items()})
             learner._check_parameters()
             learners.append(learner)
         return learners
@@ -252,9 +252,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         labels: NDArray[Any],
         curators: Sequence[Curator] | None,
     ) -> list[Self]:
-        """Train on records, in one memory or in parts, that are checked.
+        """Train on checked records, in one memory or in parts.
 
-        Without curators each learner has one with the stream of its random_state.
+        Without curators each learner gets one with the stream of its random_state.
         """
         if not records.learner and records.n > self._most_records:
             most = f"{self._most_records:,} records"
@@ -269,7 +269,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
         if curators is None:
-            streams = [generator_of(one.random_state, one._facts(records.n)) for one in learners]
+            streams = [
+                generator_of(learner.random_state, learner._facts(records.n))
+                for learner in learners
+            ]
             curators = [Curator(stream) for stream in streams]
         sealing.fit(learners, records, curators)
         for learner, curator in zip(learners, curators, strict=True):
@@ -283,7 +286,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 )
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
-            # A copy, for an array may be changed in place; and no seed, which is a secret.
+            # A copy, as an array may be changed in place; without the seed, which is a secret.
             parameters = self._without_seed(learner.get_params(deep=False))
             learner._fitted_parameters = copy.deepcopy(parameters)
         return learners
@@ -300,8 +303,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _as_fitted(self) -> Self:
         """Return this learner with the parameters of its fit; itself before a fit.
 
-        Fitted attributes are shared, not copied. What was read from a file has its parameters
-        alone.
+        Fitted attributes are shared, not copied. A learner that was read from a file has only the
+        parameters of its fit.
         """
         parameters = vars(self).get("_fitted_parameters")
         if parameters is None:
@@ -319,17 +322,17 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return all that is public of a fit: what its random stream follows from."""
-        settled = {"n_bins": self.n_bins_, "classes": self.classes_}
-        parameters = {**self.get_params(deep=False), **settled}
+        """Return all public facts of a fit; its random stream follows from them."""
+        fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
+        parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
         if self.schema is None:
-            # Streams are those of before there were schemas.
+            # Streams are as they were before there were schemas.
             del parameters["schema"]
         if self.mixed_bins is None:
             del parameters["mixed_bins"]
         else:
-            # Streams are those of when bins could be paid for, too.
+            # Streams are as they were when bins could be private, too.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
         version = entry(self._learner).version
@@ -349,7 +352,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Raises
         ------
         ValueError
-            If X is not allowed, or ``_scores`` gives another shape, which would be read wrongly.
+            If X is not allowed, or ``_scores`` returns another shape, which would be read wrongly.
         """
         check_is_fitted(self)
         return self.score_codes(self._as_fitted()._encode(X, fit=False))
@@ -370,7 +373,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
 
-        Of equal scores of more than two classes the first one counts.
+        If several of more than two classes have the largest score, the first one counts.
 
         Returns
         -------
@@ -390,8 +393,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
             # The learner that was chosen may use either wording.
-            kept = dict.fromkeys(of_many.get(each, each) for each in assumed)
-            assumed, occur = tuple(kept), ASSUMED_EACH
+            texts = dict.fromkeys(of_many.get(text, text) for text in assumed)
+            assumed, occur = tuple(texts), ASSUMED_EACH
         if self._labels_from_rows:
             # A fit with one label fails, which shows that no record has the other label.
             assumed = (*assumed, occur)
@@ -399,7 +402,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """Whether probabilities, where there are any, come of votes and not of fitted log-odds."""
+        """Whether `predict_proba`, if there is one, is derived from votes and not from log-odds."""
         return False
 
     @property
@@ -407,7 +410,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
-        Counted on what the fit released, and on nothing else: the ledger pays for them.
+        They are counted on what the fit released, which the ledger pays for, and on nothing else.
         """
         check_is_fitted(self)
         return self._measures()
@@ -422,7 +425,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Raises
         ------
         ValueError
-            Of a learner that takes more than two classes, but not with every parameter.
+            If the learner takes more than two classes, but not with these parameters.
         """
 
     # To be implemented by a learner ------------------------------------------------
@@ -435,7 +438,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Train, and return what the fit guarantees: announce calls, and then make them.
+        """Announce the calls, train, and return what the fit guarantees.
 
         A learner whose calls are not known beforehand overrides this.
         """
@@ -454,7 +457,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget; `more` is as of :func:`noise_of`."""
+        """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`."""
         budget = {name: getattr(self, name) for name in BUDGET}
         return noise_of(self._learner, tuple(calls), **budget, **more)
 
@@ -477,13 +480,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {}
 
     def _model_to_save(self) -> CodedClassifier:
-        """Return the learner whose model is written to a file: of a choice, what was chosen."""
+        """Return the learner whose model is written to a file: itself, or the one it selected."""
         return self
 
     def _restore(self) -> None:
-        """Check what was read from a file (`_released`), and settle what follows from it.
+        """Check what was read from a file (`_released`), and compute the attributes that follow.
 
-        Nothing that passes may make a kernel read beyond its arrays.
+        A model that passes may not make a kernel read beyond its arrays.
 
         Raises
         ------
@@ -492,7 +495,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the entry that holds with these parameters: mostly that of the registry."""
+        """Return the entry that holds with these parameters: usually that of the registry."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:
@@ -508,14 +511,14 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     def _check_parameters(self) -> None:
         registered = entry(self._learner)
-        given = self.get_params(deep=False)
-        check_parameters(self._learner, self._setting(), given.get("calibration"))
-        offered = {key: given[key] for key in OFFERED if key in given}
-        if why := registered.refuses(**offered):
+        parameters = self.get_params(deep=False)
+        check_parameters(self._learner, self._setting(), parameters.get("calibration"))
+        budget = {key: parameters[key] for key in OFFERED if key in parameters}
+        if why := registered.refuses(**budget):
             raise ValueError(why)
 
     def _encode(self, X: ArrayLike, fit: bool) -> Codes:
-        """Check X and code it; at fit, settle ``n_bins_``."""
+        """Check X and code it; at fit, set ``n_bins_``."""
         if self.schema is not None:
             codes = self.schema.encode(X)
             if fit:

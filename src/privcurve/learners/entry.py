@@ -1,4 +1,4 @@
-"""What the registry says of one learner: facts only, light to import."""
+"""The registry's entry of one learner: facts only, light to import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, ch
 
 # The largest number of rounds, trees, columns or records: more fit in no memory.
 MOST = 10**9
-# Of a number: sums of larger ones overflow, and what is no number tells of records.
+# The largest size of a number: sums of larger ones overflow.
 LARGEST = 1e100
 
 # Stands for every value of a parameter but its default.
@@ -21,13 +21,13 @@ ANY = "any value"
 
 @dataclass(frozen=True)
 class Parameter:
-    """One hyperparameter: the value it has by default, and those it may take.
+    """One hyperparameter: its default and its allowed values.
 
     Attributes
     ----------
     default : int, float, str or None
-        What the estimator takes where nothing is given; a contract test compares. None is
-        allowed where it is the default.
+        The estimator's own default, which a contract test compares. None is an allowed value only
+        where it is the default.
     kind : type
         ``int``, ``float`` or ``str``. A ``float`` accepts whole numbers.
     low, high : float, optional
@@ -40,18 +40,18 @@ class Parameter:
         Whether the work of a fit grows with it, in about equal measure: tests take small
         values, and estimates of cost must grow with it.
     used_with : mapping of str to tuple
-        Other parameters and their values with which alone this one has a meaning. With any
-        other value it must stay at its default.
+        Other parameters, and the values of theirs that this one needs to have an effect. With any
+        other value of theirs it must stay at its default.
     only : mapping of str to str
-        Values (or `ANY`) that one calibration alone has, and which.
+        Values (or `ANY`) that only one calibration offers, and which one.
     with_public : tuple of str
-        Values that have a meaning only where it is known which columns are public.
+        Values that need to know which columns are public.
     unproved : mapping of str to str
         Values with which no certified guarantee is proved, and why. A study may show them; a
         release and a private selection refuse them.
     structure : str
-        What a value is, in words, where the learner itself checks it: no number and no word of
-        a list.
+        What a value is, in words, if it is neither a number nor a word of a list: then the learner
+        itself checks it.
     """
 
     default: Any
@@ -91,7 +91,7 @@ class Parameter:
         return f"{name} in {left}{low:g}, {high:g}{right}"
 
     def admits(self, value: object) -> bool:
-        """Whether `value` is allowed."""
+        """Return whether `value` is allowed."""
         if self.structure:
             return True
         if value is None:
@@ -114,7 +114,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Facts:
-    """Public facts of records that are no dataset of the pipeline: of an audit, of a test.
+    """Public facts of records that are no dataset of the pipeline, as in an audit or a test.
 
     A `Domain` of the pipeline has the same attributes, and more.
 
@@ -150,18 +150,18 @@ class LearnerEntry:
     Attributes
     ----------
     name : str
-        The word that a study uses for it.
+        The word for it in a study.
     path : str
         ``module:Class`` of the estimator.
     title : str
         The name in tables and figures.
     seconds : callable
-        ``seconds(setting, n_rows, n_columns)``: about how many one fit takes; the setting is
-        a whole one. See :meth:`cost`.
+        ``seconds(setting, n_rows, n_columns)``: about how many seconds one fit takes, with a
+        setting of all parameters. See :meth:`cost`.
     version : int
         Raised whenever the same run would give another result: part of a run's id.
     class_version : int
-        Raised instead, if only fits to more than two classes are others: their ids alone hold it.
+        Raised instead if only fits to more than two classes change: only their ids contain it.
     calibrations : tuple of str
         Which of ``published`` and ``certified`` it offers; empty for a method
         without privacy, which is run at ε = ∞ alone.
@@ -185,21 +185,21 @@ class LearnerEntry:
     requires : str or None
         The optional package that it needs, as it is imported; `extras` says what brings it.
     peer : bool
-        Whether it is another library's method, run as it is: its ε is that library's
-        claim, for neighbours of its own choice (docs/peers.md), and is not audited.
+        Whether it is another library's method, unchanged: its ε is that library's claim, for
+        neighbours of that library's choice (docs/peers.md), and is not audited.
     multiclass : bool
         Whether it takes more than two classes: then its `_fit_one` gets positions of classes,
         0 … K − 1, for two classes too, where the others get signs.
     few_bins : int or None
-        How many mixed bins of a column it is best with, neighbours being merged before a fit; None:
-        fine bins cost it little, and it has as many as there are.
+        The number of mixed bins of a column that suits it best: neighbouring bins are merged to
+        that many before a fit. None: fine bins cost it little, and nothing is merged.
     few_with : mapping of str to tuple
-        With which values of its parameters alone that is so.
+        The values of its parameters with which `few_bins` holds.
     slow_by_class : bool
         Whether a fit takes K/2 times as long with K classes; others take about as long as with two.
     in_parts : mapping of str to tuple, or None
-        Where it can be trained on records in parts (:mod:`privcurve.parts`): parameters and the
-        values that they need to have for it, none if it always can. None where it never can.
+        The values of its parameters with which it can be trained on records in parts
+        (:mod:`privcurve.parts`); empty if it always can, None if it never can.
     """
 
     name: str
@@ -251,17 +251,18 @@ class LearnerEntry:
         setting : mapping
             Parameters; others are at their defaults.
         """
-        own = self.complete(setting)
-        return self.few_bins if all(own[key] in of for key, of in self.few_with.items()) else None
+        values = self.complete(setting)
+        is_few = all(values[key] in allowed for key, allowed in self.few_with.items())
+        return self.few_bins if is_few else None
 
     def delta_passed(self, delta: float) -> float:
-        """Return the δ that it is told: 0 where it offers pure privacy alone."""
+        """Return the δ that the learner gets: 0 if it offers only pure privacy."""
         return float(delta) if self.approximate else 0.0
 
     def refuses(self, **terms: Any) -> str:
         """Return why the learner does not offer what is asked of it; empty if it does.
 
-        The one answer, in the same words, for a fit, a study, a release and a choice.
+        A fit, a study, a release and a private selection all give this answer.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Learners of your own: each a file ``learners/<name>.py`` of the folder where the run is started.
+"""Your own learners: each is a file ``learners/<name>.py`` of the folder where the run is started.
 
 Such a file has
 
@@ -9,7 +9,7 @@ Such a file has
 - ``claims()``, which returns what the statistical audit tries on it, if it is to be audited.
 
 It is run when a study names the learner or the learners are listed: as trusted as a rule file.
-What begins with ``_`` is no learner.
+A file whose name begins with ``_`` is no learner.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def path_of(name: str) -> Path:
 
 def entry(name: str) -> LearnerEntry:
     """Return the entry of a learner, with the whole path of its class."""
-    module = _module(name)
+    module = _load_module(name)
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:
         raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
@@ -61,7 +61,7 @@ def entry(name: str) -> LearnerEntry:
     if not isinstance(kind, type):
         raise ValueError(f"{path_of(name)} has no class {declared.path!r}, the path of its ENTRY")
     if getattr(kind, "_learner", None) != name:
-        # By another's name it would be held to that one's entry, and perhaps see open records.
+        # With another learner's name it would have that entry, and perhaps see open records.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
     fields = inspect.signature(kind).parameters
     for key, one in declared.parameters.items():
@@ -77,28 +77,27 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
-    What it imports of the files beside it counts too. No golden test tells when the results of
-    one's own learner change.
+    Files beside it that it imports count too. No golden test covers a user's own learners.
     """
-    return _version(path_of(name).resolve(), entry(name).version)
+    return _compute_version(path_of(name).resolve(), entry(name).version)
 
 
 def claims() -> dict[str, tuple[Any, ...]]:
-    """Return what the audit tries, of each learner that says so."""
-    modules = {name: _module(name) for name in names()}
-    return {name: tuple(one.claims()) for name, one in modules.items() if hasattr(one, "claims")}
+    """Return the claims that the audit tries, for each learner that has some."""
+    modules = {name: _load_module(name) for name in names()}
+    return {name: tuple(m.claims()) for name, m in modules.items() if hasattr(m, "claims")}
 
 
 def contract(name: str) -> Any:
-    """Return the settings that the contract tries by a learner's file; None if it names none."""
-    of_module = getattr(_module(name), "contract", None)
+    """Return the settings in a learner's file that the contract tries; None if it has none."""
+    of_module = getattr(_load_module(name), "contract", None)
     return None if of_module is None else of_module()
 
 
 @cache
-def _version(path: Path, stated: int) -> int:
+def _compute_version(path: Path, stated: int) -> int:
     return stated * 2**32 + own.checksum(path)
 
 
-def _module(name: str) -> ModuleType:
+def _load_module(name: str) -> ModuleType:
     return own.module(path_of(name).resolve(), PACKAGE)

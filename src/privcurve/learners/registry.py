@@ -1,4 +1,4 @@
-"""What learners there are, by name, and how one is made: light to import.
+"""All learners by name, and the function that makes one: light to import.
 
 The table is in :mod:`privcurve.learners.entries`. The workflow reads this file while it
 builds the DAG, so nothing heavy is imported here. An entry names the class by its path;
@@ -36,7 +36,7 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's runs; of one's own it changes with the file."""
+    """Return the version of a learner's runs; that of a user's own learner follows its file."""
     return LEARNERS[name].version if name in LEARNERS else own.version(name)
 
 
@@ -47,7 +47,7 @@ def names() -> list[str]:
 
 def multiclass_names() -> list[str]:
     """Return the names of all learners that take more than two classes."""
-    # For `tuned` this depends on the learner that is chosen.
+    # For `tuned` this depends on the learner that it selects.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 
@@ -59,9 +59,9 @@ def hint_multiclass() -> str:
 
 def hint_parts() -> str:
     """Name the certified learners that can be trained on records in parts."""
-    some = [name for name, one in LEARNERS.items() if one.in_parts is not None and one.certified]
+    able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.certified]
     return (
-        f"In parts there are: {', '.join(some)}. If one memory holds all records, say "
+        f"In parts there are: {', '.join(able)}. If one memory holds all records, say "
         "rows_per_part: 0 in the description (docs/big_tables.md)."
     )
 
@@ -69,11 +69,11 @@ def hint_parts() -> str:
 def check_parameters(
     name: str, parameters: Mapping[str, Any], calibration: str | None = None
 ) -> None:
-    """Check hyperparameters of a learner, others at their defaults, by what the registry allows.
+    """Check hyperparameters of a learner by its entry, with the others at their defaults.
 
-    Raises ValueError naming the parameter, its value, and what is allowed: a value that is out of
-    range, or one (other than the default) that is never used beside the others, or that the
-    calibration, where it is given, does not have.
+    Raises ValueError, which names the parameter, its value, and what is allowed, if a value is out
+    of range, has no effect beside the others (unless it is the default), or is not offered with
+    the calibration.
     """
     registered = entry(name).parameters
     for key, value in parameters.items():
@@ -93,8 +93,8 @@ def check_parameters(
                     f"{name}: {key} = {value!r} has no effect with {other} = {completed[other]!r}: "
                     f"leave it out, or give {other} = {' or '.join(map(repr, values))}."
                 )
-        for of, only in registered[key].only.items():
-            if of in (ANY, value) and calibration not in (None, only):
+        for restricted, only in registered[key].only.items():
+            if restricted in (ANY, value) and calibration not in (None, only):
                 raise ValueError(
                     f"{name}: {key} = {value!r} is for calibration = {only!r} alone, not "
                     f"{calibration!r}: leave it out, or change the calibration."
@@ -102,12 +102,12 @@ def check_parameters(
 
 
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters with which no certified guarantee of a learner is proved."""
+    """Refuse hyperparameters for which no certified guarantee of a learner is proved."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:
             proved = " or ".join(
-                repr(one) for one in registered.choices if one not in registered.unproved
+                repr(choice) for choice in registered.choices if choice not in registered.unproved
             )
             raise ValueError(
                 f"{name}: {key} = {value!r} has no certified guarantee: "
@@ -140,7 +140,7 @@ def make(
     parameters: Mapping[str, Any] | None = None,
     neighbours: str = REPLACE_ONE,
 ) -> Any:
-    """Return a learner that knows the public facts of a dataset: the one road for them.
+    """Return a learner with the public facts of a dataset: the only way to make one.
 
     Labels are those of the pipeline: −1 and +1 of two classes, 0 … K − 1 of more.
 
@@ -148,13 +148,13 @@ def make(
     ----------
     name : str
     domain : Domain or Facts
-        Has what the learner's entry says that it needs.
+        Has the facts that the learner's entry needs.
     parameters : mapping, optional
         Of the estimator: ε, hyperparameters, ….
     neighbours : str
-        The claim of a study. With ``private-columns`` a learner that offers it is told the
-        public columns; another one runs as it is, and states what it states. With ``add-remove``
-        one that offers both is told so.
+        The relation that a study asks for. With ``private-columns`` a learner that offers it gets
+        the public columns; any other runs with its own relation. With ``add-remove`` a learner that
+        offers ``replace-one`` too gets that word.
 
     Returns
     -------
@@ -186,12 +186,12 @@ def make(
     if why := registered.refuses(facts=domain):
         raise ValueError(why)
     facts |= {fact: getattr(domain, fact) for fact in registered.needs}
-    given = dict(parameters or {})
-    taken = [fact for fact in registered.takes if fact not in given]
+    parameters = dict(parameters or {})
+    taken = [fact for fact in registered.takes if fact not in parameters]
     facts |= {fact: getattr(domain, fact, None) for fact in taken}
-    if (bins := getattr(domain, "mixed_bins", None)) is not None and "mixed_bins" not in given:
+    if (bins := getattr(domain, "mixed_bins", None)) is not None and "mixed_bins" not in parameters:
         facts["mixed_bins"] = bins
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
         facts["neighbours"] = ADD_REMOVE
     # A parameter can't take the place of what the domain says.
-    return estimator_class(name)(**facts, **given)
+    return estimator_class(name)(**facts, **parameters)

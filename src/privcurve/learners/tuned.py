@@ -1,4 +1,4 @@
-"""Settings chosen privately: the best of a random number of trainings, paid for."""
+"""Private hyperparameter selection within ε: the best of a random number of trainings."""
 
 from __future__ import annotations
 
@@ -40,59 +40,59 @@ def _has_probabilities(learner: TunedClassifier) -> bool:
 def count_right(
     codes: Codes, labels: Ints, counts: Ints, scored: Callable[[Codes], Floats]
 ) -> Ints:
-    """Count the records that scores decide right."""
+    """Count the records whose label the scores predict correctly."""
     right = decide(scored(codes)) == labels
     return counts[right].sum(keepdims=True)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TunedClassifier(PrivateClassifier):
-    """A learner, or its settings, chosen on the records at a price that is in ε.
+    """A learner, or its settings, selected privately within ε.
 
-    It draws a random number of runs. Each draws a setting, trains it, and scores it by how many
-    training records it decides right, with noise. The run with the best score is kept. Nothing of
-    the others leaves the fit, nor how many there were (docs/tuning.md).
+    A fit draws a random number of runs. Each run draws a setting, trains it, and counts, with
+    noise, the training records that it predicts correctly. The run with the best score is kept.
+    Nothing of the other runs leaves the fit, not even their number (docs/tuning.md).
 
     Parameters
     ----------
     learner : str
-        Name of the learner whose settings are chosen: private, with a certified calibration, and
-        for replace-one neighbours.
+        Name of the learner whose settings are selected. It must be private, with a certified
+        calibration, for replace-one neighbours.
     settings : mapping, sequence of mapping, or None
-        What is drawn from, each setting as likely as the others: parameters with lists of values,
-        of which all combinations; or the settings themselves, each of `learner`, or of the learner
-        that it names itself (``{"learner": "noisy_bayes", …}``). None: the learner's defaults.
+        The settings to draw from, all equally likely: parameters with lists of values, for all of
+        their combinations; or the settings themselves, each for `learner` or for the learner that
+        it names (``{"learner": "noisy_bayes", …}``). None: the learner's defaults.
         Public: they may not depend on the records.
     eta : float
         η, the shape of the number of runs, above −1: 1 geometric, 0 logarithmic.
     expected_runs : float
-        How many runs are expected, at least 1.
+        The expected number of runs, at least 1.
     score_share : float
         The share of a run's ε (with δ > 0: of its ρ) that pays for the score.
     epsilon : float
-        ε of all: of the choice and of what is chosen. At ∞ every setting is trained, once and
-        without noise, and scored exactly.
+        ε of the whole fit: the selection and the selected training. At ∞ every setting is trained
+        once, without noise, and scored exactly.
     delta : float
         0: pure differential privacy.
     calibration : str
         ``certified``.
     ordered : sequence of bool, bool or None
-        Which columns have codes in the order of what they mean; some learners need to know. None:
-        all where `bounds` is given, otherwise what each learner takes for granted.
+        Which columns have ordered codes; some learners need to know. None: all if `bounds` is
+        given, otherwise the default of each learner.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     best_ : CodedClassifier
-        The training that was kept. Its ``privacy_`` is that of the whole fit.
+        The selected training. Its ``privacy_`` is that of the whole fit.
     learner_ : str
-        Whose training it is.
+        The name of its learner.
     setting_ : mapping
         Its setting.
     score_ : float
-        Its noisy share of training records that are decided right. It is that of the best of
-        several, so it is more often too high than too low.
+        Its noisy share of training records that are predicted correctly. As the best of several it
+        is more often too high than too low.
     model_ : object
         The model of `best_`, where it has one that a person can read.
     n_features_used_ : int
@@ -118,7 +118,7 @@ class TunedClassifier(PrivateClassifier):
             self._budget()
 
     def check_classes(self, n_classes: int) -> None:
-        """Refuse learners to choose from that take fewer classes."""
+        """Refuse a candidate learner that takes fewer classes."""
         for name in self._names():
             if why := registry.entry(name).refuses(n_classes=n_classes):
                 raise ValueError(f"{NAME}: {why}. {registry.hint_multiclass()}")
@@ -126,7 +126,7 @@ class TunedClassifier(PrivateClassifier):
     def _effective_entry(self) -> LearnerEntry:
         try:
             many = all(registry.entry(name).multiclass for name in self._names())
-        except ValueError:  # which a fit refuses
+        except ValueError:  # a fit refuses such settings
             many = False
         return replace(registry.entry(NAME), multiclass=many)
 
@@ -136,16 +136,16 @@ class TunedClassifier(PrivateClassifier):
         )
 
     def _public_facts(self) -> Facts:
-        """Return the public facts from which learners are made; each merges codes by itself."""
+        """Return the public facts that candidates are made with; each merges codes itself."""
         n_classes, ordered = len(self.classes_), self.ordered
         if ordered is not None or self.bounds is not None:
             ordered = ordered_columns(NAME, ordered, True, len(self.n_bins_))
         return Facts(self.n_bins_, ordered, n_classes, mixed_bins=self.mixed_bins)
 
     def _names(self) -> list[str]:
-        """Return the names of the learners that are drawn from, each once."""
+        """Return the names of the candidate learners, each once."""
         candidates = candidates_of(self.learner, self.settings)
-        return list(dict.fromkeys(one.learner for one in candidates))
+        return list(dict.fromkeys(candidate.learner for candidate in candidates))
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         candidates = candidates_of(self.learner, self.settings)
@@ -153,14 +153,14 @@ class TunedClassifier(PrivateClassifier):
         if is_private(self.epsilon):
             budget = self._budget()
             facts = self._public_facts()
-            stated = terms(candidates, budget, facts, self.n_records_)
-            epsilons = [one.epsilon for one in stated]
+            each_terms = terms(candidates, budget, facts, self.n_records_)
+            epsilons = [t.epsilon for t in each_terms]
             statement = selection_statement(
                 budget,
                 " or ".join(self._names()),
                 len(candidates),
-                [text for one in stated for text in one.assumptions],
-                [text for one in stated for text in one.exclusions],
+                [text for t in each_terms for text in t.assumptions],
+                [text for t in each_terms for text in t.exclusions],
             )
             drawn = curator.draw_runs(len(candidates), budget.runs.draw)
             run, score_call = (call_of(entry) for entry in statement.ledger)
@@ -177,7 +177,7 @@ class TunedClassifier(PrivateClassifier):
                 strict=True,
             ):  # fmt: skip
                 score = self._count_right(model, records, curator, score_call)
-                # Of equal scores the first, as good as any (docs/proofs.md, Private selection).
+                # The first of equal scores is as good as any (docs/proofs.md, Private selection).
                 if best is None or score > best[0]:
                     best = score, place, model
         assert best is not None
@@ -187,8 +187,8 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # The kept model has the statement of the whole selection, not that of its own training.
-        own = statement.with_generator(curator.generator_exclusion)
-        self.best_._fitted_statement = replace(own, sealed=bool(curator.sealed_for))
+        whole = statement.with_generator(curator.generator_exclusion)
+        self.best_._fitted_statement = replace(whole, sealed=bool(curator.sealed_for))
         return statement
 
     def _train_runs(
@@ -208,23 +208,23 @@ class TunedClassifier(PrivateClassifier):
         seen = records._replace(labels=labels)
         models: dict[int, Any] = {}
         for name in self._names():
-            own = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
-            if not own:
+            places = [k for k, place in enumerate(drawn) if candidates[place].learner == name]
+            if not places:
                 continue
             delta = registry.entry(name).delta_passed(self.delta)
             budget = {"delta": delta, "calibration": CERTIFIED}
             base = registry.make(name, self._public_facts(), budget)
             settings = [
-                {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in own
+                {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in places
             ]
-            trained = base.fit_records(seen, settings, [doors[k] for k in own])
-            models.update(zip(own, trained, strict=True))
+            trained = base.fit_records(seen, settings, [doors[k] for k in places])
+            models.update(zip(places, trained, strict=True))
         return [models[k] for k in range(len(drawn))]
 
     def _count_right(
         self, model: CodedClassifier, records: Records, curator: Curator, call: Call
     ) -> int:
-        """Count the records that are decided right, with noise, in units of the score."""
+        """Count the correctly predicted records, with noise, in units of the score."""
         codes, labels, counts, _ = records
         exact = count_right(codes, labels, counts, model.score_codes)
         return int(curator.whole_numbers(call, UNITS * exact)[0])
@@ -234,7 +234,7 @@ class TunedClassifier(PrivateClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """As of what was kept."""
+        """As for the selected learner."""
         check_is_fitted(self)
         return bool(self.best_.chances_by_link)
 
@@ -250,13 +250,13 @@ class TunedClassifier(PrivateClassifier):
     @available_if(_has_probabilities)
     @with_fitted_parameters
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Return the probability of each class, where the learner does."""
+        """Return the probability of each class, if the selected learner has probabilities."""
         check_is_fitted(self)
         return self.best_.predict_proba(self._code(X))
 
     @property
     def model_(self) -> Any:
-        """What was kept, readable, where its learner makes it so."""
+        """The readable model of the selected learner, if it has one."""
         check_is_fitted(self)
         return self.best_.model_
 

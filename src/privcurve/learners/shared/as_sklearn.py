@@ -1,4 +1,4 @@
-"""What scikit-learn asks of a classifier beside `fit` and `predict`."""
+"""What scikit-learn needs from a classifier beside `fit` and `predict`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
     """A classifier as scikit-learn's tools clone, score and describe it."""
 
     def score(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Return the share of rows that are decided right.
+        """Return the share of rows that are predicted correctly.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        # scikit-learn reads them off the signature, anew for each fit.
+        # scikit-learn reads them from the signature again for each fit.
         return super()._get_param_names()
 
     def __sklearn_tags__(self: Any) -> Any:

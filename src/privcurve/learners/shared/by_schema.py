@@ -1,4 +1,4 @@
-"""What a schema of raw frames says to a learner: public facts, classes, and which rows train."""
+"""What a learner takes from a schema: public facts, classes, and which rows train."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 
 def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
-    """Return the parameters of a learner that its schema decides; of `y` the type alone counts.
+    """Return the parameters of a learner that its schema decides; only the type of `y` counts.
 
-    If the schema has a unit, ε and δ are those that one row may cost.
-
-    Raises ValueError if the learner was given one of them beside the schema.
+    If the schema has a unit, ε and δ are those that one row may cost. Raises ValueError if the
+    learner already has one of these parameters.
     """
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
@@ -53,12 +52,12 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
 
 
 def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the class of each label, in one spelling: of those of the schema, in its order."""
+    """Return the class of each label, which may be in any spelling of the schema."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     check_unmasked(y, "y")
-    each = plain_labels(y if hasattr(y, "ndim") else np.asarray(y, dtype=object))
-    labels = column_or_1d(each, warn=True)
+    values = plain_labels(y if hasattr(y, "ndim") else np.asarray(y, dtype=object))
+    labels = column_or_1d(values, warn=True)
     try:
         return classes[schema.positions(labels)]
     except RuntimeError as error:
@@ -70,7 +69,7 @@ def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]
 
 
 def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:
-    """Return which rows train: of each person some, where the schema has a unit."""
+    """Return which rows train: all, or some of each person if the schema has a unit."""
     if schema is None or schema.at_most is None:
         return slice(None)
     if counts is not None:

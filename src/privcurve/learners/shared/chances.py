@@ -11,7 +11,7 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# Added to a link where it is flat, so that the decided label has the larger probability.
+# Slope added to a link, so that the predicted label has the larger probability where it is flat.
 SLOPE = 1e-9
 
 # The score for "all records have this label". Finite, so that the log-loss is; the
@@ -21,7 +21,7 @@ CERTAIN = log(2.0**23 - 1)
 
 
 def only_label(signs: Signs) -> int | None:
-    """Return the sign that all records share, None if both occur."""
+    """Return the sign that all records share; None if both occur."""
     return int(signs[0]) if (signs == signs[0]).all() else None
 
 
@@ -53,7 +53,7 @@ class ChanceClassifier(CodedClassifier):
 
     @with_fitted_parameters
     def chances(self, scores: Floats) -> Floats:
-        """Return what :meth:`predict_proba` does, of scores that `decision_function` gave."""
+        """Return the probabilities of :meth:`predict_proba`, by scores of `decision_function`."""
         odds: NDArray[Any] = self._log_odds(scores)
         if odds.ndim == 2:
             return exps(log_softmax(np.ascontiguousarray(odds)))
@@ -65,7 +65,7 @@ class ChanceClassifier(CodedClassifier):
 
 
 class LinkedClassifier(ChanceClassifier):
-    """A learner whose score is no log-odds: its loss, or its votes, say how it is made one.
+    """A learner whose score is not log-odds: a link, by its loss or its votes, makes it so.
 
     docs/probabilities.md derives each link, and measures its log-loss.
     """
@@ -77,12 +77,12 @@ class LinkedClassifier(ChanceClassifier):
         return np.asarray(self._link(scores) + SLOPE * scores)
 
     def _link(self, scores: Floats) -> Floats:
-        """Return the log-odds that scores mean, sign by sign: a vote of one is worth 1."""
+        """Return the log-odds of scores, with the same signs; here the scores themselves."""
         return scores
 
 
 def clipped_log_odds(scores: Floats) -> Floats:
-    """Return the log-odds that a fit to clipped residuals means: ±(ln(1 + e^{|score|}) − ln 2).
+    """Return the log-odds of a fit to clipped residuals: ±(ln(1 + e^{|score|}) − ln 2).
 
     See :class:`privcurve.learners.additive.model.AdditiveModel`.
     """

@@ -31,10 +31,10 @@ MOST_NAMED = 8
 def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
     """Turn scikit-learn's `random_state` into the generator of one fit.
 
-    A secret seed may serve for fits that differ in a parameter: if they had the same random
-    numbers, two noisy answers at different ε would give away the answer without noise. So
-    the stream follows from the seed and from all that is public of the fit. Two fits that
-    differ in their records alone do share it: one seed is for one data set.
+    A secret seed may serve for fits that differ in a parameter. With the same random numbers, two
+    noisy answers at different ε would reveal the answer without noise. So the stream follows from
+    the seed and from all public facts of the fit. Two fits that differ only in their records share
+    it: use one seed for one data set.
     """
     if isinstance(random_state, np.random.Generator):
         return random_state
@@ -49,13 +49,13 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
             f"random_state = {random_state!r} is none of: a whole number of at least 0, a "
             "Generator, a RandomState, None"
         )
-    text = json.dumps(_plain({**facts, "random_state": seed}), sort_keys=True)
+    text = json.dumps(_simplify({**facts, "random_state": seed}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return stream(int(digest, 16))
 
 
-def _plain(value: Any) -> Any:
-    """Write a public fact so that equal facts have equal texts: 1, 1.0 and NumPy's 1 alike."""
+def _simplify(value: Any) -> Any:
+    """Return a public fact in one form for equal values, such as 1, 1.0 and NumPy's 1."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Integral):
@@ -64,24 +64,24 @@ def _plain(value: Any) -> Any:
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
     if isinstance(value, (np.ndarray, np.generic)):
-        return _plain(value.tolist())
+        return _simplify(value.tolist())
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _simplify(item) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [_plain(item) for item in value]
+        return [_simplify(item) for item in value]
     return str(value)
 
 
 def column_names(X: Any) -> list[Any]:
-    """Return the names of a frame's columns; none of an array."""
-    # Of an Arrow table `columns` are the values.
+    """Return the names of a frame's columns; an empty list for an array."""
+    # An Arrow table has the values in `columns`.
     return list(X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ()))
 
 
 def check_places(X: object) -> None:
-    """Refuse columns that would be taken by their place, where they have other names.
+    """Refuse columns with numbers as names that are not their places.
 
-    Names that are texts are compared with those of the fit; of numbers nothing is remembered.
+    Texts as names are compared with those of the fit; numbers are not remembered.
     """
     names = column_names(X)
     if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
@@ -94,23 +94,23 @@ def check_places(X: object) -> None:
 
 
 def check_unmasked(values: object, name: str) -> None:
-    """Refuse an array of which some values are masked: they would count as if they were not."""
+    """Refuse an array with masked values: they would count as if they were not masked."""
     if np.ma.is_masked(values):
         raise ValueError(f"{name} is masked in some places: give those values a code of their own")
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
     """Return the number of codes of each column."""
-    given = np.asarray(n_bins)
-    if given.dtype.kind not in "iuf" or not (given == np.floor(given)).all():
+    numbers = np.asarray(n_bins)
+    if numbers.dtype.kind not in "iuf" or not (numbers == np.floor(numbers)).all():
         raise ValueError(f"n_bins must be whole numbers, not {n_bins!r}")
-    if given.ndim == 0:
-        given = np.full(n_columns, given)
-    if given.shape != (n_columns,):
-        raise ValueError(f"n_bins has {given.size} entries, but X has {n_columns} columns")
-    if (given < 1).any() or (given > MOST_CODES).any():
+    if numbers.ndim == 0:
+        numbers = np.full(n_columns, numbers)
+    if numbers.shape != (n_columns,):
+        raise ValueError(f"n_bins has {numbers.size} entries, but X has {n_columns} columns")
+    if (numbers < 1).any() or (numbers > MOST_CODES).any():
         raise ValueError(f"n_bins must be between 1 and {MOST_CODES} for each column")
-    return given.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
@@ -131,20 +131,20 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
 def ordered_columns(
     learner: str, ordered: Sequence[bool] | bool | None, by_default: bool, n_columns: int
 ) -> tuple[bool, ...]:
-    """Return whether the codes of each column stand in the order of what they mean."""
-    given = np.asarray(by_default if ordered is None else ordered)
-    if given.ndim == 0:
-        given = np.full(n_columns, given)
-    if given.shape != (n_columns,) or given.dtype.kind != "b":
+    """Return for each column whether its codes are ordered."""
+    flags = np.asarray(by_default if ordered is None else ordered)
+    if flags.ndim == 0:
+        flags = np.full(n_columns, flags)
+    if flags.shape != (n_columns,) or flags.dtype.kind != "b":
         raise ValueError(
             f"{learner}: ordered must be True or False for each of {n_columns} columns, not "
             f"{ordered!r}"
         )
-    return tuple(given.tolist())
+    return tuple(flags.tolist())
 
 
 def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> None:
-    """Check that a number of records is estimated where it is not public, and nowhere else."""
+    """Check that there is an estimate of the number of records exactly if that is not public."""
     if (neighbours == ADD_REMOVE) != (n_estimate is not None):
         raise ValueError(
             f"{learner}: n_estimate= is a public estimate of the number of records, which "
@@ -152,31 +152,31 @@ def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> Non
         )
 
 
-def check_codes(given: NDArray[Any], n_bins: Ints) -> Codes:
+def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
     """Return a matrix as codes."""
-    if given.dtype.kind != "u":
-        codes = given.astype(np.int64) if given.dtype.kind in "ifb" else None
-        if codes is None or not np.array_equal(codes, given) or (codes.size and codes.min() < 0):
+    if matrix.dtype.kind != "u":
+        codes = matrix.astype(np.int64) if matrix.dtype.kind in "ifb" else None
+        if codes is None or not np.array_equal(codes, matrix) or (codes.size and codes.min() < 0):
             raise ValueError(
                 "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
                 "give their public bounds: bounds=(low, high)."
             )
-        given = codes
+        matrix = codes
     # Column by column: NumPy takes five times as long along rows.
-    too_large = [column.max(initial=0) for column in given.T] >= n_bins
+    too_large = [column.max(initial=0) for column in matrix.T] >= n_bins
     if too_large.any():
         column = int(np.argmax(too_large))
         raise ValueError(
-            f"column {column} has the code {int(given[:, column].max())}, but its n_bins is "
+            f"column {column} has the code {int(matrix[:, column].max())}, but its n_bins is "
             f"{int(n_bins[column])}: values outside the domain have no code"
         )
-    return np.ascontiguousarray(given, dtype=code_type(n_bins))
+    return np.ascontiguousarray(matrix, dtype=code_type(n_bins))
 
 
 def plain_number(value: Any) -> Any:
-    """Return a number of NumPy, as of a grid, or a fraction as Python's; all else as it is.
+    """Return NumPy's numbers and fractions as Python's; any other value unchanged.
 
-    One of NumPy may have fewer bits, and a statement can hold neither.
+    A grid may have NumPy's numbers, which may have fewer bits, and a statement can hold neither.
     """
     value = value.item() if isinstance(value, np.generic) else value
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
@@ -216,9 +216,9 @@ def warn_of_index(X: Any, **others: Any) -> None:
     """Warn where rows and `y` or `counts` are joined by position, though their indexes disagree."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
-        own: Any = getattr(values, "index", None)
+        index: Any = getattr(values, "index", None)
         # Lists have a method `index`.
-        if hasattr(rows, "equals") and hasattr(own, "equals") and not rows.equals(own):
+        if hasattr(rows, "equals") and hasattr(index, "equals") and not rows.equals(index):
             warnings.warn(
                 f"X and {name} have different indexes: they are joined by position. If they belong "
                 f"together by index, give {name}.loc[X.index]",
@@ -239,13 +239,13 @@ def warn_of_order(classes: NDArray[Any]) -> None:
 
 
 def plain_labels(y: Any) -> Any:
-    """Return whole numbers and truth values of pandas' nullable types in NumPy's: not as floats."""
+    """Return whole numbers and truth values of pandas' nullable types in NumPy's types."""
     is_frame = hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] == 1
     column = y.iloc[:, 0] if is_frame else y
-    own = getattr(getattr(column, "dtype", None), "numpy_dtype", None)
-    if not (isinstance(own, np.dtype) and own.kind in "iub"):
+    kind = getattr(getattr(column, "dtype", None), "numpy_dtype", None)
+    if not (isinstance(kind, np.dtype) and kind.kind in "iub"):
         return y
-    values = np.asarray(column, dtype=object if column.isna().any() else own)
+    values = np.asarray(column, dtype=object if column.isna().any() else kind)
     return values[:, None] if is_frame else values
 
 
@@ -306,17 +306,17 @@ def check_labels(
 
 
 def require(condition: object, fault: str) -> None:
-    """Refuse what was read from a model's file."""
+    """Raise ValueError about a model's file unless a condition holds."""
     if not condition:
         raise ValueError(fault)
 
 
 def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
-    """Whether all whole numbers are at least `low` and below `high`."""
+    """Return whether all whole numbers are at least `low` and below `high`."""
     return bool(((numbers >= low) & (numbers < high)).all())
 
 
 def check_complete(shape: tuple[int, ...]) -> None:
-    """Check that a table that was read has a row a tree, of the inner nodes of a complete one."""
+    """Check that a table has a row per tree, with the inner nodes of a complete tree."""
     complete = len(shape) == 2 and min(shape) > 0 and not (shape[1] + 1) & shape[1]
     require(complete, "its trees are not complete")

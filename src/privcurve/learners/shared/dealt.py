@@ -1,4 +1,4 @@
-"""What learners of several parties share: records are dealt, each party gets a seed."""
+"""What learners of several parties share: they deal records, and give each party a seed."""
 
 from __future__ import annotations
 
@@ -33,17 +33,16 @@ class PartyClassifier(LinkedClassifier, PrivateClassifier):
     ordered: Sequence[bool] | None = None
 
     def _trust(self) -> str:
-        """Return whom the parties trust: see ``holders.sums``."""
+        """Return whom the parties trust; see ``holders.sums``."""
         raise NotImplementedError
 
 
 def deal_to_holders(
     learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
 ) -> tuple[list[Holder], Questions]:
-    """Deal records, and make a party of each part; a curator gets all of them.
+    """Deal records to parties; return these, and the questions that they may be asked.
 
-    Each party has a seed of its own: what it draws does not depend on where it runs. With the
-    parties come the questions that they may be asked.
+    Each party has its own curator with its own seed, so its draws do not depend on where it runs.
     """
     n_bins, n_classes = learner.n_bins_, len(learner.classes_)
     ordered = ordered_columns(learner._learner, learner.ordered, True, len(n_bins))
@@ -66,11 +65,11 @@ def deal_to_holders(
 def restate_dealt(
     learner: PartyClassifier, n_holders: int, statement: PrivacyStatement
 ) -> PrivacyStatement:
-    """Return what a statement is worth after `deal_to_holders`: records may have moved.
+    """Return a statement with the caveat of `deal_to_holders`: records may have moved.
 
-    Proofs are about a replaced record that stays with its party. Where records are dealt by
-    their values it may move, and others with it: several parties' messages change, each by up to
-    ε. That refutes a claim where single messages are seen; of secure sums nothing is proved.
+    Proofs are about a replaced record that stays with its party. If records are dealt by their
+    values, it may move, and others with it: the messages of several parties change, each by up to
+    ε. That refutes a claim if single messages are seen; for secure sums nothing is proved.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
     if why is None or not statement.private or n_holders == 1:
@@ -87,5 +86,5 @@ def restate_dealt(
 
 
 def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
-    """Make a party in this process: what a deployment replaces."""
+    """Make a party in this process; a deployment replaces this function."""
     return LocalHolder(rows, questions, n_classes, door)

@@ -1,4 +1,4 @@
-"""What is said of a fitted learner: in words, and by column."""
+"""Descriptions of a fitted learner: in words, and by column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.learners.registry import entry
 
 
 def check_domain(learner: Any, domain: Any) -> None:
-    """Refuse a domain (ValueError) whose codes or classes are not those of the learner's fit."""
+    """Raise ValueError if a domain's codes or classes are not those of the learner's fit."""
     name, n_bins = learner._learner, learner._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ValueError(
@@ -28,8 +28,8 @@ def check_domain(learner: Any, domain: Any) -> None:
             f"{', '.join(domain.names)}: give both the same order"
         )
     if learner.schema is not None:
-        own = learner.schema.domain
-        if (domain.columns, domain.label) != (own.columns, own.label):
+        fitted = learner.schema.domain
+        if (domain.columns, domain.label) != (fitted.columns, fitted.label):
             raise ValueError(f"{name} was fitted by a schema, whose domain this is not: give that")
         return  # the classes are the schema's
     _check_classes(learner, list(domain.label.names))
@@ -47,13 +47,13 @@ def check_domain(learner: Any, domain: Any) -> None:
 
 
 def _check_classes(learner: Any, names: list[str]) -> None:
-    """Refuse names of classes if it is not plain which of the learner's each of them is."""
+    """Refuse names of classes unless it is clear which of the learner's classes each one is."""
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # Classes 0 and 1, or truth values, which the domain names in the opposite order.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
     plain = classes in numbered and not turned
-    same = [name in _spellings(value) for value, name in zip(classes, names, strict=False)]
+    same = [name in _list_spellings(value) for value, name in zip(classes, names, strict=False)]
     if len(classes) != len(names) or not (plain or all(same)):
         raise ValueError(
             f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
@@ -62,8 +62,8 @@ def _check_classes(learner: Any, names: list[str]) -> None:
         )
 
 
-def _spellings(value: Any) -> set[str]:
-    """Return the names that a schema may have for a class, which keeps the type that `y` has."""
+def _list_spellings(value: Any) -> set[str]:
+    """Return the names that a schema may have for a class of the type that `y` has."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
     text = unicodedata.normalize("NFC", str(value).strip())
@@ -71,20 +71,20 @@ def _spellings(value: Any) -> set[str]:
 
 
 class Explained:
-    """A learner that says what its model is."""
+    """A learner that describes its model."""
 
     def describe(self: Any, domain: Any = None) -> str:
-        """Return the fitted model as a person reads it, with names of columns and values.
+        """Return the fitted model in words, with names of columns and values.
 
         Parameters
         ----------
         domain : Domain, optional
-            Says what they are called; by default the `schema`'s, or their numbers without one.
+            Has these names; by default those of the `schema`, or numbers without one.
 
         Returns
         -------
         str
-            The learner's name alone where its model has no such form.
+            Only the learner's name if its model has no such form.
 
         Raises
         ------
@@ -122,14 +122,14 @@ class Explained:
         )
 
     def explain(self, domain: Any = None) -> Any:
-        """Return what the model makes of each column, see :func:`privcurve.explain`."""
+        """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
         # A room above this one, loaded late.
         return privcurve.explain(self, domain)
 
     @property
     def feature_importances_(self) -> Floats:
-        """The importance of each column, as :func:`privcurve.explain` has it.
+        """The importance of each column by :func:`privcurve.explain`.
 
-        In the order of `feature_names_in_`: the schema's, whatever that of X is.
+        The order is that of `feature_names_in_`: the schema's, whatever that of X is.
         """
         return self.explain().feature_importances

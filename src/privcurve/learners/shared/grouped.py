@@ -1,4 +1,4 @@
-"""What learners of all columns at once share: Gaussian noise, and groups of neighbouring codes."""
+"""What learners of all columns at once share: Gaussian noise, and groups of codes."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
     Parameters
     ----------
     n_groups : int
-        Neighbouring bins of ordered columns are merged to at most so many.
+        Neighbouring bins of ordered columns are merged to at most this number.
     neighbours : str
         ``replace-one``, or ``add-remove``: then the number of records is not public.
     ordered : sequence of bool, bool or None
-        Which columns have codes in the order of what they mean; public. None: all where `bounds`
-        is given, else none.
+        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
     epsilon, delta, calibration
         ε; δ above 0, since noise is Gaussian; ``certified``.
     """
@@ -42,7 +41,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return the facts that are assumed public beside the usual ones."""
+        """Return the facts that are assumed to be public beside the usual ones."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:

@@ -25,8 +25,8 @@ from privcurve.privacy.sealed import kernel
 class PrivateWeights:
     """The weights of one fit, all 1 at first; `noise` has their caps, and error or edge.
 
-    Given the α's and classifiers so far, each is a function of its own record: a product
-    that would pass a cap leaves it as it is.
+    Given the α's and classifiers so far, each weight is a function of its own record. A product
+    beyond a cap leaves the weight unchanged.
     """
 
     def __init__(self, counts: Ints, noise: BRCNoise) -> None:
@@ -34,7 +34,7 @@ class PrivateWeights:
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
         self._each: Ints = np.full_like(counts, self._unit)
-        # Whether the edge is estimated, and what of the weights stands for an edge of 1.
+        # Whether the edge is estimated, and the sum of weights that is an edge of 1.
         self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
 
     @property
@@ -44,19 +44,18 @@ class PrivateWeights:
 
     def estimate(self, wrong: Bools) -> float:
         """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
-        return _error(self._each, self._counts, wrong, *self._kind)
+        return _compute_error(self._each, self._counts, wrong, *self._kind)
 
     def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
-        """Return pieces of [−R, R], and how far thresholds on each are from a coin toss.
+        """Return pieces of [−R, R], and the utility of thresholds on each: |½ − error|, or |edge|.
 
-        That is |½ − error|, or |edge|, in the unit of the estimate, so that it has the sensitivity
-        of an estimate.
+        It is in the unit of the estimate, so it has the sensitivity of an estimate.
         """
-        return _utility(self._each, self._counts, sums, positive, reach, *self._kind)
+        return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
 
     def follow(self, alpha: float, wrong: Bools) -> None:
         """Multiply the weights of wrong records by e^α, within the caps."""
-        # Beyond e^700 a product is beyond the cap in any case.
+        # Any product with e^700 is beyond the cap.
         _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
 
 
@@ -65,18 +64,18 @@ sides = kernel(positive_rows, rows=1)
 
 
 @kernel
-def _error(each: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
-    missed, total = (int(part) for part in weighted_sums(each, counts, wrong))
+def _compute_error(weights: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
+    missed, total = (int(part) for part in weighted_sums(weights, counts, wrong))
     return (total - 2 * missed) / unit if edge else missed / total
 
 
 @kernel(rows=(0, 0))
-def _utility(
-    each: Ints, counts: Ints, sums: Floats, positive: Bools, reach: float, edge: bool, unit: int
+def _compute_utility(
+    weights: Ints, counts: Ints, sums: Floats, positive: Bools, reach: float, edge: bool, unit: int
 ) -> tuple[Floats, Floats]:
     order = np.argsort(sums, kind="stable")
-    mass, positive = (each * counts)[order], positive[order]
-    # As the threshold passes a row, the row's side turns negative.
+    mass, positive = (weights * counts)[order], positive[order]
+    # Once the threshold passes a row, the row is on the negative side.
     turned = np.cumsum(np.where(positive, mass, -mass))
     missed = np.concatenate([[0], turned]) + mass[~positive].sum()
     ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
@@ -94,7 +93,7 @@ def places(codes: Codes, n_bins: Ints) -> Floats:
 class Vote(NamedTuple):
     """The classifier of one round: the sign of coefficients·x + intercept, scaled columns.
 
-    It weighs `alpha`, and reads public columns alone or private ones alone, in their order.
+    It weighs `alpha`, and reads either the public columns or the private ones, in their order.
     """
 
     alpha: float
@@ -115,14 +114,14 @@ class Proposer(Protocol):
     """Where the private classifier of a round comes from."""
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        """Return the half-space of round t, by what was released and with noise of its own."""
+        """Return the half-space of round t, by released numbers and with its own noise."""
 
 
 class Rounds:
     """The rounds of one fit.
 
-    `votes` are one a round; `alphas` are those by which private weights moved (0 where they
-    stayed).
+    `votes` has one per round; `alphas` are those that changed the private weights (0 if nothing
+    changed).
     """
 
     def __init__(
@@ -199,7 +198,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
     Attributes
     ----------
     votes_ : tuple of Vote
-        One a round.
+        One per round.
     n_features_used_ : int
         Columns that the kept votes read.
     n_records_ : int
@@ -249,7 +248,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)
 
     def _points(self, codes: Codes, public: bool) -> Floats:
-        """Return scaled columns as the kernel takes them, a column after the other."""
+        """Return the scaled columns for the kernel, one column after the other."""
         columns = list(self._columns(public))
         return places(codes[:, columns], self.n_bins_[columns])
 
@@ -263,18 +262,18 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         return np.asarray(self._stage_scores(codes)[-1])
 
     def _stage_scores(self, codes: Codes) -> Floats:
-        """Return the scores after each kept round, a row each."""
+        """Return the scores after each kept round, one row per round."""
         votes = self.votes_[: self._n_voting()]
         sides = np.empty((len(votes), len(codes)))
         for public in (False, True):
-            mine = [t for t, vote in enumerate(votes) if vote.public == public]
-            if mine:
+            rounds = [t for t, vote in enumerate(votes) if vote.public == public]
+            if rounds:
                 points = self._points(codes, public)
-                coefficients = np.array([votes[t].coefficients for t in mine])
-                intercepts = np.array([votes[t].intercept for t in mine])
-                shape = len(mine), len(points)
+                coefficients = np.array([votes[t].coefficients for t in rounds])
+                intercepts = np.array([votes[t].intercept for t in rounds])
+                shape = len(rounds), len(points)
                 positive = positive_rows(points, coefficients.reshape(shape), intercepts)
-                sides[mine] = np.where(positive, 1.0, -1.0)
+                sides[rounds] = np.where(positive, 1.0, -1.0)
         alphas = np.array([[vote.alpha] for vote in votes])
         return np.asarray(np.cumsum(alphas * sides, axis=0))
 

@@ -20,7 +20,7 @@ from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.sealed import kernel
 
-# Of L-BFGS, which takes some hundreds.
+# Most steps of L-BFGS, which takes some hundreds.
 MOST_STEPS = 5_000
 
 gradient_kernel = kernel(logistic_gradient)
@@ -76,9 +76,9 @@ def regress(
 ) -> tuple[Floats, float]:
     """Return the coefficients and intercept of a logistic regression without noise.
 
-    The objective is the sum of losses and ‖coefficients‖²/(2C). Of one label alone the intercept,
-    which is not penalised, would be infinite: it is `CERTAIN`. The search begins at `start`, the
-    intercept last.
+    The objective is the sum of losses and ‖coefficients‖²/(2C). If only one label occurs, the
+    intercept, which has no penalty, would be infinite: it is ±`CERTAIN`. The search begins at
+    `start`, with the intercept last.
     """
     width = rows.shape[1]
     label = only_label(signs)
@@ -100,9 +100,9 @@ class OneHotClassifier(ChanceClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        Of more than two classes a row each.
+        A row per class if there are more than two.
     intercept_ : float
-        Of more than two classes an array.
+        An array if there are more than two classes.
     n_features_used_ : int
         Number of inputs with a coefficient that is not zero.
     """
@@ -114,11 +114,11 @@ class OneHotClassifier(ChanceClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float | Floats}
 
     def _width(self) -> int:
-        """Return how many inputs there are."""
+        """Return the number of inputs."""
         return int(self.n_bins_.sum())
 
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
-        """Return the inputs: what the score is linear in, times a value."""
+        """Return the inputs, in which the score is linear, times a value."""
         return one_hot(codes, self.n_bins_, value)
 
     def _restore(self) -> None:
@@ -130,17 +130,20 @@ class OneHotClassifier(ChanceClassifier):
         rows = self._rows(codes)
         if self.coef_.ndim == 1:
             return np.asarray(times(rows, self.coef_) + self.intercept_)
-        return np.column_stack([times(rows, own) for own in self.coef_]) + self.intercept_
+        return (
+            np.column_stack([times(rows, coefficients) for coefficients in self.coef_])
+            + self.intercept_
+        )
 
     def _regress(self, codes: Codes, signs: Signs, counts: Ints) -> None:
-        """Take the model of a logistic regression without noise."""
+        """Fit a logistic regression without noise as the model."""
         self.coef_, self.intercept_ = regress(self._rows(codes), signs, counts, self.C)
         self.n_features_used_ = int(np.count_nonzero(self.coef_))
 
     def _regress_classes(self, codes: Codes, labels: Ints, counts: Ints) -> None:
-        """Take the model of a multinomial regression without noise, of more than two classes.
+        """Fit a multinomial regression without noise as the model of more than two classes.
 
-        A class that no record has keeps a score so low that it is never decided for.
+        A class without a record gets a score so low that it is never predicted.
         """
         n_classes = len(self.classes_)
         self.coef_ = np.zeros((n_classes, self._width()))
@@ -151,7 +154,7 @@ class OneHotClassifier(ChanceClassifier):
             model = LogisticRegression(C=self.C, max_iter=MOST_STEPS)
             with one_thread():
                 model.fit(self._rows(codes), labels, sample_weight=counts)
-            # Of two classes scikit-learn has one row: the other one's score is its negative.
+            # For two classes scikit-learn has one row: the other score is its negative.
             signs = [[-0.5], [0.5]] if len(present) == 2 else [[1.0]]
             self.coef_[present] = model.coef_ * signs
             self.intercept_ = np.full(n_classes, -CERTAIN)

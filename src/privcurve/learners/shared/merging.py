@@ -1,6 +1,6 @@
-"""Mixed bins that are merged before a fit, for learners that are best with few.
+"""Merging of mixed bins before a fit, for learners that do best with few bins.
 
-Neighbours are merged evenly, by public facts alone.
+Neighbouring bins are merged evenly, by public facts alone.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from privcurve.privacy.sealed import kernel
 
 @kernel(rows=0)
 def merge_codes(codes: Codes, groups: Sequence[Codes]) -> Codes:
-    """Return the group of each code; `groups` has that of each code by column, increasing."""
-    seen = np.empty(codes.shape, dtype=code_type(_sizes(groups)))
+    """Return the group of each code; `groups` has a column's groups by code, increasing."""
+    seen = np.empty(codes.shape, dtype=code_type(_count_groups(groups)))
     for j, group in enumerate(groups):
         seen[:, j] = group[codes[:, j]]
     return seen
 
 
-def _sizes(groups: Sequence[Codes]) -> Ints:
+def _count_groups(groups: Sequence[Codes]) -> Ints:
     return np.array([int(group[-1]) + 1 for group in groups])
 
 
@@ -36,17 +36,18 @@ def _sizes(groups: Sequence[Codes]) -> Ints:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MergingClassifier:
-    """What a learner has of merged codes.
+    """The part of a learner that merges codes.
 
-    The parameter ``mixed_bins``, one int a column, follows from a schema or a description: how many
-    of its first codes are fine bins, which a learner that is best with few of them sees merged.
+    The parameter ``mixed_bins``, one int per column, follows from a schema or a description: the
+    number of its first codes that are fine bins. A learner that does best with few bins merges
+    them.
 
     Attributes
     ----------
     groups_ : list of ndarray
-        Where codes were merged: the group of each code of X, by column.
+        The group of each code of X, by column; only if codes were merged.
     n_bins_ : ndarray
-        Of what the fit saw: groups.
+        The number of groups of each column, as the fit saw them.
     """
 
     # Whether the fit merges codes itself; `tuned` leaves that to the learners it trains.
@@ -70,14 +71,14 @@ class MergingClassifier:
 
     @property
     def _n_codes(self) -> Ints:
-        """How many codes each column of X has: more than ``n_bins_`` where some were merged."""
+        """How many codes each column of X has: more than ``n_bins_`` if some were merged."""
         groups = getattr(self, "groups_", None)
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return the fitted learner as one of merged bins, whose codes it then takes; their domain.
+        """Return the learner as one that takes codes of merged bins, and the domain of these.
 
-        Both are as they were where nothing was merged.
+        Without merged bins both are returned unchanged.
         """
         groups = getattr(self, "groups_", None)
         if groups is None or domain is None:
@@ -91,28 +92,28 @@ class MergingClassifier:
 
 
 def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) -> None:
-    """Train learners that differ in settings alone, on merged codes where they have any.
+    """Train learners that differ only in settings, each on its merged codes if it has some.
 
     There is one curator for each learner.
     """
-    most = [_most_bins(learner) for learner in learners if learner.mixed_bins is not None]
+    most = [_find_most_bins(learner) for learner in learners if learner.mixed_bins is not None]
     if not any(most) or not learners[0]._merges:
         learners[0]._fit_batch(learners, records, curators)
         return
     for learner, curator in zip(learners, curators, strict=True):
-        few = _most_bins(learner)
+        few = _find_most_bins(learner)
         learner._fit_batch(
             [learner], _merge_records(learner, records, few) if few else records, [curator]
         )
 
 
-def _most_bins(learner: Any) -> int | None:
+def _find_most_bins(learner: Any) -> int | None:
     return entry(learner._learner).most_bins(learner.get_params(deep=False))
 
 
 def _merge_records(learner: Any, records: Records, most: int) -> Records:
-    """Merge the bins of records into `most` at most; the groups stay with the learner."""
+    """Merge the bins of records into at most `most`; store the groups on the learner."""
     learner.groups_ = merge_bins(records.n_bins, learner.mixed_bins, most)
-    learner.n_bins_ = _sizes(learner.groups_)
+    learner.n_bins_ = _count_groups(learner.groups_)
     codes = merge_codes(records.codes, learner.groups_)
     return records._replace(codes=codes, n_bins=learner.n_bins_)

@@ -1,4 +1,4 @@
-"""What is learned of public columns and labels alone, and so costs nothing."""
+"""Models of public columns and labels alone, which cost no privacy."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class PublicClassifier:
         self._last: Floats | None = None
 
     def fit(self, weights: Floats) -> LinearScore:
-        """Fit, each record of a row with a weight, beginning at the last solution."""
+        """Fit with a weight for the records of each row, beginning at the last solution."""
         mass = self._rows.counts * weights
         score = LinearScore(*regress(self._inputs, self._rows.signs, mass, start=self._last))
         self._last = np.append(score.coefficients, score.intercept)
         return score
 
     def wrong(self, score: LinearScore) -> Bools:
-        """Say which rows a score gets wrong (0 counts as negative)."""
+        """Return which rows a score gets wrong (0 counts as negative)."""
         return (score.score(self._inputs) > 0) != (self._rows.signs > 0)
 
 
@@ -62,9 +62,9 @@ PUBLIC_START = "public"
 
 @dataclass(frozen=True)
 class PublicStart:
-    """Log-odds of the label by the public columns: where a learner may begin for nothing.
+    """Log-odds of the label by the public columns: a start that costs a learner nothing.
 
-    Made from public columns and labels, so it is the same, to the last bit, whatever the
+    It is made from public columns and labels, so it is the same, to the last bit, whatever the
     private columns hold (docs/proofs.md).
     """
 
@@ -90,8 +90,8 @@ class PublicStart:
 
     def log_odds(self, codes: Codes) -> Floats:
         """Return the log-odds of rows of a coded matrix (all columns)."""
-        own = codes[:, list(self.columns)]
-        return _log_odds(own, self.n_bins, self.coefficients, self.intercept)
+        public = codes[:, list(self.columns)]
+        return _log_odds(public, self.n_bins, self.coefficients, self.intercept)
 
 
 @kernel(rows=0)

@@ -14,7 +14,7 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# From this many possible keys per row on, sorting is faster than marking those that occur.
+# With more possible keys per row than this, sorting is faster than marking those that occur.
 SPARSE = 16
 
 
@@ -73,9 +73,9 @@ class Roles:
 
 @dataclass(frozen=True)
 class PublicRows:
-    """The distinct public parts (u, y) of records, in an order that hangs on nothing else.
+    """The distinct public parts (u, y) of records, in an order that depends on nothing else.
 
-    Whatever is computed from them is the same, to the last bit, whatever the private
+    So results that are computed from them are the same, to the last bit, whatever the private
     columns hold, and whether equal records come one by one or as counts.
     """
 
@@ -95,7 +95,7 @@ class PublicRows:
 
 
 def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
-    """Return a number to each distinct (row, label) pair, in lexicographic order."""
+    """Return the sorted distinct (row, label) keys, and the place of each row's key."""
     keys = (signs > 0).astype(np.int64)
     width = 2
     for j, bins in enumerate(n_bins.tolist()):

@@ -1,4 +1,4 @@
-"""Which fits see sealed records: all private ones, but for a short list with reasons."""
+"""Fits on sealed records: all private ones except a short list, with reasons."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import PLAIN, FitName, Sealed, SealedError, name_line
 
-# Private fits that see open records, by learner, or learner and calibration, and why. Peers do too,
-# for their package draws the noise.
+# Private fits that see open records, by learner, or learner and calibration, with the reason. Peers
+# see open records too, as their package draws the noise.
 NOT_SEALED: Mapping[str | tuple[str, str], str] = {
     "pate": "its teachers are exact and stay with the data owner; answers come after the fit",
     ("bdpe", PUBLISHED): "as printed, leverages follow from the exact margins: refuted",
@@ -31,9 +31,9 @@ NOT_SEALED: Mapping[str | tuple[str, str], str] = {
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
-    """Train learners that differ in settings alone, on records in one memory or in parts.
+    """Train learners that differ only in settings, on records in one memory or in parts.
 
-    Private ones see sealed records, others open ones; there is one curator for each.
+    Private learners see sealed records, others open ones. There is one curator for each learner.
     """
     groups: dict[tuple[bool, bool], list[int]] = {}
     for k, learner in enumerate(learners):
@@ -45,31 +45,31 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if not private:
             merging.fit(chosen, records, doors)
             continue
-        own = FitName(name)
-        n_alone = getrefcount(own)
+        fit_name = FitName(name)
+        n_alone = getrefcount(fit_name)
         for door in doors:
-            door.sealed_for = own
+            door.sealed_for = fit_name
         n_before = _count_references(doors)
-        # NumPy's warnings would tell of exact values; those about public numbers are off too.
+        # NumPy's warnings would reveal exact values; those about public numbers are off too.
         with np.errstate(all="ignore"):
-            merging.fit(chosen, seal_records(own, records, counted), doors)
-        if own.refused:
-            raise own.refused
+            merging.fit(chosen, seal_records(fit_name, records, counted), doors)
+        if fit_name.refused:
+            raise fit_name.refused
         for door in doors:
             door.sealed_for = name
         is_kept = _count_references(doors) != n_before
         for learner in chosen:
             refuse_noise_kept(learner, name, deeply=is_kept)
         # Nearly always no sealed value is left, so the search for one is skipped.
-        if records.learner or getrefcount(own) > n_alone:
+        if records.learner or getrefcount(fit_name) > n_alone:
             for learner in chosen:
                 refuse_kept(learner, name)
 
 
 def refuse_kept(model: Any, learner: str) -> None:
-    """Refuse a fitted model on which a sealed value is left."""
+    """Refuse a fitted model that still holds a sealed value."""
     # The statement needs no search: its numbers were compared with those of the calls.
-    values = {name: one for name, one in vars(model).items() if name != "_fitted_statement"}
+    values = {name: value for name, value in vars(model).items() if name != "_fitted_statement"}
     if _find_held(values) is None:
         return
     for name, value in values.items():
@@ -92,7 +92,7 @@ def _count_references(doors: Sequence[Curator]) -> list[int]:
 
 
 def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
-    """Return a value of some kinds that something holds, also in attributes and containers."""
+    """Return a value of some kinds that `value` holds, in attributes and containers; or None."""
     left: list[Any] = [value]
     seen = set()
     for one in left:
@@ -120,9 +120,9 @@ def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
 
 
 def refuse_noise_kept(model: Any, name: str, deeply: bool = True) -> None:
-    """Refuse a fitted model on which a curator or a stream of random numbers is left.
+    """Refuse a fitted model that still holds a curator or a stream of random numbers.
 
-    `deeply` searches for curators in whatever the attributes hold, too.
+    With `deeply`, curators are searched for in all that the attributes hold, too.
     """
     for key, value in vars(model).items():
         if key == "random_state":

@@ -12,7 +12,7 @@ from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
 
 class StagedClassifier(CodedClassifier):
-    """A learner with `staged_decision_function`; a subclass says what a stage is (`_stages`)."""
+    """A learner with `staged_decision_function`; a subclass defines the stages (`_stages`)."""
 
     @with_fitted_parameters
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:

@@ -44,14 +44,14 @@ def places_of(counts: Ints) -> Ints:
 def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
     """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), of the margins D of leaves.
 
-    The scale of the noise says how far a margin is to be trusted; n is the number of records.
+    The scale of the noise tells how reliable a margin is; n is the number of records.
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
 
 
 @lru_cache(maxsize=64)
 def _starts(n_bins: bytes) -> Ints:
-    # Cached: without, two calls a tree take as long as the noise of a small tree.
+    # Cached, as two calls per tree take as long as the noise of a small tree.
     return bin_starts(np.frombuffer(n_bins, dtype=np.int64))
 
 
@@ -75,7 +75,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
     def _begin(self, depth: int, n: int) -> None:
-        """Make room for complete trees of so many levels, which ask for nothing yet."""
+        """Make complete trees of `depth` levels that ask no question yet."""
         n_trees = int(self.n_trees)
         self.n_records_ = n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_QUESTION, dtype=np.int64)
@@ -89,11 +89,11 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         return _starts(self.n_bins_.tobytes())
 
     def _thresholds(self) -> bool:
-        """Say whether a question is "at most b?", or "is it b?"."""
+        """Return whether a question is "at most b?" and not "is it b?"."""
         return True
 
     def _trees(self, start: int = 0, stop: int | None = None) -> Trees:
-        """Return trees as rows are asked."""
+        """Return trees in the form that rows are asked by."""
         splits = self.splits_[start:stop]
         if self._thresholds():
             splits = np.where(splits == NO_QUESTION, NO_QUESTION, splits + self.n_bins_.sum())

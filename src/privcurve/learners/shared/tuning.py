@@ -1,4 +1,4 @@
-"""What private selection may choose among, and at what price: without records, light to import."""
+"""Candidates of a private selection, and their price: without records, light to import."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEARNER = "learner"
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a run may draw: a learner's name, and hyperparameters that are not at their defaults."""
+    """What a run may draw: a learner's name, and its hyperparameters other than defaults."""
 
     learner: str
     setting: Mapping[str, Any]
@@ -35,9 +35,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """The ε that a candidate is trained with, and what its statement assumes and excludes.
+    """The ε of a candidate's training, and what its statement assumes and excludes.
 
-    Public, and known before any training.
+    All of it is public, and known before any training.
     """
 
     epsilon: float
@@ -46,9 +46,9 @@ class Terms:
 
 
 def base_entry(name: Any) -> LearnerEntry:
-    """Return the entry of a learner whose settings may be chosen privately.
+    """Return the entry of a learner if its settings may be selected privately.
 
-    Raises ValueError naming the learner, and why its settings may not.
+    Raises ValueError, which names the learner and the reason, if they may not.
     """
     if not isinstance(name, str):
         raise ValueError(f"{NAME}: learner = {name!r} is not the name of a learner")
@@ -66,25 +66,24 @@ def base_entry(name: Any) -> LearnerEntry:
     return entry
 
 
-def candidates_of(name: str, given: Any) -> tuple[Candidate, ...]:
-    """Return what runs draw from, each as likely as the others.
+def candidates_of(name: str, settings: Any) -> tuple[Candidate, ...]:
+    """Return the candidates that runs draw from, all equally likely.
 
-    `given` has parameters, each with the list of its values: all combinations. Or the settings,
-    each of which may name another ``learner`` than `name`. None: the learner's defaults alone.
-    Raises ValueError if it is something else, there are none, or a setting or a learner is not
-    allowed.
+    `settings` maps parameters to lists of values, for all combinations; or it is a list of
+    settings, each of which may name another ``learner`` than `name`; or None, for the defaults.
+    Raises ValueError if it is something else, is empty, or a setting or a learner is not allowed.
     """
-    if not (_is_list(given) and len(given) and all(isinstance(one, Mapping) for one in given)):
-        return tuple(Candidate(name, setting) for setting in _settings_of(name, given))
+    if not (_is_list(settings) and len(settings) and all(isinstance(s, Mapping) for s in settings)):
+        return tuple(Candidate(name, setting) for setting in _list_settings(name, settings))
     candidates = []
-    for setting in given:
-        own = {key: value for key, value in setting.items() if key != LEARNER}
+    for setting in settings:
+        parameters = {key: value for key, value in setting.items() if key != LEARNER}
         learner = setting.get(LEARNER, name)
-        candidates += [Candidate(learner, checked) for checked in _settings_of(learner, [own])]
+        candidates += [Candidate(learner, s) for s in _list_settings(learner, [parameters])]
     return tuple(candidates)
 
 
-def _settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
+def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     entry = base_entry(name)
     if given is None:
         return ({},)
@@ -94,7 +93,7 @@ def _settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
             raise ValueError(f"{NAME}: settings: {bad[0]!r} needs a list of values")
         combinations = itertools.product(*given.values())
         settings = [dict(zip(given, values, strict=True)) for values in combinations]
-    elif _is_list(given) and all(isinstance(one, Mapping) for one in given):
+    elif _is_list(given) and all(isinstance(setting, Mapping) for setting in given):
         settings = list(given)
     else:
         raise ValueError(
@@ -107,9 +106,9 @@ def _settings_of(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     settings = [
         {
             key: value.item() if isinstance(value, np.generic) else value
-            for key, value in one.items()
+            for key, value in setting.items()
         }
-        for one in settings
+        for setting in settings
     ]
     for setting in settings:
         registry.check_parameters(name, setting)
@@ -133,9 +132,8 @@ def budget_of(
 ) -> SelectionBudget:
     """Return what a run of some learners may spend; see ``selection_budget``.
 
-    Learners that all offer pure privacy alone are accounted by ε, whatever δ is.
-
-    Raises ValueError if it is nothing, or a learner offers no pure privacy and δ = 0.
+    If all learners offer only pure privacy, they are accounted by ε, whatever δ is. Raises
+    ValueError if nothing is left for a run, or a learner offers no pure privacy and δ = 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
@@ -150,34 +148,35 @@ def budget_of(
 def terms(
     candidates: Sequence[Candidate], budget: SelectionBudget, facts: Facts, n: int
 ) -> list[Terms]:
-    """Return the terms of each candidate, with which a training spends what a run may.
+    """Return the terms of each candidate, with which a training spends what a run may spend.
 
-    What a setting spends is public: its statement does not depend on the records. So a fit on as
-    many (n) made-up ones tells it. Raises ValueError, naming it, if a candidate can't be trained.
+    The cost of a setting is public, as its statement does not depend on the records: a fit on n
+    made-up records shows it. Raises ValueError, which names the candidate, if one can't be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
-    mixed_bins = None if facts.mixed_bins is None else _plain(facts.mixed_bins)
-    public = (_plain(facts.n_bins), ordered, mixed_bins, facts.n_classes, n)
+    mixed_bins = None if facts.mixed_bins is None else _make_tuple(facts.mixed_bins)
+    public = (_make_tuple(facts.n_bins), ordered, mixed_bins, facts.n_classes, n)
     guess = budget.training_epsilon
     terms: list[Terms] = []
-    for one in candidates:
-        delta = base_entry(one.learner).delta_passed(0.0 if budget.pure else budget.delta)
-        fit = _Fit(one.learner, json.dumps(one.setting, sort_keys=True), *public, delta)
+    for candidate in candidates:
+        learner, setting = candidate.learner, candidate.setting
+        delta = base_entry(learner).delta_passed(0.0 if budget.pure else budget.delta)
+        fit = _Fit(learner, json.dumps(setting, sort_keys=True), *public, delta)
         try:
-            terms.append(_terms(fit, budget.pure, budget.training, guess))
+            terms.append(_find_terms(fit, budget.pure, budget.training, guess))
         except ValueError as error:
-            setting = dict(one.setting)
-            raise ValueError(f"{NAME}: the setting {setting} of {one.learner}: {error}") from error
+            where = f"{NAME}: the setting {dict(setting)} of {learner}"
+            raise ValueError(f"{where}: {error}") from error
         guess = terms[-1].epsilon
     return terms
 
 
-def _plain(numbers: Iterable[Any]) -> tuple[int, ...]:
+def _make_tuple(numbers: Iterable[Any]) -> tuple[int, ...]:
     return tuple(int(k) for k in numbers)
 
 
 class _Fit(NamedTuple):
-    """What a statement follows from, beside ε; `setting` is JSON."""
+    """What a statement depends on beside ε; `setting` is JSON."""
 
     learner: str
     setting: str
@@ -190,18 +189,18 @@ class _Fit(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
-    """Return the terms with the largest ε, nearly, at which a training spends at most `amount`."""
+def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
+    """Return terms with nearly the largest ε at which a training spends at most `amount`."""
     statements: dict[float, PrivacyStatement] = {}
 
     def rho_at(epsilon: float) -> float:
-        statements[epsilon] = _statement(fit, epsilon)
+        statements[epsilon] = _state_fit(fit, epsilon)
         return rho_of_ledger(statements[epsilon].ledger)
 
     if not pure:
         epsilon = epsilon_that_spends(amount, rho_at, guess)
         return Terms(epsilon, statements[epsilon].assumptions, statements[epsilon].exclusions)
-    statement = _statement(fit, amount)
+    statement = _state_fit(fit, amount)
     if not statement.epsilon <= amount * (1 + 1e-9) or statement.delta > 0:
         raise ValueError(
             f"a training spends {statement.epsilon:g}, where a run may spend {amount:g}"
@@ -209,8 +208,8 @@ def _terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
     return Terms(amount, statement.assumptions, statement.exclusions)
 
 
-def _statement(fit: _Fit, epsilon: float) -> PrivacyStatement:
-    """Return what a fit says of itself: on made-up records, of each class."""
+def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
+    """Return the statement of a fit on made-up records of each class."""
     budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": CERTIFIED}
     facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, mixed_bins=fit.mixed_bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})

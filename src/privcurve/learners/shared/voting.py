@@ -1,8 +1,7 @@
-"""Votes of private weak learners: the one loop that LazyBB, a 1-rule and a tree share.
+"""Votes of private weak learners: the code that LazyBB, a 1-rule and a tree share.
 
-A *weak learner* says how noise is set for it (`plan`), trains all rounds in a kernel of its
-own, and makes of what they released a model that a person can read. A single 1-rule or tree
-is one round.
+A *weak learner* calibrates its noise (`plan`), trains all rounds in its own kernel, and turns the
+released numbers into a readable model. A single 1-rule or tree is one round.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Boosting(NamedTuple):
-    """How rounds follow each other: τ, κ, λ, and whether margins begin at a public start."""
+    """The parameters of the rounds: τ, κ, λ, and whether margins begin at a public start."""
 
     n_rounds: int
     density: float
@@ -36,15 +35,15 @@ ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
 class WeakLearner(Protocol):
-    """What is boosted. It keeps nothing of a fit."""
+    """What is boosted. It has no state: nothing of a fit stays on it."""
 
     def prepare(self, records: Records) -> Any:
-        """Return the rows as :meth:`train` takes them; all settings share them."""
+        """Return the rows in the form that :meth:`train` takes; all settings share them."""
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
-        """Settle the parameters of a learner: its noise, and what its rounds are made with.
+        """Return the plan of a learner's rounds, with their noise.
 
-        `setting` is what all weak learners have: the learner's name, n, the rounds and the budget.
+        `setting` has what all weak learners need: the learner's name, n, the rounds and the budget.
         """
 
     def train(self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None) -> Any:
@@ -54,15 +53,15 @@ class WeakLearner(Protocol):
         """
 
     def attributes(self, released: Any, n_bins: Ints) -> Mapping[str, Any]:
-        """Return what a fitted learner holds of it: ``model_`` and more."""
+        """Return the attributes of a fitted learner: ``model_`` and more."""
 
 
 def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., Any]:
-    """Return a loop over rounds, as a mechanism, without the largest weight, which it checks."""
+    """Return a loop over rounds as a mechanism that checks the largest weight and drops it."""
 
     @wraps(loop)
-    def run(*given: Any) -> Any:
-        released, largest = loop(*given)
+    def run(*arguments: Any) -> Any:
+        released, largest = loop(*arguments)
         check_largest_weight(largest, loop.__name__)
         return released
 
@@ -72,18 +71,18 @@ def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., A
 class VotingClassifier(LinkedClassifier, StagedClassifier):
     """A vote of weak learners.
 
-    A subclass says what votes (`_weak_learner`) and, if there is more than one round, how rounds
-    follow each other (`_boosting`).
+    A subclass gives the voters (`_weak_learner`) and, if there is more than one round, the
+    parameters of the rounds (`_boosting`).
 
     Attributes
     ----------
     model_ : VoteModel or TreeModel
-        The vote, readable: voters in the order of the rounds, each of which answers −1 or +1.
+        The readable vote: voters in the order of the rounds, each of which answers −1 or +1.
     n_features_used_ : int
         Distinct questions that the voters ask.
     n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many;
-        how many distinct rows there are is not, and is kept nowhere.
+        Records trained on: the sum of the counts. Public, as neighbours have equally many. The
+        number of distinct rows is not public, and is kept nowhere.
     """
 
     model_: Any
@@ -96,7 +95,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ONE_ROUND
 
     def _begin(self, codes: Codes, signs: Signs) -> Ints | None:
-        """Return the margins of rows before the first round, in votes; None: 0 for all."""
+        """Return the margins of rows before the first round, in votes; None if all are 0."""
         return None
 
     def _hidden_columns(self) -> tuple[int, ...]:
@@ -104,7 +103,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
-        """Return the codes as voters see them: a hidden column has one code alone."""
+        """Return the codes for the voters, in which a hidden column has a single code."""
         if not self._hidden_columns():
             return codes
         codes = codes.copy()
@@ -112,13 +111,13 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return codes
 
     def _visible_bins(self) -> Ints:
-        """Return how many codes of each column voters see."""
+        """Return the number of codes of each column for the voters."""
         bins = self.n_bins_.copy()
         bins[list(self._hidden_columns())] = 1
         return bins
 
     def _plan(self, n: int) -> Any:
-        """Settle the parameters for n records."""
+        """Return the weak learner's plan for n records."""
         setting = {
             "learner": self._learner,
             "n": n,
