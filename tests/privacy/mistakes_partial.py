@@ -53,7 +53,7 @@ def weights_without_caps(patch):
 @mistake(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
 def errors_of_chosen_thresholds(own, self, sums, positive, reach):
     """Version 1: thresholds are chosen by the error, with noise for the edge."""
-    return half_spaces._utility(self._each, self._counts, sums, positive, reach, False, 1)
+    return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
 
 
 @mistake(Curator, "threshold", POST_PROCESSING, Case("brc", EM))

@@ -12,7 +12,7 @@ from privcurve.learners.pate import (
     ASKED_AGAIN,
     NOT_OWN,
     PATEClassifier,
-    _margins,
+    _count_margins,
     _train_teachers,
 )
 from privcurve.privacy.sensitivity.counts import answers_l1
@@ -46,7 +46,7 @@ def test_margins_of_neighbours():
         margins = []
         for points in (z, moved):
             rows = np.column_stack([points, np.ones(n)])
-            margins.append(_margins(rows, _train_teachers(rows, y, parts)))
+            margins.append(_count_margins(rows, _train_teachers(rows, y, parts)))
         change = np.abs(margins[0] - margins[1])
         assert change.sum() <= answers_l1(n, k)
         worst_own, worst_other = max(worst_own, change[0]), max(worst_other, change[1:].max())
@@ -91,7 +91,7 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     rows = np.c_[np.zeros(1200), np.arange(1200)].astype(np.uint16)
     model = fit(X, y, n_bins=(3, 1200), n_answers=1400, epsilon=500.0)
     scale = 2 * (1400 - 1 + 5) / 500
-    margins = _margins(model._private_rows(rows), model._teachers)
+    margins = _count_margins(model._private_rows(rows), model._teachers)
     flipped = (model._ask(rows) > 0) != (margins > 0)
     chances = np.exp(-np.abs(margins) / scale) / 2
     spread = np.sqrt((chances * (1 - chances)).sum())

@@ -28,7 +28,7 @@ from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import kernel
 
-# Algorithm 1's error, kept where its logarithm is finite.
+# The smallest error of Algorithm 1, whose logarithm is finite.
 SMALLEST_ERROR = 1e-9
 
 project_kernel = kernel(project_rows, rows=1)
@@ -135,7 +135,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         points = self._points(codes, public=False)
         spaces = _RandomHalfSpaces(self, noise, points, signs > 0, curator)
         if self.weights == "adaboost":
-            self._adopt(_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
+            self._adopt(_run_adaboost(spaces, noise.n_rounds, signs > 0, counts), n)
             return noise.statement([], None)
         rounds = self._boost(noise, spaces, records, curator)
         return noise.statement(rounds.alphas, self._roles.public)
@@ -150,7 +150,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
 
 
 class _RandomHalfSpaces:
-    """Half-spaces of all rounds, drawn before the data are looked at (but for ``em``)."""
+    """Half-spaces of all rounds, drawn before the data are read (except with ``em``)."""
 
     def __init__(
         self,
@@ -197,10 +197,10 @@ class _RandomHalfSpaces:
         return self._curator.threshold(call, *pieces)
 
 
-def _adaboost(
+def _run_adaboost(
     spaces: _RandomHalfSpaces, n_rounds: int, positive: Bools, counts: Ints
 ) -> list[Vote]:
-    """Algorithm 1 over random half-spaces; no noise, no caps."""
+    """Run Algorithm 1 over random half-spaces, without noise and caps; return the votes."""
     votes = []
     weights = np.ones(len(counts))
     for t in range(n_rounds):
@@ -288,7 +288,7 @@ class _LearnedHalfSpaces:
         self._penalty = np.full(self._rows.shape[1], noise.classifier.penalty)
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
-        released = self._row_weights(t, weights.each)
+        released = self._weigh_rows(t, weights.each)
         coefficients = perturbed_logistic(
             curator=self._curator,
             call=self._noise.classifier_call(t),
@@ -300,12 +300,12 @@ class _LearnedHalfSpaces:
         positive = positive_scores(self._rows, coefficients)
         return HalfSpace(coefficients[:-1], float(coefficients[-1]), positive)
 
-    def _row_weights(self, t: int, weights: Floats) -> Floats:
-        """Return the total weight of each row, its records' weights with noise if published."""
+    def _weigh_rows(self, t: int, weights: Floats) -> Floats:
+        """Return the total weight of each row; if published, with noise on each record's weight."""
         if self._noise.weight_scale == 0:
             return weights * self._counts
         call = self._noise.weights_call(t)
-        each = self._curator.numbers(call, np.repeat(weights, self._counts))
+        noisy = self._curator.numbers(call, np.repeat(weights, self._counts))
         caps = self._noise.error.smallest, self._noise.error.largest
         starts = np.cumsum(self._counts) - self._counts
-        return np.asarray(np.add.reduceat(np.clip(each, *caps), starts))
+        return np.asarray(np.add.reduceat(np.clip(noisy, *caps), starts))

@@ -18,14 +18,14 @@ from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import kernel, mechanism
 from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
 
-# A teacher of fewer records knows nothing: small data get fewer teachers. Their number is
-# public, as the number of records is.
+# A teacher with fewer records learns nothing, so small data get fewer teachers. Their number is
+# public, like the number of records.
 FEWEST_RECORDS = 10
 
 # Passes of a teacher over its records: more change its votes little.
 N_PASSES = 10
 
-# What a call releases.
+# The name of what a call releases.
 ANSWER = "answer {} of the teachers"
 SOURCE = "docs/competitors.md, DP bagging"
 
@@ -112,7 +112,9 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         coins = curator.coins if private else np.random.default_rng(0)
         drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), len(self.n_bins_)))
         pool = drawn.astype(records.codes.dtype)
-        margins = self._margins(records, pool, curator.shuffle if private else coins.permutation)
+        margins = self._collect_margins(
+            records, pool, curator.shuffle if private else coins.permutation
+        )
         if private:
             calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
             positive = answer_by_sign(curator.noise(calls, margins.shape), margins / calls[0].scale)
@@ -121,8 +123,10 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         self._regress(pool, np.where(positive, 1, -1).astype(np.int8), np.ones(len(pool), int))
         self.n_records_ = records.n
 
-    def _margins(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
-        """Return, for each row of the pool, votes for + less votes for −, divided by k."""
+    def _collect_margins(
+        self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]
+    ) -> Floats:
+        """Return the votes for + less those for − on each row of the pool, divided by k."""
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))
         starts = bin_starts(self.n_bins_)

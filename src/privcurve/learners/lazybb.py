@@ -26,17 +26,17 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
 
-# Votes that a public start counts for in the weights of rounds, at most.
+# The most votes that a public start counts for in the weights of rounds.
 LARGEST_START = 1000
 
 # Rows drawn from the domain to find probabilities.
 POOL = 4096
 
-# Who wins a tied vote.
+# Words of `ties`: what wins a tied vote.
 LAST_ROUND = "last_round"
 NEGATIVE = "negative"
 
-# By their names in studies. Each has parameters of its own, in the registry and below.
+# Weak learners by their names in studies. Each has its own parameters, in the registry and below.
 WEAK_LEARNERS: Mapping[str, WeakLearner] = {"one_rule": ONE_RULES, "topdown": TOP_DOWN_TREES}
 
 
@@ -72,11 +72,10 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
     start : str
-        ``none``, or ``public``: votes are of private columns alone, and what they say is added
-        to the log-odds by the public columns, which cost nothing (docs/proofs.md, P2). Rounds
-        begin there: the margin of a record is that of the start, in whole votes, and what was
-        voted since.
-        Labels are public then, and the guarantee is about private columns.
+        ``none``, or ``public``: only private columns vote, and their votes are added to the
+        log-odds by the public columns, which cost nothing (docs/proofs.md, P2). Rounds begin
+        there: the margin of a record is that of the start, in whole votes, plus its votes since.
+        Then labels are public, and the guarantee is about private columns.
     vote_worth : float or None
         With a public start: the log-odds that a vote is worth. None: 1 for a single round,
         else 2λ.
@@ -85,8 +84,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     depth, n_splits, splits, criterion, split_share, leaves
         Shape and budget of a tree, see ``TopDownTreeClassifier``; refused for 1-rules.
     ties : str
-        What an even number of rounds answers where its votes cancel. ``last_round``: what it
-        answers without the last round, which costs no privacy; the score is half a vote.
+        The answer of an even number of rounds if its votes cancel. ``last_round``: the answer
+        without the last round, which costs no privacy; the score is half a vote.
         ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``, but for
         ``published`` the thesis' rule.
     n_bins : int or sequence of int
@@ -109,8 +108,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.voting.VotingClassifier`.
     start_ : PublicStart
-        With a public start: what is added to the score. In the model a public column has one
-        code, so that no vote asks for it.
+        With a public start: it is added to the score. In the model a public column has a single
+        code, so no vote asks for it.
     privacy_ : PrivacyStatement
         What the fit guarantees, with every mechanism call.
 
@@ -199,9 +198,9 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     @property
     @with_fitted_parameters
     def cap_(self) -> float | None:
-        """Where weights stop to grow, for probabilities alone (docs/probabilities.md); or None.
+        """The cap of weights, used only for probabilities (docs/probabilities.md); or None.
 
-        It follows from the model, by its votes on rows that are drawn from the domain.
+        It follows from the votes of the model on rows that are drawn from the domain.
         """
         if self.start == PUBLIC_START or self.model_.n_rounds == 1 or self.density == 1:
             return None

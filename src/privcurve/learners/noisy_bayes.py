@@ -23,14 +23,14 @@ from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
 
-# What calls release.
+# Names of what calls release.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
 SOURCE = "docs/partial.md, P3"
 
-# Of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, how much a column tells of the label: a changed record moves
-# two of the inner sums by 1, or one by 2 (docs/proofs.md, P3; enumerated in the tests).
+# The sensitivity of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, the association of a column with the label: a
+# changed record moves two inner sums by 1, or one by 2 (docs/proofs.md, P3; enumerated in tests).
 SCORE_SENSITIVITY = 1.0
 
 
@@ -45,7 +45,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
     Parameters
     ----------
     n_columns : int or None
-        m, columns that are used. None: all, and none is chosen.
+        m, the number of columns that are used. None: all, without a choice.
     choice_share : float
         Part of the budget for the choice of columns.
     damping : float
@@ -122,7 +122,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
         released = curator.numbers(call, np.concatenate([tables[j] for j in chosen]))
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
-            totals = _pooled_totals(noisy)
+            totals = _estimate_totals(noisy)
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
@@ -136,7 +136,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
         self.n_records_ = records.n
 
     def _n_counted(self) -> int:
-        """Return how many columns are counted: all that may be, if fewer are than `n_columns`."""
+        """Return the number of columns that are counted: at most `n_columns`."""
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
 
@@ -174,8 +174,8 @@ class CountedRows(NamedTuple):
     def tables(self, columns: Sequence[int]) -> Ints:
         """Count the records by code of some columns, one below the other, and by label."""
         codes, signs, counts, n_bins = self.records
-        each = [label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in columns]
-        return np.concatenate(each)
+        tables = [label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in columns]
+        return np.concatenate(tables)
 
 
 def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
@@ -192,7 +192,7 @@ def column_score(table: Ints) -> Floats:
 
 
 def _choose(tables: Mapping[int, Ints], m: int, curator: Curator) -> list[int]:
-    """Choose m columns one after another; all of them without looking."""
+    """Choose m columns one after another; if m is all of them, without looking."""
     left = list(tables)
     if m == len(left):
         return left
@@ -204,8 +204,8 @@ def _choose(tables: Mapping[int, Ints], m: int, curator: Curator) -> list[int]:
     return chosen
 
 
-def _pooled_totals(noisy: list[Floats]) -> Floats:
-    """Estimate the number of each label: every column tells it, the shorter the better."""
+def _estimate_totals(noisy: list[Floats]) -> Floats:
+    """Estimate the number of each label from all columns; short ones tell it best."""
     weights = np.array([1 / len(table) for table in noisy])
     sums = np.array([table.sum(axis=0) for table in noisy])
     return transposed_times(sums, weights) / total(weights)

@@ -19,7 +19,7 @@ from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rul
 from privcurve.privacy.curator import Curator, call_of
 from privcurve.privacy.sealed import WHOLE, kernel
 
-# How columns are packed follows from the records.
+# The packing of columns follows from the records.
 pack_kernel = kernel(pack, rows=WHOLE)
 pick_literals = with_weight_check(boost)
 
@@ -64,12 +64,12 @@ class VoteModel:
 
     @property
     def n_rounds(self) -> int:
-        """How many 1-rules vote."""
+        """The number of 1-rules."""
         return len(self.literals)
 
     @property
     def n_features_used(self) -> int:
-        """Distinct bins that the 1-rules ask for, votes that cancel included."""
+        """The number of distinct bins of the 1-rules, including votes that cancel."""
         constant = sum(self.n_bins)
         return len({literal >> 1 for literal in self.literals} - {constant})
 
@@ -80,7 +80,7 @@ class VoteModel:
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
 
     def measures(self) -> dict[str, float]:
-        """Return rounds, and distinct bins that are asked for."""
+        """Return the numbers of rounds and of distinct bins."""
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
     def check(self, n_bins: Ints) -> Ints:
@@ -106,7 +106,7 @@ class VoteModel:
             lines.append(f"{self.constant:+5d}  always")
         return "\n".join(lines)
 
-    # What it is in words, with the names of a schema, where it was fitted by one.
+    # The model in words with the names of a schema, if it was fitted with one.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class OneRules:
         return RuleRows(pack_kernel(codes, n_bins), signs > 0, counts, 2 * int(n_bins.sum()) + 2)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> RulePlan:
-        """Calibrate."""
+        """Return the plan, with calibrated noise."""
         return RulePlan(setting["density"], setting["learning_rate"], lazybb_one_rule(**setting))
 
     def train(

@@ -71,10 +71,11 @@ def pate_statement(
 
 
 class _OwnRows:
-    """The rows that a fit was given, and whether they were asked about since.
+    """The rows of a fit, and whether they were asked about since.
 
-    They are recognised as the same object or the same memory, never by their values: anything that
-    follows from values would show them. Copies are not recognised, nor rows of a saved model's fit.
+    They are recognised as the same object or the same memory, never by their values, as anything
+    that follows from values would reveal them. Copies and the rows of a saved model's fit are not
+    recognised.
     """
 
     def __init__(self, X: Any) -> None:
@@ -101,10 +102,10 @@ class _OwnRows:
 
 
 class _Answers:
-    """The scored rows that were answered, and how many may be.
+    """The scored rows that were answered, and the most that may be.
 
-    Copies by pickle, `copy.deepcopy` or a fork of the process would each give as many, and nobody
-    would add them up: they answer no new row.
+    Copies by pickle, `copy.deepcopy` or a fork of the process could each give as many answers, and
+    nobody would add these up. So copies answer no new row.
     """
 
     def __init__(self, most: int, given: Iterable[bytes] = (), is_copy: bool = False) -> None:
@@ -118,7 +119,7 @@ class _Answers:
         return {"given": self.given, "_most": self._most, "_is_copy": True}
 
     def charge(self, rows: Sequence[bytes]) -> None:
-        """Count the rows that are new; ValueError if they are more than are left."""
+        """Count the new rows; raise ValueError if fewer answers are left."""
         new = set(rows) - self.given
         if new and (self._is_copy or self._process != os.getpid()):
             raise ValueError(
@@ -215,7 +216,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         if "_asked" in state:
-            # Pickled before copies were told from the fitted one.
+            # From an older pickle, which did not mark copies.
             self._answers = _Answers(state["_left"], state["_asked"], is_copy=True)
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -272,14 +273,17 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         # A fixed order: the parts do not depend on how records come or are counted.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
-        each = np.repeat(order, counts[order])
+        row_of_record = np.repeat(order, counts[order])
         rows = self._private_rows(codes)
         with one_thread():
-            parts = np.array_split(curator.shuffle(each), n_teachers)
+            parts = np.array_split(curator.shuffle(row_of_record), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
             # One record after another: each has noise of its own.
-            positive = curator.signs(call, _margins(rows, self._teachers)[each], each)
-            self.student_ = self._train_student(codes[each], signs[each], positive)
+            margins = _count_margins(rows, self._teachers)[row_of_record]
+            positive = curator.signs(call, margins, row_of_record)
+            self.student_ = self._train_student(
+                codes[row_of_record], signs[row_of_record], positive
+            )
         self._key = curator.key()
         self._scale = call.scale
         self._answers = _Answers(answers - n)
@@ -294,7 +298,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         )
 
     def _train_student(self, codes: Codes, signs: Signs, positive: Bools) -> LinearScore:
-        """Train on records one by one, and the answer about each."""
+        """Train the student on all records and the answers about them."""
         public = list(self._roles.public or ())
         inputs = np.column_stack([codes[:, public], positive.astype(codes.dtype)])
         bins = np.append(self.n_bins_[public], 2)
@@ -317,14 +321,14 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         first = np.zeros(len(keys), dtype=np.int64)
         first[row_of[::-1]] = np.arange(len(codes))[::-1]
         answered = [row.tobytes() for row in private[first]]
-        margins = _margins(self._private_rows(codes[first]), self._teachers)
+        margins = _count_margins(self._private_rows(codes[first]), self._teachers)
         if self._scale > 0:
             self._answers.charge(answered)
-            margins += self._scale * np.array([_laplace(self._key, row) for row in answered])
+            margins += self._scale * np.array([_draw_laplace(self._key, row) for row in answered])
         return np.where(margins > 0, 1.0, -1.0)[row_of]
 
 
-def _laplace(key: bytes, row: bytes) -> float:
+def _draw_laplace(key: bytes, row: bytes) -> float:
     """Return standard Laplace noise that is a fixed function of a key and a row."""
     digest = hashlib.blake2b(row, key=key, digest_size=8).digest()
     # Between 0 and 1, never either.
@@ -332,7 +336,7 @@ def _laplace(key: bytes, row: bytes) -> float:
     return log(2 * u) if u < 0.5 else -log(2 * (1 - u))
 
 
-def _margins(rows: Floats, teachers: Floats) -> Floats:
+def _count_margins(rows: Floats, teachers: Floats) -> Floats:
     """Return n₊ − n₋ of each row."""
     right = sum((times(rows, teacher) > 0).astype(np.int64) for teacher in teachers)
     return np.asarray(2.0 * right - len(teachers))

@@ -1,4 +1,4 @@
-"""Boosted random trees of several data holders, one noisy sum a round."""
+"""Boosted random trees of several data holders, with one noisy sum per round."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RandomTreesModel:
 
         return write_trees(self.questions, children, leaf, self.n_bins, bin_names)
 
-    # What it is in words, with the names of a schema, where it was fitted by one.
+    # The model in words with the names of a schema, if it was fitted with one.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:

@@ -34,7 +34,7 @@ grow_trees = with_weight_check(boost_trees)
 class TreePlan:
     """One setting of (boosted) trees: its shape, weights (κ, λ) and noise.
 
-    A depth of 0 is of a tree grown best first, with `n_splits` internal nodes.
+    A tree with depth 0 grows best first, with `n_splits` internal nodes.
     """
 
     depth: int
@@ -65,7 +65,7 @@ class TreePlan:
 
 
 def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
-    """Return all noise of a fit; how much follows from the setting alone."""
+    """Return all noise of a fit; its amount follows from the setting alone."""
     noise, depth = plan.noise, plan.depth
     n_rounds = len(noise.rates)
     n_nodes = node_count(depth, plan.n_splits)
@@ -80,7 +80,10 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
     steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
     if depth:
         # Node i is of the level ⌊log2(i + 1)⌋.
-        steps = [[of[(k + 1).bit_length() - 1] for k in range(2 ** len(of) - 1)] for of in steps]
+        steps = [
+            [levels[(k + 1).bit_length() - 1] for k in range(2 ** len(levels) - 1)]
+            for levels in steps
+        ]
     last = [call_of(entry, noise.mechanism if noise.rules else noise.label_noise)
             for entry in rounds[:, -1]]  # fmt: skip
     rules = np.zeros((n_rounds, 0, 0))
@@ -98,14 +101,14 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """Trees that vote: each answers −1 or +1, the score is the sum."""
+    """Trees that vote: each answers −1 or +1, and the score is the sum."""
 
     forest: Forest
     n_bins: Ints  # (n_columns,)
 
     @property
     def n_rounds(self) -> int:
-        """How many trees vote."""
+        """The number of trees."""
         return len(self.forest.splits)
 
     @property
@@ -115,7 +118,7 @@ class TreeModel:
 
     @property
     def n_features_used(self) -> int:
-        """How many distinct questions the trees ask."""
+        """The number of distinct questions of the trees."""
         return len(self.questions)
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
@@ -165,7 +168,7 @@ class TreeModel:
         return self.forest
 
     def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
-        """Write what a leaf says."""
+        """Write the label of a leaf."""
         return f"{int(self.forest.labels[tree, node]):+d}"
 
     def describe(
@@ -178,7 +181,7 @@ class TreeModel:
         leaf = partial(self._leaf, class_names=class_names)
         return write_trees(splits, children, leaf, self.n_bins, bin_names)
 
-    # What it is in words, with the names of a schema, where it was fitted by one.
+    # The model in words with the names of a schema, if it was fitted with one.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:
@@ -195,7 +198,7 @@ def write_trees(
     """Write trees as nested questions.
 
     `splits` and `children` are those of a :class:`privcurve.kernels.lazybb_trees.Forest`, and
-    `leaf` says what the leaf at a node of a tree says. A name of `bin_names` is a condition, as in
+    `leaf` writes the leaf at a node of a tree. A name of `bin_names` is a condition, as in
     ``dataset.domain.bin_names``: 30 <= age < 40.
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
@@ -239,7 +242,7 @@ class TopDownTrees:
         return bin_rows(codes, n_bins, signs, counts)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> TreePlan:
-        """Settle shape and noise."""
+        """Return the plan: shape and noise."""
         return TreePlan.make(
             depth=int(learner.depth),
             n_splits=None if learner.n_splits is None else int(learner.n_splits),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ClassModel:
-    """A score a class: an intercept, and a value for the code of each column.
+    """A score for each class: an intercept, and a value for the code of each column.
 
     The softmax p of the scores is not the probability q of a class, as residuals are clipped: see
     :meth:`log_odds`. Both have the same order.
@@ -65,7 +65,7 @@ class ClassModel:
         return sum(bool(values.any()) for values in self.class_shapes)
 
     def measures(self) -> dict[str, float]:
-        """Return how many columns and bins it has; there are no pairs."""
+        """Return the numbers of columns and bins; there are no pairs."""
         bins = sum(values.shape[1] for values in self.class_shapes)
         return {"columns": self.n_used, "bins": bins, "pairs": 0}
 
@@ -77,7 +77,7 @@ class ClassModel:
         return scores
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the logarithms of the probabilities of classes, but for one constant a row.
+        """Return the logarithms of the probabilities of classes, up to a constant per row.
 
         They are in proportion to p·max(1, l), l the length of e_k − p for the class k, times √2 in
         the norm of 2.
@@ -95,7 +95,7 @@ class ClassModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Say what the model is, columns in the order of how far apart their values are.
+        """Write the model in words, with the columns whose values differ most first.
 
         See :meth:`AdditiveModel.in_words`; `class_names` are by default the positions of classes.
         """
@@ -116,7 +116,7 @@ class ClassModel:
             lines.append(f"Without effect: {', '.join(unused)}.")
         return "\n".join(lines)
 
-    # What it is in words, with the names of a schema, where it was fitted by one.
+    # The model in words with the names of a schema, if it was fitted with one.
     words: ClassVar[str] = ""
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
-"""The fit of PrivGAM: what it asks of the records, with what noise, and what it makes of answers.
+"""The fit of PrivGAM: its questions about the records, their noise, and its use of the answers.
 
-Records are seen through :class:`~privcurve.learners.additive.residuals.Residuals` alone, and what
-comes out of that has noise or is chosen with noise before anything else is done with it.
+A fit sees records only through :class:`~privcurve.learners.additive.residuals.Residuals`. Every
+result of that gets noise, or is chosen with noise, before anything else is done with it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from privcurve.privacy.ledger import LedgerEntry
 
 SIZES = np.array(rule.SIZES)
 LENGTHS = np.array(rule.LENGTHS)
-# For bins with hardly any records: the least curvature, in deviations of its noise, and the most
+# Bounds for bins with few records: the least curvature, in deviations of its noise, and the most
 # noise.
 LEAST_CURVATURE = 1e-3
 MOST_NOISE = 1e6
 
 
 class RunningSums:
-    """Running sums of what was released of one column; see :meth:`add`."""
+    """Running sums of the released numbers of one column; see :meth:`add`."""
 
     def __init__(self, shape: int | tuple[int, ...]) -> None:
         self.numerator, self.denominator, self.variance = (np.zeros(shape) for _ in range(3))
@@ -47,9 +47,9 @@ class RunningSums:
     def add(
         self, sums: Floats, cell_variance: float | Floats, shape: Floats, weight: float
     ) -> tuple[Floats, Floats]:
-        """Take one Newton step more; return the weighted mean of all targets, and its variance.
+        """Add a Newton step; return the weighted mean of all targets, and its variance.
 
-        `sums` are of residuals by label and bin, released with noise of `cell_variance`.
+        `sums` are the residuals by label and bin, released with noise of `cell_variance`.
         """
         slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0.0)
         self.numerator += weight * (slope + curvature * shape)
@@ -61,10 +61,10 @@ class RunningSums:
         return self.numerator / down, noise
 
     def record_variance(self) -> Floats:
-        """Estimate the variance that the mean would have without noise, from records alone.
+        """Estimate the variance of the mean without noise, from the spread of records alone.
 
-        A residual of a bin has the variance 1/4 at most, and their sum falls with the score by
-        half of the curvature at least: 4/curvature.
+        A residual has at most the variance 1/4, and their sum in a bin falls with the score by at
+        least half of the curvature: 4/curvature.
         """
         return 4.0 * self.weight / self._safe_denominator()
 
@@ -73,9 +73,10 @@ class RunningSums:
         return np.maximum(self.denominator, least)
 
 
-def balanced_residuals(others: float, own: float) -> Floats:
+def balanced_residuals(negative: float, positive: float) -> Floats:
     """Return the residuals, by label, at the intercept that balances these numbers of records."""
-    chance = own / (2 * others) if own <= others else 1 - others / (2 * own)
+    is_few = positive <= negative
+    chance = positive / (2 * negative) if is_few else 1 - negative / (2 * positive)
     return np.minimum(np.array([chance, 1 - chance]), CLIP)
 
 
@@ -90,8 +91,8 @@ class Fit:
         self.intercept = len(ordered)
         widths = records.n_bins.tolist()
         self.crossings: list[Crossing] = []  # the pairs of columns that were asked
-        # Standard errors of the shape functions: posterior deviations given the noise, and what
-        # smoothing leaves of the spread of records. Approximate; 0 of stumps, whose values are no
+        # Approximate standard errors of the shape functions: posterior deviations given the noise,
+        # and the spread of records that smoothing leaves. 0 for stumps, whose values are no
         # estimates.
         self.errors = [np.zeros(width) for width in widths]
         self._running = [RunningSums(width) for width in widths]
@@ -101,7 +102,7 @@ class Fit:
     # In which order ------------------------------------------------------------------
 
     def run(self, method: str, extras: rule.Extras, n_records: int) -> None:
-        """Run a method; `n_records` as the rule takes it."""
+        """Run a method; `n_records` is the number that the rule gets."""
         if method == rule.STUMPS and extras.n_steps:
             ranks = [] if self.budget.pure else self.ask_ranks(extras.most_bins)
             self.stumps(extras.n_steps)
@@ -112,7 +113,7 @@ class Fit:
             self.rounds(extras)
 
     def rounds(self, extras: rule.Extras) -> None:
-        """Ask each column once a round, and pairs of some of them in the end."""
+        """Ask each column once per round, and some pairs of columns in the end."""
         columns = range(self.intercept)
         if extras.linear:
             self.begin_linear_part(rule.EXTRA_SHARE)
@@ -147,8 +148,8 @@ class Fit:
     def ask_ranks(self, most_bins: int) -> list[Floats]:
         """Release the labels by bin of all columns at once; return values of the codes of each.
 
-        Nothing was asked before, so all residuals are the clip. What they are at the intercept of
-        these numbers, which is public then, follows from them, and so does a first Newton step.
+        Nothing was asked before, so all residuals are the clip. The released numbers give an
+        intercept, the residuals there, and so a first Newton step.
         """
         widths = self.records.n_bins[:-1]
         maps = bin_maps(widths, self.ordered[:-1], most_bins)
@@ -156,13 +157,13 @@ class Fit:
         what = "first: labels by bin of all columns"
         sensitivity = self.budget.counts_sensitivity(len(maps))
         flat = np.concatenate(exact, axis=1)
-        released, variance = self._noisy(flat, rule.EXTRA_SHARE, sensitivity, what)
-        ends = np.cumsum([each.shape[1] for each in exact])
+        released, variance = self._release_whole(flat, rule.EXTRA_SHARE, sensitivity, what)
+        ends = np.cumsum([sums.shape[1] for sums in exact])
         columns = np.split(released / CLIP, ends[:-1], axis=1)
         # Each column has all records: their numbers by label are a mean over columns.
-        precisions = np.array([1.0 / each.shape[1] for each in columns])
+        precisions = np.array([1.0 / counts.shape[1] for counts in columns])
         deviation = math.sqrt(variance / precisions.sum()) / CLIP
-        totals = np.sum([each.mean(axis=1) for each in columns], axis=0) / precisions.sum()
+        totals = np.sum([counts.mean(axis=1) for counts in columns], axis=0) / precisions.sum()
         residuals = balanced_residuals(*np.maximum(totals, deviation))[:, None]
         values = []
         for j, (bins, counts) in enumerate(zip(maps, columns, strict=True)):
@@ -174,7 +175,7 @@ class Fit:
         return values
 
     def rank_within(self, ranks: Sequence[Floats], size: float) -> None:
-        """Add to the scores values of columns, all of them together less than one stump.
+        """Add values of columns to the scores, which together are less than one stump.
 
         As the number of stumps is odd, no record's label changes.
         """
@@ -184,12 +185,14 @@ class Fit:
         self._set(range(len(ranks)))
 
     def begin_linear_part(self, share: float) -> None:
-        """Begin the linear part: its sums of products, with half of the share more, then steps."""
+        """Begin the linear part: sums of products, for half of the share again, then steps."""
         line = self._line = LinearPart(self.records.n_bins)
         exact = self.records.products(line.places)
         sensitivity = products_l2(line.size, self.budget.neighbours)
         what = "first: products of places along the columns"
-        products, variance = self._noisy(exact, share / 2, sensitivity, what, 2 * PLACE_BITS)
+        products, variance = self._release_whole(
+            exact, share / 2, sensitivity, what, 2 * PLACE_BITS
+        )
         line.take_products(products, math.sqrt(variance * line.size))
         for k in range(1, rule.LINE_STEPS + 1):
             self.step_linear_part(share / rule.LINE_STEPS, float(k), f"first, step {k}")
@@ -199,13 +202,13 @@ class Fit:
         n = self.intercept
         shapes = [shape / 2.0**SCORE_BITS for shape in self.records.shapes[:n]]
         weights = [running.denominator for running in self._running[:n]]
-        pairs = [self._cross(one) for one in crossings(shapes, weights, self.ordered[:n])]
+        pairs = [self._cross(pair) for pair in crossings(shapes, weights, self.ordered[:n])]
         for j in self._column_order(pairs):
             self.release(j, share / len(pairs), 1.0, "pairs")
         return 0.0 if pairs else share
 
     def _cross(self, crossing: Crossing) -> int:
-        """Take a pair of columns as one column more; return its number."""
+        """Add a pair of columns as another column; return its number."""
         j = self.records.cross(crossing)
         width = len(self.records.shapes[j])
         self.crossings.append(crossing)
@@ -216,7 +219,7 @@ class Fit:
         return j
 
     def _column_order(self, columns: Sequence[int]) -> list[int]:
-        """Return columns in an order of public coins; as they are where nothing is private."""
+        """Return columns in an order by public coins; unchanged if nothing is private."""
         if not self.budget.private:
             return list(columns)
         order: list[int] = self.curator.coins.permutation(columns).tolist()
@@ -227,12 +230,12 @@ class Fit:
     def release(self, j: int, share: float, weight: float, when: str) -> None:
         """Release the sums of a column with noise, and smooth its shape function.
 
-        `share` is of the budget, `weight` among the steps of the column; `when` begins the ledger's
-        words.
+        `share` is of the budget, `weight` is that of this step of the column, and the ledger's
+        words begin with `when`.
         """
         exact = self.records.sums(j)
         what = f"{when}: residuals by bin of {self._name(j)}"
-        sums, variance = self._noisy(exact, share, self.budget.sensitivity(), what)
+        sums, variance = self._release_whole(exact, share, self.budget.sensitivity(), what)
         self._take(j, sums, variance, weight)
 
     def margin(self, n_records: int) -> None:
@@ -244,7 +247,9 @@ class Fit:
         """
         sums = self.records.sums(self.intercept)
         what = "first: margin of the labels"
-        slope, variance = self._noisy(sums[1] - sums[0], 1.0, self.budget.sensitivity(), what)
+        slope, variance = self._release_whole(
+            sums[1] - sums[0], 1.0, self.budget.sensitivity(), what
+        )
         half = n_records * CLIP / 2
         self._take(
             self.intercept, np.stack([half - slope / 2, half + slope / 2]), variance / 2, 1.0
@@ -257,7 +262,7 @@ class Fit:
         exact = self.records.slopes(line.places)
         sensitivity = slopes_l2(line.size, self.budget.neighbours)
         what = f"{when}: residuals along the columns"
-        slopes, variance = self._noisy(exact, share, sensitivity, what)
+        slopes, variance = self._release_whole(exact, share, sensitivity, what)
         line.take_slopes(slopes, variance, weight)
         self._set(range(self.intercept + 1))
 
@@ -269,7 +274,7 @@ class Fit:
     # What is made of answers ---------------------------------------------------------
 
     def _take(self, j: int, sums: NDArray[Any], variance: float | Floats, weight: float) -> None:
-        """Smooth the shape function of a column anew, with what was released."""
+        """Smooth the shape function of a column again, with the released sums."""
         z, noise = self._running[j].add(sums, variance, self._smooth[j], weight)
         if j == self.intercept:
             left = 1.0 / (1.0 + noise / (rule.INTERCEPT_DEVIATION * rule.INTERCEPT_DEVIATION))
@@ -285,14 +290,14 @@ class Fit:
         return mean
 
     def _posterior(self, j: int, z: Floats, noise: Floats) -> tuple[Floats, Floats]:
-        """Return the posterior means and variances of a column's values, of one score or more."""
+        """Return the posterior means and variances of a column's values, for one score or more."""
         scores, noises = np.atleast_2d(z), np.atleast_2d(noise)
         mean, spread = np.empty(scores.shape), np.empty(scores.shape)
         smooth(scores, noises, self.ordered[j], SIZES, LENGTHS, mean, spread)
         return mean.reshape(z.shape), spread.reshape(z.shape)
 
     def _set(self, changed: Iterable[int]) -> None:
-        """Hand the records some shape functions as they are now."""
+        """Update some shape functions on the records."""
         for j in changed:
             crossed = j > self.intercept
             line = 0.0 if self._line is None or crossed else self._line.shape(j)
@@ -300,7 +305,7 @@ class Fit:
 
     # With what noise -----------------------------------------------------------------
 
-    def _noisy(
+    def _release_whole(
         self, exact: Ints, share: float, sensitivity: float, what: str, bits: int | None = None
     ) -> tuple[NDArray[Any], float]:
         """Release whole multiples of 2^-bits; return the numbers and the variance of their noise.
@@ -321,12 +326,12 @@ class Fit:
     def _spend(
         self, share: float, announce: Callable[..., LedgerEntry], what: str, *facts: float
     ) -> LedgerEntry | None:
-        """Take a share of the budget; return the ledger's entry that it pays for."""
+        """Spend a share of the budget; return the ledger's entry that it pays for."""
         self.curator.spend(what, share)
         return announce(what, share, *facts) if self.budget.private else None
 
     def _call(self, entry: LedgerEntry | None, bits: int | None = None) -> Call:
-        """Return the call of an entry, its scale in units of the grid."""
+        """Return the call of an entry, with its scale in units of the grid."""
         if entry is None:
             return EXACT
         return Call(entry.mechanism, self.budget.grid_scale(entry.noise_rate, bits), entry)

@@ -35,7 +35,7 @@ class LinearPart:
 
     @property
     def size(self) -> int:
-        """How many coefficients there are."""
+        """The number of coefficients."""
         return len(self.coefficients)
 
     def shape(self, j: int) -> Floats:
@@ -44,7 +44,7 @@ class LinearPart:
         return np.asarray(self.coefficients[j] * places / 2**PLACE_BITS)
 
     def take_products(self, products: Floats, noise_level: float) -> None:
-        """Take the released sums of products: the curvature is `LINE_CURVATURE` of them.
+        """Set the curvature from the released sums of products: `LINE_CURVATURE` of them.
 
         `products` are the upper triangle of the symmetric matrix, row by row.
         """
@@ -55,7 +55,7 @@ class LinearPart:
         self._curvature = rule.LINE_CURVATURE * np.maximum(values, max(noise_level, 1e-9))
 
     def take_slopes(self, slopes: Floats, variance: float, weight: float) -> None:
-        """Take one Newton step more, from released sums, into the weighted mean of all."""
+        """Add a Newton step, from released sums, to the weighted mean of all."""
         target = times(self._axes, slopes) + self._curvature * times(self._axes, self.coefficients)
         self._numerator += weight * target
         self._weight += weight

@@ -1,4 +1,4 @@
-"""PrivGAM of more than two classes: records, and what the fit makes of what they answer.
+"""PrivGAM of more than two classes: records, and how the fit uses their answers.
 
 Each class has a score; F_k = intercept_k + Σ_j θ_jk, and p is their softmax. A release of a column
 has, by class and bin, the residuals of the class's own records and what all others have of it:
@@ -56,8 +56,8 @@ TINY = 1e-3
 def clipped_residuals(chances: Floats, norm: int) -> Floats:
     """Return the residual s of a record of each class, at these probabilities of classes.
 
-    Of it and the parts π that others have of it, s(1 + ‖π‖₁) is at most 1 in the norm of 1, and
-    s²(1 + ‖π‖²) at most 1/2 in that of 2.
+    π are the parts of s that the other classes get: s(1 + ‖π‖₁) is at most 1 in the norm of 1, and
+    s²(1 + ‖π‖²) at most 1/2 in the norm of 2.
     """
     others = 1 - chances
     if norm == 1:
@@ -94,7 +94,7 @@ class ClassRows(CodedRows):
         )
 
     def move(self, column: NDArray[Any], change: Ints) -> None:
-        """Add to the scores what has changed for each code of a column."""
+        """Add the change for each code of a column to the scores."""
         add_to_class_scores(column, np.ascontiguousarray(change.T), self.rows.scores)
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
@@ -129,8 +129,8 @@ class ClassResiduals(BinSums):
 class ClassFit(Fit):
     """A fit of more than two classes: all columns at once, then rounds.
 
-    What is asked of the records, and in which order, is as of two classes; here is what is made of
-    the answers. All values are of shape (n_classes, n_bins), and those of a bin add up to 0.
+    The questions and their order are as for two classes; here is how the answers are used. All
+    values are of shape (n_classes, n_bins), and those of a bin add up to 0.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class ClassFit(Fit):
         exact = np.concatenate([self.records.sums(j)[1] for j in columns], axis=1)
         what = "first: numbers of records by class and bin of all columns"
         sensitivity = self.budget.counts_sensitivity(len(columns))
-        released, variance = self._noisy(exact, extras.once, sensitivity, what)
+        released, variance = self._release_whole(exact, extras.once, sensitivity, what)
         widths = self.records.n_bins[:-1]
         counts = np.split(released / flat, np.cumsum(widths)[:-1], axis=1)
         variance /= flat * flat

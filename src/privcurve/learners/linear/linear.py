@@ -46,7 +46,7 @@ class LinearClassifier(OneHotClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (n_inputs,)
-        One for each bin of the columns that are read (``one_hot``), or one a column
+        One for each bin of the columns that it reads (``one_hot``), or one per column
         (``scaled``).
     """
 
@@ -83,7 +83,7 @@ MAX_ITERATIONS = 20_000
 class LogisticRegressionClassifier(LinearClassifier):
     """scikit-learn's logistic regression on the coded columns; not private.
 
-    Of public columns alone it tells nothing of private ones: where columns and labels are
+    With public columns alone it reveals nothing about private ones: if columns and labels are
     public, its statement is ε = 0.
 
     Parameters
@@ -104,7 +104,7 @@ class LogisticRegressionClassifier(LinearClassifier):
     ----------
     coef_, intercept_, n_features_used_
         See :class:`~privcurve.learners.shared.log_odds.OneHotClassifier`.
-        Of more than two classes a row of coefficients, and an intercept, each.
+        Each of more than two classes has a row of coefficients and an intercept.
     """
 
     _learner = "logistic_regression"
@@ -231,9 +231,9 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
     def _release_ball(self, records: Records, curator: Curator) -> None:
         posed = self._perturbation()
         inputs, constant = partial(self._rows, value=posed.value), posed.value * self._constant
-        rows = _rows_of(records.codes, inputs, constant, False)
+        rows = _make_rows(records.codes, inputs, constant, False)
         width = self._width() + self._constant
-        solution = _minimum(rows, width, records, posed, float(self.epsilon), curator)
+        solution = _minimise(rows, width, records, posed, float(self.epsilon), curator)
         self.coef_ = solution[: self._width()] * posed.value
         self.intercept_ = float(solution[-1]) if posed.intercept else 0.0
         if self._constant:
@@ -244,7 +244,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
         codes, signs, counts, n_bins = records
         roles = self._roles()
         width = self._width() + 1
-        dense = _rows_of(codes, self._rows, 1.0, True)
+        dense = _make_rows(codes, self._rows, 1.0, True)
         offset: Floats | float = 0.0
         if roles.public is not None:
             public = curator.public(roles.public, PublicRows.gather, records)
@@ -263,7 +263,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
 
     def _objective(self) -> Objective:
-        """Return what is minimised with box noise."""
+        """Return the objective for box noise."""
         return box_objective(
             n_columns=len(self._read_columns()),
             C=float(self.C),
@@ -281,17 +281,17 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
 
 
 @kernel(rows=WHOLE)
-def _rows_of(
+def _make_rows(
     codes: Codes, inputs: Callable[[Codes], csr_array | Floats], constant: float, dense: bool
 ) -> csr_array | Floats:
-    """Return the rows that noise is for, with a constant; box noise takes dense ones."""
+    """Return the rows of the objective, with a constant; box noise needs dense ones."""
     rows = inputs(codes)
     if dense and not isinstance(rows, np.ndarray):
         rows = rows.toarray()
     return np.column_stack([rows, np.full(len(codes), constant)]) if constant else rows
 
 
-def _minimum(
+def _minimise(
     rows: csr_array | Floats,
     width: int,
     records: Records,
