@@ -18,8 +18,8 @@ from privcurve.coding import Floats
 def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
     """Return the smallest ε for which two known distributions are (ε, δ)-close.
 
-    The worst events hold the outcomes of the largest ratio p/q, so it is enough to try
-    these sets, in both orders. With δ = 0 it is the largest log-ratio of an outcome.
+    The worst events consist of the outcomes with the largest ratios p/q, so it is enough to try
+    these sets, in both orders. With δ = 0 the answer is the largest log-ratio of an outcome.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return max(0.0, _one_way(first, second, delta), _one_way(second, first, delta))
@@ -43,7 +43,7 @@ def _one_way(p: Floats, q: Floats, delta: float) -> float:
 def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Return the smallest δ for which two known distributions are (ε, δ)-close.
 
-    The hockey-stick divergence Σ max(0, p − e^ε q), the larger of both orders.
+    It is the hockey-stick divergence Σ max(0, p − e^ε q), the larger one of both orders.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     factor = math.exp(epsilon)

@@ -1,4 +1,4 @@
-"""Claims of learners that are audited, and how each is tried."""
+"""The claims that are audited, and how each is tried."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 class Claim:
     """One claim, the pairs it is tried on, and how.
 
-    One of `distribution`, `loss` and `sample` is given, and the method follows from it.
+    Exactly one of `distribution`, `loss` and `sample` is given; the method follows from it.
     """
 
     learner: str

@@ -2,16 +2,15 @@
 
 1. *Control*: the same answers give the same calls, for a table and its neighbour.
 2. *Post-processing*: the same answers give the same fitted model, bit for bit.
-3. *Sensitivity*: exact values of a call differ by no more than its ledger's entry announces; and
-   by at least half of it somewhere, so that the bound is not idle and the neighbours tried are
-   worth something.
+3. *Sensitivity*: exact values of a call differ by no more than its ledger entry announces, and by
+   at least half of that somewhere: so the bound is not idle, and the neighbours are telling ones.
 4. *Noise*: in real fits, answer − exact has the announced distribution, and no noise serves twice.
-5. *Charge*: what was called is what was announced, and adds up to no more than the ε stated.
+5. *Charge*: the calls are those that were announced, and add up to no more than the stated ε.
 
-Together they prove ε, but for the theorem of the accountant and what floating point and time show.
+Together they prove ε, except for the theorem of the accountant and leaks by floating point or time.
 
-Where ε is that of persons (`Case.at_most`), tables are of a few persons with several records each;
-neighbours differ in all records of one, before it is drawn which of them are kept.
+If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
+neighbours differ in all records of one person, before the draw of the records that are kept.
 """
 
 from __future__ import annotations
@@ -52,10 +51,11 @@ from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
-# By how much a sum of rounded numbers may exceed its bound.
+# The share by which a sum of rounded numbers may exceed its bound.
 TOLERANCE = 1e-6
 
-# Bins of the columns of all tables; if columns are public, the first one and the label are.
+# Bins of the columns of all tables. If there are public columns, the first one and the label are
+# public.
 BINS = (2, 3)
 
 # A record: its codes and its class.
@@ -64,14 +64,14 @@ Record = tuple[int, ...]
 # Most persons in a table.
 PERSONS = 3
 
-# At real size: bins of columns, every other one ordered; and numbers of records at two ε, at which
-# noise is larger, or smaller, than what it hides.
+# At real size: bins of columns, every other one ordered; and numbers of records at two ε, with
+# noise that is larger, or smaller, than the numbers it hides.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
 # Most rows of the domain on which models are compared.
 MOST_ROWS = 2_000
 
-# Tables that are tried for real fits: one of them must do.
+# Most tables that are tried for real fits, of which one must not be refused.
 MOST_TABLES = 5
 
 
@@ -83,12 +83,12 @@ class Case:
     parameters: Mapping[str, Any]  # of the estimator: ε, δ and all that is not at its default
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
-    # Calls (without numbers) whose bound may be more than twice what is seen, and why.
+    # Calls (names without numbers) whose bound may be more than twice the changes seen, and why.
     idle: Mapping[str, str] = field(default_factory=dict)
-    # Records of the tables; more pairs are tried of 1 and 2 than of larger ones.
+    # Numbers of records; more pairs are tried with 1 and 2 than with more.
     sizes: Sequence[int] = (1, 2, 3, 12)
     bins: Sequence[int] = BINS  # of the columns of the tables
-    # How many records of each person are kept, where ε and δ are those of persons.
+    # How many records of each person are kept, if ε and δ are for persons.
     at_most: int | None = None
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
@@ -108,24 +108,24 @@ class Case:
 
     @property
     def budget(self) -> tuple[float, float]:
-        """ε and δ that are asked for: of a record, or of a person."""
+        """The requested ε and δ: of a record, or of a person."""
         learner = replace(self, at_most=None).estimator(self.bins)
         return learner.epsilon, learner.delta
 
     @property
     def group(self) -> int:
-        """How many records neighbours differ in at most."""
+        """The largest number of records in which neighbours differ."""
         return self.at_most or 1
 
     @property
     def universe(self) -> list[Record]:
-        """All records that there are."""
+        """All possible records."""
         return list(itertools.product(*(range(k) for k in self.bins), range(self.n_classes)))
 
     def table(self, rows: Sequence[Record], together: bool = False) -> Records:
-        """Return records as a learner takes them, in their order.
+        """Return rows as the records of a learner, in the same order.
 
-        `together`: equal records that follow each other are one row, which counts them.
+        With `together`, equal records that follow each other are one row with a count.
         """
         table = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.bins) + 1)
         begins = np.full(len(table), True)
@@ -144,21 +144,21 @@ class Case:
 
 @dataclass
 class Verdict:
-    """What was seen of one case."""
+    """The findings about one case."""
 
     case: Case
-    breach: BreachError | None = None  # the first point that it does not keep
-    # For each call, without its numbers, the largest change seen as a part of what is announced.
+    breach: BreachError | None = None  # the first broken point
+    # By call (name without numbers): the largest change as a part of its bound, and the entry.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
     n_pairs: int = 0  # neighbours that were tried
-    refusal: str = ""  # why others were not, both sides alike
-    unseen: str = ""  # what of the fits no script could answer
+    refusal: str = ""  # why both sides of other pairs were refused
+    unseen: str = ""  # a part of the fits that no script could answer
 
 
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
     """Try the five points on one setting of a learner; stop at the first that is broken.
 
-    `n_random` pairs of each size above 2 are tried, and at most 4 times as many of other sizes.
+    `n_random` pairs are tried of each size above 2, and at most 4 times as many of smaller sizes.
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
@@ -216,7 +216,8 @@ def _real_pair(
 ) -> tuple[Records, Records]:
     """Return two tables that differ in one record, with labels that depend on the codes.
 
-    It has all first codes, and then all last ones, and another label too or the same.
+    That record has all first codes on the left, and all last codes on the right; its label changes
+    only with `relabel`.
     """
     codes = rng.integers(case.bins, size=(n, len(case.bins)))
     codes[-1] = 0
@@ -258,7 +259,7 @@ def _replay(
         why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
     if apart:
-        # Then the difference may come from choices in that loop, which may differ.
+        # The difference may come from unseen choices, which may differ.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
     return first, second, one
@@ -357,7 +358,7 @@ def _changes_of(
     """Return the changes of exact values by ledger entry, in units of the noise."""
     named = {entry.what: entry for entry in stated.ledger}
     changes: dict[LedgerEntry, list[Floats]] = {}
-    # Only one holder has the record, so the losses of all holders add up to its.
+    # Only one holder has the record, so the sum of the losses of all holders is that holder's.
     for one, other in events:
         for key, apart in one.losses(other).items():
             if key:
@@ -374,7 +375,7 @@ def _epsilon_spent(stated: PrivacyStatement) -> float:
 
 
 def announced_loss(entry: LedgerEntry) -> float:
-    """Return what an entry charges, in units of the noise: sensitivity over scale, or a range."""
+    """Return the loss that an entry pays for, in units of noise: Δ over scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
         # The rest of an objective's ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
@@ -423,7 +424,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]
     universe = case.universe
-    # Such learners are answered row by row: either side needs a row for each record.
+    # Learners with a cost per answer get one for each row: both sides need a row per record.
     by_row = getattr(registry.estimator_class(case.learner), "scores_cost_answers", False)
     for n in case.sizes:
         if case.at_most is not None:
@@ -454,7 +455,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return two tables that differ in all records of a person, with the records that are kept."""
+    """Return two tables that differ in all records of a person, cut to the kept records."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]
@@ -495,7 +496,7 @@ def _neighbours_of(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Rec
 
 
 def _check_noise(case: Case, seed: int) -> None:
-    """Train for real on a table that is not refused, and compare noise with what is announced."""
+    """Train on a table that is not refused, and compare the real noise with the announced one."""
     rng = np.random.default_rng([seed, 11])
     universe, why = case.universe, ""
     for _ in range(MOST_TABLES):

@@ -1,4 +1,4 @@
-"""Settings of each learner that reach all of its mechanism calls, for the contract."""
+"""The cases of the contract: settings that reach all mechanism calls of each learner."""
 
 from __future__ import annotations
 

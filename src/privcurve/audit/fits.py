@@ -20,10 +20,10 @@ BATCH = 500
 def fits(
     learner: CodedClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Train n times with one stream: yield the models of `fit_records`, bit for bit.
+    """Train n times with one stream; yield the same models as `fit_records`, bit for bit.
 
-    Records are not sealed. Parameters and records are checked once and not n times, which is most
-    of the time of a fit on tiny data. The learner's own code draws and uses the noise.
+    Records are not sealed. Parameters and records are checked once and not n times, as these checks
+    take most of the time of a fit on tiny data. The learner's own code draws and uses the noise.
     """
     checked = copy_untrained(learner, side)
     codes = checked._code(side.codes)
@@ -36,7 +36,7 @@ def fits(
 
 
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return what `fit_records` makes of a learner before its training begins."""
+    """Return a copy of a learner in the state in which `fit_records` begins to train it."""
 
     def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""

@@ -1,4 +1,4 @@
-"""Neighbouring datasets: two sets of records that differ in one, and in which way."""
+"""Neighbouring datasets: two sets that differ in one record, and how they differ."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Neighbours: one record differs, no other."""
+    """Two neighbours, which differ in one record."""
 
     dataset: str  # `tiny`, or the name of the dataset that the canary was put into
     name: str  # says what the pair is
-    # The first row is the record that differs, and stands for one record. If a record is added, it
-    # is in the first row of the larger side.
+    # The first row is the record that differs, with a count of 1. An added record is in the
+    # first row of the larger side.
     left: Records
     right: Records
     # `replace-one`; `add-remove`: one side has a record more; or `private-columns`: the record
@@ -48,7 +48,7 @@ class Pair:
 
     @property
     def larger(self) -> Records:
-        """The side that has more records; the left one if they have as many."""
+        """The side with more records; the left one if both have as many."""
         return self.right if self.right.n > self.left.n else self.left
 
 
@@ -76,7 +76,7 @@ def check_pair(pair: Pair) -> None:
 
 
 def _rows(side: Records) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield codes and label of each row, and for how many records it stands."""
+    """Yield the codes and label of each row, and its count."""
     table = np.column_stack([side.codes, side.labels]).tolist()
     return ((tuple(row), count) for row, count in zip(table, side.counts.tolist(), strict=True))
 
@@ -102,7 +102,7 @@ def records(
     n_bins: Sequence[int] | NDArray[Any],
     counts: Sequence[int] | NDArray[Any] | None = None,
 ) -> Records:
-    """Make records from lists or arrays; each row stands for one, or for its count."""
+    """Make records from lists or arrays; each row stands for one record, or for its count."""
     bins = np.asarray(n_bins, dtype=np.int64)
     table: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(
         codes, dtype=np.uint8 if bins.max() <= 256 else np.uint16
@@ -113,7 +113,7 @@ def records(
 
 
 def sort_rows(side: Records) -> Records:
-    """Return the same records in an order that does not depend on theirs."""
+    """Return the same records in an order that follows from their values alone."""
     order = np.lexsort([side.counts, side.labels, *side.codes.T])
     return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
 
@@ -133,8 +133,8 @@ def replace_record(
 ) -> Pair:
     """Make a pair of a record on the left, another on the right, and others on both.
 
-    A row is its codes and its label. `counts` says for how many records each of the others stands;
-    `private` are the columns that may differ, if neighbours share the rest.
+    A row is its codes and its label. `counts` are those of the others; `private` are the columns
+    that may differ, if neighbours share the rest.
     """
     of_rows = [1, *(counts or [1] * len(others))]
 
@@ -172,8 +172,8 @@ def flipped_constant(n: int) -> Pair:
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
     """Return n equal records, about half of them positive, with one label flipped.
 
-    However large n is, the private choice between the two labels stays uncertain, so that
-    the change of one record can be seen in few trainings.
+    The private choice between the two labels stays uncertain for any n, so a few trainings show the
+    change of one record.
     """
     positive = min(n - 1, (n - 1 + surplus + 1) // 2)
     name = f"{n} equal records, labels about balanced, one flipped"
@@ -190,11 +190,10 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
 def cross_columns() -> Pair:
     """Return two records in two columns of two bins, whose columns change places.
 
-    The positive record has the code 0 in both columns. The negative one, which is replaced,
-    shares the code of the first column on the left, that of the second on the right. So
-    one question tells the labels apart and the other does not, which is which depends on
-    the side, and all leaves of both move. It is the worst pair of the published DPBoost among
-    all of two or three such records.
+    The positive record has the code 0 in both columns. The negative one, which is replaced, shares
+    the code of the first column on the left, and that of the second on the right. So the question
+    that separates the labels depends on the side, and all leaves of both questions change. Among
+    all pairs of two or three such records it is the worst for the published DPBoost.
     """
     name = "two records, columns that change places"
     return replace_record(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
@@ -211,7 +210,7 @@ def lone_record(n_codes: int = 2) -> Pair:
 
 
 def add_record(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
-    """Add a record: it is on the right alone."""
+    """Return a pair whose right side has a record more."""
     codes = np.concatenate([np.asarray([row], dtype=side.codes.dtype), side.codes])
     labels, counts = np.append(np.int8(sign), side.labels), np.append(1, side.counts)
     return Pair("tiny", name, side, Records(codes, labels, counts, side.n_bins), ADD_REMOVE)

@@ -2,7 +2,7 @@
 
 Any difference between the two fits, other than in the exact values of their calls, is a leak; the
 differences of exact values give the privacy loss of the answers. The contract (`contract`) draws
-the answers, an attack (`worst_answers`) looks for the worst ones.
+the answers at random, and an attack (`worst_answers`) looks for the worst ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
 from privcurve.privacy.seeds import Start
 
-# The points of the contract, and reading sealed values, which is made impossible.
+# The points of the contract, and the fault of reading sealed values.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
@@ -28,11 +28,11 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# Distance of the script's answers to a compiled loop from 0 and from each other: larger than any
-# score, and small enough that what the loop adds can be read off to eight digits.
+# How far the script's answers to a compiled loop are from 0 and from each other: larger than any
+# score, and small enough to show the loop's scores to eight digits.
 FAR = 2.0**22
 
-# Noise of the script's numbers, around the exact ones of the first side, in scales.
+# Noise of the script's numbers around the exact ones of the first side, in units of the scale.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
 # Sizes of the script's minima: where losses are flat, and where they are not.
@@ -53,7 +53,7 @@ Place = tuple[int, ...]
 
 
 class BreachError(RuntimeError):
-    """A point of the contract that is not kept, why, and the neighbours that show it."""
+    """A broken point of the contract, the reason, and the neighbours that show it."""
 
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
@@ -78,8 +78,8 @@ class Event:
 
     kind: str  # the method of the curator
     calls: NDArray[Any]  # one, or one for each place along the first axes
-    # What noise is added to, in units of its scale; filled in after the fit if a compiled loop adds
-    # to the noise.
+    # The exact values, in units of the noise's scale; filled in after the fit if a compiled loop
+    # adds them to the noise.
     exact: Floats
     answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     # The log-determinant of the Jacobian of an objective's gradient, at the answer.
@@ -87,11 +87,11 @@ class Event:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the exact values."""
+        """The shape of the exact values."""
         return self.exact.shape
 
     def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
-        """Return the distances between the two sides by entry, or its name, in units of the noise.
+        """Return the distances of the two sides by ledger entry, or its name, in units of noise.
 
         For numbers and labels these are differences, for choices the range of the differences of a
         call's scores, for objectives the mechanism's norm of the difference of gradients.
@@ -119,9 +119,9 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
 class Replay(Curator):
     """A curator whose answers follow a script.
 
-    Public coins, the same on both sides, and answers follow from `seed`. The answers of a `leader`,
-    the replay of the first side, are repeated; `script` answers some events. `path` is the place of
-    a holder among all.
+    Answers and public coins, which are the same on both sides, follow from `seed`. If there is a
+    `leader`, the replay of the first side, its answers are repeated; `script` answers some events.
+    `path` is the place of a holder among all.
     """
 
     def __init__(
@@ -144,12 +144,12 @@ class Replay(Curator):
 
     @property
     def runs(self) -> list[Replay]:
-        """Those of the runs of a private selection."""
+        """The replays of the runs of a private selection."""
         return [run for run in self.inners if isinstance(run, Replay)]
 
     @property
     def holders(self) -> list[Replay]:
-        """Those of data holders in this process."""
+        """The replays of data holders in this process."""
         return [party for party in self.parties if isinstance(party, Replay)]
 
     @property
@@ -166,7 +166,7 @@ class Replay(Curator):
     def _event(
         self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
-        """Record a call; its answer is the first side's, the script's, or drawn."""
+        """Record a call; its answer is that of the first side, of the script, or drawn."""
         event = Event(kind, np.asarray(calls, dtype=object), exact)
         place = len(self.events)
         self.events.append(event)
@@ -184,7 +184,7 @@ class Replay(Curator):
         return event
 
     def close(self) -> None:
-        """Fill in what compiled loops added to their noise; refuse fewer calls than before."""
+        """Fill in the values that compiled loops added to noise; refuse fewer calls than before."""
         if self._leader is not None:
             if len(self.events) < len(self._leader.events):
                 missing = self._leader.events[len(self.events)]
@@ -267,7 +267,7 @@ class Replay(Curator):
         minimise: Callable[[Floats], Floats],
         old: bool,
     ) -> Floats:
-        """Answer with a minimum; on the other side, other noise leads to the same one."""
+        """Answer with a minimum; on the other side other noise leads to the same minimum."""
         event = self._event(
             OBJECTIVE, call, np.zeros(dimension),
             lambda: self._answers.choice(MINIMA) * self._answers.standard_normal(dimension),
@@ -284,12 +284,12 @@ class Replay(Curator):
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers, and note that what a loop draws with them is unseen."""
+        """Return uniform numbers, and note that the draws of a loop with them are unseen."""
         self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
         return super().uniform(calls, shape)
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
-        """Return the stream of noise, and note that what a loop draws from it is unseen."""
+        """Return the stream of noise, and note that the draws of a loop from it are unseen."""
         self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
         return super().generator(calls)
 
@@ -317,7 +317,7 @@ class Replay(Curator):
 
 
 def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
-    """Return the first side's item at a place; if there is none, control is broken."""
+    """Return the first side's item at a place; without one, control is broken."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)
     return leaders[place]

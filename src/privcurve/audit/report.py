@@ -15,8 +15,8 @@ from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 MISSING = "–"
 CAPTION = "Audit: privacy found against privacy claimed"
 
-# Columns of Markdown and LaTeX, and their titles; of each `GROUP` only the worst row is shown. The
-# CSV has all rows and columns.
+# Columns of Markdown and LaTeX, and their titles, with only the worst row of each `GROUP`. The CSV
+# has all rows and columns.
 SHOWN = {
     "learner": "learner",
     "calibration": "calibration",
@@ -52,9 +52,9 @@ def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the worst row of each learner, calibration, relation and δ, of `n_tried` rows.
+    """Return the worst row of each `GROUP`, with its number of rows in `n_tried`.
 
-    It is a violation, if there is one, or else the largest share of the claimed ε.
+    It is a violation if there is one, and else the row with the largest share of its claimed ε.
     """
     order = frame.assign(
         share=frame["found_epsilon"] / frame["epsilon"], violated=frame["verdict"] == VIOLATED
@@ -65,7 +65,7 @@ def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers: the worst rows, with no more digits than are known."""
+    """Return the table for readers: the worst rows, with only the digits that are known."""
     rows = worst_rows(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
@@ -73,7 +73,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Rounded down, as it could not refute more.
+    # Rounded down, as more could not be refuted.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]
@@ -96,7 +96,7 @@ def _text(value: object) -> str:
 
 
 def _describe_refutation(row: dict[Any, Any]) -> str:
-    """Say that a claim was refuted, with the reservations of the learner's own statement."""
+    """Describe a refuted claim, with the reservations of the learner's own statement."""
     if row["neighbours"] != row["stated_neighbours"]:
         return (
             f"Beyond its statement: {row['learner']}, {row['calibration']}, does not have "
@@ -114,7 +114,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
 
 
 def _note_blind_claims(frame: pd.DataFrame) -> str:
-    """Say how many claims are too large to be refuted by their trainings."""
+    """Write how many claims are too large to be refuted by their trainings."""
     blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
     least = frame["refutable_epsilon"].min()
     if blind:

@@ -29,7 +29,7 @@ COLUMNS = (
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:
-    """Count the sampled pairs, over which a verdict's error is shared out."""
+    """Count the sampled pairs, which share a verdict's error."""
     return sum(c.n_pairs for c in claims if c.method == SAMPLED)
 
 
@@ -80,7 +80,7 @@ def _check_pairs(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def refutable_epsilon(c: Claim, comparisons: int) -> float:
-    """Return the largest ε that a claim could have and be called violated."""
+    """Return the largest claimed ε that this number of trainings could refute."""
     if c.method != SAMPLED:
         return math.inf
     n_bounding = c.n_trainings - c.n_trainings // 2
@@ -117,7 +117,7 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 def reservations_of(statement: PrivacyStatement) -> str:
     """Return the reservations of a published statement; empty for a certified one.
 
-    A published claim may be refuted as its statement warns; for a certified one nothing does.
+    The statement of a published claim may warn that it can be refuted; a certified one does not.
     """
     if statement.calibration != PUBLISHED:
         return ""
@@ -125,7 +125,7 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``stands``, ``violated``, or ``found nothing``: about the relation that was tried."""
+    """Return ``stands``, ``violated``, or ``found nothing``, for the relation that was tried."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING

@@ -1,4 +1,4 @@
-"""The searches for a large ε: over known distributions, known densities, and samples."""
+"""The searches for a large ε: over known distributions, known densities, or samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPORTED_ERROR = 0.05
 # Probability that a whole run of the audit calls any true claim violated.
 VERDICT_ERROR = 1e-4
 
-# Thresholds tried on a score: this many evenly, and as many towards each end.
+# How many thresholds on a score are tried: evenly, and again towards each end.
 N_THRESHOLDS = 64
 
 # A column of fitted states with at most this many values, and at least this many trainings per
@@ -36,17 +36,17 @@ MOST_COLUMNS = 6
 
 # Rounding of exact probabilities.
 TOLERANCE = 1e-9
-# Rounding of losses, of which a replay reads only some digits.
+# Rounding of losses, which a replay knows to a few digits only.
 LOSS_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The worst pair of a search, and what it shows."""
+    """The worst pair of a search, and the evidence that it gives."""
 
     pair: Pair
-    # The exact ε of the pairs searched, or a lower bound on the true one. May be negative when
-    # sampled: then nothing was found.
+    # The exact ε of the searched pairs, or a lower bound on the true ε. When sampled it may be
+    # negative: then nothing was found.
     epsilon: float
     delta: float  # exact δ at the claimed ε; NaN when sampled
     violated: bool  # whether the claim is refuted; when sampled, at the error of a verdict
@@ -75,12 +75,12 @@ def search_exact(
         p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
-        # Of pairs that are alike but for rounding the first is named, on every machine.
+        # If pairs differ only in rounding, the first is named, on every machine.
         if worst is None or reached > worst[0] * (1 + TOLERANCE):
             worst = reached, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
-    # With δ > 0 the δ is compared: ε(δ) jumps where an event's chance equals δ.
+    # With δ > 0 the δ is compared, as ε(δ) jumps where an event's probability equals δ.
     shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
     violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"
@@ -90,12 +90,12 @@ def search_exact(
 def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
     """Find the pair of the largest log ratio of densities.
 
-    For a pure claim alone: near that output every small set shows the ratio.
+    It is for a pure claim only: near that output every small set shows the ratio.
     """
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
         raise ValueError("there are no pairs to search")
-    # Of pairs that are alike but for rounding the first is named, on every machine.
+    # If pairs differ only in rounding, the first is named, on every machine.
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
@@ -179,10 +179,10 @@ def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[
 def _choose_view(
     left: States, right: States, n_choosing: int, delta: float
 ) -> tuple[Event, NDArray[Any], NDArray[Any]]:
-    """Choose a view of fitted states and an event in it; give that view of both sides.
+    """Choose a view of fitted states and an event in it; return these, and the view of both sides.
 
-    The first half of the trainings that choose estimates the likelihood ratio of the two
-    sides, the other half chooses.
+    Of the trainings that choose, the first half estimates the likelihood ratio of the two sides,
+    and the second half chooses.
     """
     n_learning = n_choosing // 2
     of_left, of_right, names = views(left, right, n_learning)
@@ -205,7 +205,7 @@ def _choose_view(
 
 
 def _bits_of(values: Floats) -> Ints:
-    """Return the bits of each number: equal outcomes have equal ones."""
+    """Return each number's bits as a whole number, so that equal outcomes are equal."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
 
 
@@ -226,7 +226,7 @@ _EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 def _candidates(
     left: NDArray[Any], right: NDArray[Any]
 ) -> Iterator[tuple[_EventOf, bool, Ints, Ints]]:
-    """Yield growing sets, whether the left is to have more of them, and how many each side has."""
+    """Yield growing sets, whether the left should have more of them, and the hits of each side."""
     sets = _outcome_sets if left.dtype.kind in "iu" else _tails
     for event_of, hits_left, hits_right in sets(left, right):
         yield event_of, True, hits_left, hits_right

@@ -1,4 +1,4 @@
-"""The whole fitted state of a model as numbers: all that a fit leaves on it is released."""
+"""The whole fitted state of a model as numbers, as all that a fit leaves on it is released."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from privcurve.privacy.ledger import PrivacyStatement
 # The score of the canary, beside the attributes.
 SCORE = "score of the canary"
 
-# The value of a number that this fit did not leave, but another did.
+# Stands for a number that another fit left and this one did not.
 ABSENT = -1e30
 
 
 @dataclass(frozen=True)
 class States:
-    """What many fits left on their models."""
+    """The states that many fits left on their models."""
 
     # (n_fits, n_numbers): the numbers of each attribute, `ABSENT` where a fit left fewer than
     # another.
@@ -49,7 +49,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return the columns, with room for all that the other side has."""
+        """Return the columns, widened to hold all columns of the other side."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
@@ -126,7 +126,7 @@ def _is_same_leaf(one: Any, other: Any) -> bool:
 def numbers(value: Any) -> Floats:
     """Turn anything that a model may hold into numbers, in one dimension.
 
-    A container gives the number of its parts; texts and statements give a checksum.
+    A container becomes the number of its parts; texts and statements become a checksum.
     """
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 
@@ -153,9 +153,9 @@ def _checksum(statement: PrivacyStatement) -> int:
 def sample_states(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> States:
-    """Train n times; return all that each fit leaves on the model, and the canary's score.
+    """Train n times; return the state that each fit leaves on the model, and the canary's score.
 
-    This works for any learner, without insight into it.
+    This works for any learner, without knowledge about it.
     """
     before = fitted_attributes(copy_untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
@@ -178,7 +178,7 @@ def sample_states(
 def sample_canary_scores(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Train n times, and score the canary: the event that needs no insight."""
+    """Train n times, and score the canary each time, which needs no knowledge of the learner."""
     with warnings.catch_warnings():
         # Fits that warn are audited too.
         warnings.simplefilter("ignore")

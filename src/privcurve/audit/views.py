@@ -1,7 +1,7 @@
-"""Ways to look at the fitted state of a model: columns in which an event is looked for.
+"""Views of the fitted state of a model: columns in which an event is searched.
 
 Each column is a function of one model, chosen without the trainings that bound an event's
-probability; so any column is allowed, and more of them cost no confidence.
+probability. So any column is allowed, and more columns cost no confidence.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 from privcurve.audit.states import ABSENT, States
 from privcurve.coding import Floats
 
-# Most numbers of an attribute whose differences are taken.
+# The most numbers of an attribute that differences are taken of.
 MOST_PAIRED = 8
 # Digits that differences and checksums keep: further ones are rounding.
 DIGITS = 9
-# Most numbers of an attribute that are looked at one by one.
+# The most numbers of an attribute that have columns of their own.
 MOST_NUMBERS = 64
-# Cells of a number for the ratio of the two sides.
+# The number of cells that a number is cut into, for the ratio of the two sides.
 N_CELLS = 12
 
-# A number counts as single precision within the rounding of a product or two, unless it has few
-# digits and may be exact.
+# A number counts as single precision within the rounding of a few products, unless it has few
+# digits: such a number may be exact.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
@@ -76,7 +76,7 @@ def _checksums(values: Floats) -> Floats:
 
 
 def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str, Floats]:
-    """Return the views of one attribute, each with a name; of whole numbers there are no rates."""
+    """Return the views of one attribute, each with a name; whole numbers have no rates."""
     columns = {f"{name}[{j}]": values[:, j] for j in range(min(values.shape[1], MOST_NUMBERS))}
     if values.shape[1] > 1:
         columns[f"all of {name}"] = _checksums(values)
@@ -91,7 +91,7 @@ def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str
 
 
 def _single(values: Floats) -> Floats:
-    """Return bits: which numbers of each row fit into a float32, and have many digits."""
+    """Return as bits which numbers of each row fit into a float32 and have many digits."""
     near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
     scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
     long = np.abs(scaled - np.round(scaled)) > _FEW_DIGITS

@@ -1,7 +1,7 @@
 """A curator that draws real noise and records it, and tests of the noise of several fits.
 
-Each draw is recorded as its level, the probability of a smaller one under the announced law. If the
-law is true, levels are uniform, and those of one fit are independent.
+Each draw is recorded as its level: the probability of a smaller draw under the announced law. If
+that law is true, levels are uniform, and those of one fit are independent.
 """
 
 from __future__ import annotations
@@ -47,22 +47,23 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     GAUSSIAN: stats.norm.cdf,
 }
 
-# Real fits: at least this many, and more until each law has drawn enough numbers to see noise of
-# half the scale.
+# The fewest and the most real fits. There are more than the fewest until each law has `ENOUGH`
+# numbers, which show noise of half the scale.
 REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Noise that a float32 holds exactly has too few digits to hide a number. By chance 1 in 30,000 is.
+# Noise that a float32 holds exactly has too few digits to hide a number. One in 30,000
+# numbers does so by chance.
 SINGLE = " of single precision"
 
 # Most draws of a fit that are compared with each other.
 COMPARED = 60
 
-# Probability of a false alarm, of each claim about noise.
+# Probability of a false alarm about each claim on noise.
 FALSE_ALARM = 1e-6
 
-# Laws of which a fit may draw only one number, which says much: `REAL_FITS` are enough.
+# Laws with a single, telling number per fit: `REAL_FITS` fits are enough.
 TELLING = ("choice", "threshold", *OBJECTIVES)
 
 
@@ -87,7 +88,7 @@ class Watch(Curator):
         self._within = within
 
     def close(self) -> None:
-        """Record the sum of shares of noise, of as many parties as make up the noise."""
+        """Record sums of shares of noise, each of as many parties as together add all of it."""
         # All parties get the same requests in the same order.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
@@ -174,7 +175,7 @@ def _chance_below(call: Call, noise: Floats) -> Floats:
 
 
 def faults(fit: Callable[[Watch], Any], seed: int) -> str:
-    """Train for real many times; return what is wrong with the noise, or an empty text."""
+    """Train many times with real noise; return what is wrong with it, or an empty text."""
     drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):
@@ -200,7 +201,7 @@ def faults(fit: Callable[[Watch], Any], seed: int) -> str:
 
 
 def _p_of_spread(levels: Floats) -> float:
-    """Return the p-value of the levels' distances from the middle, which show another scale."""
+    """Return the p-value of the levels' distances from the middle, which reveal a wrong scale."""
     outside = np.clip(1 - np.abs(2 * levels - 1), 1e-300, 1)
     law = stats.gamma(len(levels))
     total = -np.log(outside).sum()

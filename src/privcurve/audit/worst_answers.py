@@ -1,9 +1,9 @@
 """The worst answers to a fit: their exact log ratio of probabilities on two neighbours.
 
 A learner is trained on one side of a pair by a script, and on the other with the same answers
-(`replay_fits`). One after another, each answer on which the sides differ becomes the one whose
-probabilities differ most. The log ratios add up to a privacy loss that is reached: a certain lower
-bound on the ε of all answers of the fit.
+(`replay_fits`). One after another, each answer whose exact values differ between the sides is
+replaced by the one whose probabilities differ most. The log ratios add up to a privacy loss that
+is reached: a certain lower bound on the ε of all answers of the fit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 NUMBERS = ("numbers", "whole numbers")
 HANDED = "noise"
 
-# A part of an event: each choice or label, if a compiled loop adds to the noise.
+# A part of an event: a single choice or label, if a compiled loop adds to the noise.
 Part = tuple[int, ...]
 
 
@@ -111,7 +111,7 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # What the loop left at 0 is no candidate, or has a score of 0: the smaller loss counts.
+    # A place that the loop left at 0 is no candidate, or its score is 0: the smaller loss counts.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])
