@@ -1,4 +1,4 @@
-"""What a fit announces to its curator, what it calls, and the check that both are the same."""
+"""The calls that a fit announces, the calls that it makes, and the check that they agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
 
-# By this share a sum of costs may exceed its charge.
+# The share by which a sum of costs may exceed its charge.
 ROUNDING = 1e-9
 
 
@@ -34,15 +34,14 @@ class Call:
     """One announced mechanism call, ready to be made."""
 
     mechanism: str  # whose noise is drawn: a name of `mechanisms.MECHANISMS`
-    # Of the noise: b, σ, or 1/η of a choice; 0 where there is no noise (ε = ∞), infinite where
-    # there is nothing else.
+    # The noise's b, σ, or 1/η of a choice; 0 without noise (ε = ∞), infinite for nothing but noise.
     scale: float
-    # The entry that the call is charged to; None where there is no noise, or nothing but noise.
+    # The entry that the call is charged to; None without noise, or for nothing but noise.
     entry: LedgerEntry | None = None
-    what: str = ""  # the same in the entry's words, where a data holder does not have the ledger
+    what: str = ""  # the words of the entry, for a data holder, who does not have the ledger
 
     def rescale(self, factor: float) -> Call:
-        """Return the call for numbers that are `factor` times as large: a public factor."""
+        """Return the call for numbers that are `factor` times as large; the factor is public."""
         return Call(self.mechanism, self.scale * factor, self.entry, self.what)
 
     @property
@@ -53,9 +52,9 @@ class Call:
 
 @lru_cache(maxsize=2**14)
 def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
-    """Return the call that a ledger's entry announces; of None one without noise, of no privacy.
+    """Return the call that a ledger's entry announces; for None a call without noise.
 
-    `mechanism` is whose noise is drawn, where the ledger has another name for what it costs.
+    `mechanism` names the noise to draw, if the ledger names another mechanism with the same cost.
     """
     if entry is None:
         return Call(mechanism or "", 0.0)
@@ -70,7 +69,7 @@ EXACT = call_of(None)
 
 
 class Account:
-    """The calls of a fit, held against its ledger: what of a curator draws nothing.
+    """The calls of a fit, compared with its ledger: the part of a curator that draws nothing.
 
     `party` and `watch` are those of :class:`~privcurve.privacy.curator.Curator`.
     """
@@ -83,7 +82,7 @@ class Account:
         self.inners: list[Any] = []
         self._away = False
         self.sealed_for = ""
-        # The messages of a holder, by what they are charged to, and the most parts of their noise.
+        # A holder's messages by the entry they are charged to, and the most parts of their noise.
         self._charged: dict[str, _Messages] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
@@ -95,9 +94,9 @@ class Account:
         self._opened_label = False
 
     def announce(self, statement: PrivacyStatement) -> None:
-        """Take the ledger whose calls are then made by their names.
+        """Take the ledger of the fit, whose calls can then be made by their names.
 
-        Of a fit that is not private there is none, and all answers are exact.
+        A fit that is not private has no ledger, and all its answers are exact.
         """
         private = statement.private
         calls = {entry.what: call_of(entry) for entry in statement.ledger}
@@ -106,12 +105,12 @@ class Account:
         self._exact = not private
 
     def call(self, what: str) -> Call:
-        """Return an announced call by what it releases.
+        """Return an announced call by the name of what it releases.
 
         Raises
         ------
         DoorError
-            If there is none of that name.
+            If no call has that name.
         """
         if self._announced is None:
             raise DoorError(f"nothing is announced: {what}")
@@ -123,18 +122,18 @@ class Account:
         return self._announced[what]
 
     def spend(self, what: str, share: float) -> None:
-        """Take a share of a budget: of a fit whose calls depend on answers.
+        """Take a share of the budget, in a fit whose calls depend on answers.
 
-        Raises DoorError if all of them are more than the budget.
+        Raises DoorError if all shares together are more than the budget.
         """
         self._spent += share
         if self._spent > 1 + ROUNDING:
             raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
 
     def report(self, share: float) -> None:
-        """Say how much of a fit is done, by public facts and the answers of calls alone.
+        """Report how much of a fit is done, by public facts and the answers of calls alone.
 
-        Runs of a private selection tell nothing: how many there are is not released.
+        Runs of a private selection report nothing, as their number is not released.
         """
         if self._watch is not None:
             self._watch(min(share, 1.0))
@@ -143,19 +142,18 @@ class Account:
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
-        """What was called so far, in that order: of a fit whose calls depend on answers."""
+        """The entries of the calls so far, in order."""
         return tuple(self._made)
 
     def _charge_all(self, calls: Calls, shape: tuple[int, ...]) -> NDArray[Any]:
         # The call of each place along the first axes of the shape.
-        spread = np.asarray(calls, dtype=object)
-        if spread.size and spread.shape != shape[: spread.ndim]:
-            raise ValueError(f"{spread.shape} calls do not fit noise of the shape {shape}")
-        # Few of thousands of calls differ, and equal ones are one object.
-        each = spread.ravel().tolist()
-        for call in dict(zip(map(id, each), each, strict=True)).values():
+        table = np.asarray(calls, dtype=object)
+        if table.size and table.shape != shape[: table.ndim]:
+            raise ValueError(f"{table.shape} calls do not fit noise of the shape {shape}")
+        # Thousands of calls have few distinct ones, and equal calls are one object.
+        for call in {id(call): call for call in table.ravel().tolist()}.values():
             self._charge(call)
-        return spread
+        return table
 
     def _charge(self, call: Call | str) -> Call:
         if isinstance(call, str):
@@ -180,27 +178,27 @@ class Account:
         return call
 
     def check(self, statement: PrivacyStatement, by_package: bool = False) -> None:
-        """Check that what was called is what was announced.
+        """Check that the calls are those that were announced.
 
         Parameters
         ----------
         statement : PrivacyStatement
         by_package : bool
-            Whether the noise is drawn by a package of others (a peer), which calls nothing here.
+            Whether another package (a peer) draws the noise, without any call here.
 
         Raises
         ------
         DoorError
-            If it is not.
+            If they are not.
         """
         self.statement = statement
         self._check_parties(statement)
-        named = self._opened <= {*statement.public_columns}
-        if statement.private and not (named and self._opened_label <= statement.public_label):
+        columns_are_public = self._opened <= {*statement.public_columns}
+        label_is_public = not self._opened_label or statement.public_label
+        if statement.private and not (columns_are_public and label_is_public):
             raise DoorError("opened as public, and not said to be: columns or labels")
         if not self.inners and self.ledger == statement.ledger:
-            # In most fits the calls are the ledger, in its order; counting them takes as long as a
-            # small fit.
+            # Most fits call the ledger in its order; counting calls takes as long as a small fit.
             return
         announced, made = Counter(statement.ledger), Counter(self._made)
         # The ledger of a private selection is that of one run.
@@ -209,13 +207,13 @@ class Account:
             charged = announced[entry]
             if not charged:
                 raise DoorError(f"called, but not announced in the ledger: {entry.what}")
-            # Calls that are parallel, such as one a leaf, are announced with their number.
+            # Parallel calls, such as one per leaf, are announced with their number.
             most = charged * (entry.calls if entry.parallel else 1)
             if times > runs * most:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         if not by_package:
             for entry, times in announced.items():
-                # Holders were checked above; what a tree asks of them depends on their answers.
+                # Holders were checked above; a tree's calls to them depend on their answers.
                 of_holders = self.parties and not made[entry]
                 if made[entry] < runs * times and not of_holders:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
@@ -223,9 +221,9 @@ class Account:
             inner._check_paid()
 
     def _check_parties(self, statement: PrivacyStatement) -> None:
-        """Check that holders made announced calls alone, and all of them the same.
+        """Check that holders made only announced calls, and all made the same ones.
 
-        Published protocols do not name what their messages are charged to.
+        Published protocols do not name the entries of their messages.
         """
         whats = {entry.what: entry for entry in statement.ledger}
         named = statement.calibration == CERTIFIED
@@ -248,7 +246,7 @@ class Account:
                 raise DoorError(f"a party's message without noise: {min(missing)}")
 
     def _check_paid(self) -> None:
-        """Check that a run spent no more than the selection is charged for it."""
+        """Check that a run spent no more than the selection pays for it."""
         if self.paid is None:
             return
         run, paid = self.statement, self.paid
@@ -265,7 +263,7 @@ class Account:
 
 @dataclass
 class _Messages:
-    """What a party says that is charged to one entry of the ledger."""
+    """The messages of a party that are charged to one entry of the ledger."""
 
     mechanism: str = ""
     least: float = math.inf  # scale of the noise
@@ -279,7 +277,7 @@ class _Messages:
         _check_law(self.mechanism, entry)
         if self.n > entry.calls:
             raise DoorError(f"a party's messages are more than {entry.calls}: {entry.what}")
-        # The noise of a choice, a vote, is that of the party's own number of records.
+        # The noise of a choice (a vote) depends on the party's own number of records.
         scale = call_of(entry).scale
         if self.mechanism in (LAPLACE, GAUSSIAN) and self.least < scale * (1 - ROUNDING):
             raise DoorError(
@@ -288,7 +286,7 @@ class _Messages:
 
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:
-    """Refuse noise of another law than its entry announces, whose cost is another."""
+    """Refuse noise of another law than its entry announces, unless both laws cost the same."""
     if mechanism != entry.mechanism and {mechanism, entry.mechanism} not in SAME_COST:
         why = f"{mechanism} noise, where {entry.mechanism} is announced"
         raise DoorError(f"{why}: {entry.what}")

@@ -32,15 +32,15 @@ the choice paid for (--private-choice).\
 
 @dataclass(frozen=True)
 class Relation:
-    """Which data sets are neighbours."""
+    """A relation: which data sets are neighbours."""
 
     name: str
     description: str
-    # What is done to the one record, as in "had any one record been …".
+    # What happens to the one record, as in "had any one record been …".
     change: str
-    # The same of all records of one person.
+    # The same for all records of one person.
     of_person: str
-    # How many cells of a partition of the record space such a change can touch.
+    # How many cells of a partition of the record space a change can touch.
     touched: float
 
 
@@ -81,7 +81,7 @@ def relation(neighbours: str) -> Relation:
 
 
 def implies(stated: str, wanted: str) -> bool:
-    """Return whether a guarantee for one relation of neighbours is one for another relation too.
+    """Return whether a guarantee for one relation of neighbours also holds for another.
 
     Neighbours that differ in private columns alone are neighbours under ``replace-one``.
     """
@@ -113,7 +113,7 @@ _DIGITS = Context(prec=40)
 
 
 def exp(x: float) -> float:
-    """Return e^x: by decimals, as a statement should not wait for a compiler."""
+    """Return e^x by decimals, as a statement should not wait for a compiler."""
     return float(_DIGITS.exp(Decimal(x)))
 
 
@@ -128,7 +128,7 @@ def most_right_guesses(epsilon: float, delta: float) -> float:
 
 
 def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return what one change may cost so that `size` of them have (ε, δ).
+    """Return the ε and δ of one change with which `size` changes have (ε, δ).
 
     That undoes :func:`group_guarantee`. δ may be too small to compute with then, which
     :func:`check_budget` refuses.
@@ -138,7 +138,7 @@ def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float,
 
 
 def _group_factor(epsilon: float, size: int) -> float:
-    """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite where e to that power is no number."""
+    """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite if it overflows."""
     if size == 1:
         # This holds for an infinite ε too.
         return 1.0
@@ -148,7 +148,7 @@ def _group_factor(epsilon: float, size: int) -> float:
 
 
 def check_calibration(calibration: str) -> None:
-    """Refuse an unknown calibration (ValueError)."""
+    """Raise ValueError for an unknown calibration."""
     if calibration not in CALIBRATIONS:
         raise ValueError(
             f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
@@ -190,5 +190,5 @@ _THREE_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 
 
 def round_up(x: float) -> str:
-    """Write a number above 0 with three digits, not less than it is."""
+    """Write a number above 0 with three digits, rounded up."""
     return f"{float(_THREE_DIGITS.create_decimal_from_float(x)):.3g}"

@@ -4,7 +4,7 @@ A learner announces its mechanism calls (its ledger), and then asks a :class:`Cu
 to numbers, to choose among candidates, or for noise that a compiled loop adds to its own scores.
 Nothing else draws noise, and at the end of a fit what was called must be what was announced. The
 contract (``privcurve.audit.contract``) puts another curator in its place, whose answers follow a
-script, and so sees of any learner all that its records can change.
+script, and so sees everything in a learner that its records can change.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ class Curator(Account):
     Parameters
     ----------
     source : numpy.random.Generator
-        What noise is drawn from, and what public coins begin with.
+        The source of noise and of the start of public coins.
     party : bool
-        Whether it is one data holder's, who is told what a call is charged to, and has no ledger.
+        Whether it belongs to a data holder, whose calls name their entries, as it has no ledger.
     watch : callable, optional
-        Is told what :meth:`report` is.
+        Gets the shares that :meth:`report` gets.
 
     Attributes
     ----------
     sealed_for : str
-        The learner whose fit sees sealed values alone: the noise that it is handed is sealed too.
+        The learner whose fit sees only sealed values; the noise that it gets is sealed too.
     inners : list of Curator
-        Those of the runs of a private selection.
+        The curators of the runs of a private selection.
     paid : LedgerEntry or None
-        Of a run: what the selection is charged for it.
+        The entry of the selection that pays for this run, if it is one.
     parties : list of Curator
-        Those of data holders in this process: a record is behind one of their doors.
+        The curators of data holders in this process; each record is with one of them.
     statement : PrivacyStatement or None
-        What the calls were held to, when the fit has ended.
+        The statement that the calls were checked against; None before the end of the fit.
     """
 
     def __init__(
@@ -74,12 +74,12 @@ class Curator(Account):
 
     @cached_property
     def coins(self) -> np.random.Generator:
-        """Public coins, which may end up in a model: another stream than that of noise."""
+        """Public coins, which may end up in a model, so their stream is not that of noise."""
         return seeds.child_of(self._source)
 
     @property
     def generator_exclusion(self) -> str:
-        """What a statement says of the generator."""
+        """The exclusion of a statement about the generator."""
         return seeds.generator_exclusion(self._source)
 
     # Answers -------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class Curator(Account):
         Parameters
         ----------
         call : Call or str
-            Or what it releases, of an announced ledger.
+            A string is the name of what an announced call releases.
         exact : array-like
 
         Returns
@@ -106,24 +106,23 @@ class Curator(Account):
         return float(self.numbers(call, [exact])[0])
 
     def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
-        """Return for each margin whether the label drawn for it is +; exact: if it is above 0.
+        """Draw a label for each margin, and return which are +; without noise, margins above 0.
 
-        The chance of + is that of ``margin + noise > 0``: nothing but the labels is released.
+        The probability of + is that of ``margin + noise > 0``. Only the labels are released.
 
         Parameters
         ----------
         call : Call or str
         margins : ndarray
         records : ndarray of the shape of `margins`, optional
-            Whose label each is, where they come in an order that follows from the records: the
-            noise of each has the same law, so a replay gives a record the same label wherever
-            it comes.
+            The record of each margin, if their order follows from the records. All noise has the
+            same law, so a replay gives a record the same label wherever it comes.
         """
         values, call = self._values(margins), self._charge(call)
         return self._signs(call, values, open_values(records)) if call.private else values > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
-        """Return the place of the chosen candidate; without noise, of the first of the best.
+        """Return the place of the chosen candidate; without noise, the first of the best.
 
         Parameters
         ----------
@@ -139,7 +138,7 @@ class Curator(Account):
         )
 
     def threshold(self, call: Call | str, ends: Floats, scores: Floats) -> float:
-        """Return a point of an interval, chosen by a score that is constant on pieces of it.
+        """Choose a point of an interval by a score that is constant on pieces of it.
 
         Parameters
         ----------
@@ -152,7 +151,7 @@ class Curator(Account):
         return self._threshold(call, open_values(ends), open_values(scores))
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
-        """Return standard noise, for a compiled loop to add its scores to.
+        """Return standard noise, to which a compiled loop adds its scores.
 
         The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
         choice), or the sign (a label): a replay reads there what the scores were.
@@ -160,9 +159,9 @@ class Curator(Account):
         Parameters
         ----------
         calls : Call, or (nested) sequence or array of Call
-            Of one mechanism: one for all, or one for each place along the first axes.
+            One for all, or one for each place along the first axes; all of one mechanism.
         shape : tuple of int
-            Of a choice the last axis is that of its candidates.
+            For a choice the last axis has its candidates.
 
         Returns
         -------
@@ -175,12 +174,12 @@ class Curator(Account):
         return cast(Floats, Noise(noise, self.sealed_for)) if self.sealed_for else noise
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers; with each a compiled loop draws one candidate.
+        """Return uniform numbers, with each of which a compiled loop draws one candidate.
 
         Parameters
         ----------
         calls, shape
-            As of :meth:`noise`; of a choice there is one number.
+            As for :meth:`noise`, but a choice has one number.
         """
         self._charge_all(calls, shape)
         return self._as_noise(self._source.random(shape))
@@ -188,7 +187,7 @@ class Curator(Account):
     def whole_numbers(self, call: Call, exact: Ints) -> Ints:
         """Return whole numbers with exact whole noise (``privacy.discrete``).
 
-        Gaussian noise is that of the real Gaussian, rounded down: its mean is −1/2.
+        Gaussian noise is real Gaussian noise, rounded down, so its mean is −1/2.
 
         Parameters
         ----------
@@ -201,7 +200,7 @@ class Curator(Account):
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
-        """Return the place of the chosen candidate, with exact chances (``privacy.discrete``).
+        """Return the place of the candidate chosen with exact probabilities (``privacy.discrete``).
 
         Parameters
         ----------
@@ -214,13 +213,13 @@ class Curator(Account):
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
     def draw_runs(self, n_candidates: int, draw: Callable[[np.random.Generator], int]) -> list[int]:
-        """Draw how many runs a private selection has, and the candidate of each: not released."""
+        """Draw the number of runs of a private selection and the candidate of each; a secret."""
         return self._source.integers(n_candidates, size=draw(self._source)).tolist()
 
     def inner(self, call: Call, n: int) -> list[Curator]:
         """Return the curators of `n` runs of a private selection.
 
-        `call` is what a run is charged to.
+        Each run is charged to `call`.
         """
         for start in seeds.stream_starts(self._source, n, 2 * SEED):
             self._charge(call)
@@ -229,14 +228,14 @@ class Curator(Account):
         return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int) -> Floats:
-        """Return messages with a share of the noise, `parts` of which make up the call's.
+        """Return messages with a share of the noise; `parts` shares are the noise of the call.
 
         Parameters
         ----------
         call : Call
-            Laplace or Gaussian; its scale is that of all of the noise.
+            Laplace or Gaussian; the scale is that of all shares together.
         exact : array-like
-            A message of numbers for each place along the first axis, each of them charged.
+            A message of numbers for each place along the first axis; each message is charged.
         parts : int
         """
         values = self._values(exact)
@@ -246,21 +245,21 @@ class Curator(Account):
         return self._share(call, _require_finite(values), parts) if call.private else values.copy()
 
     def party(self, n: int) -> list[Curator]:
-        """Return the curators of `n` data holders, each with a stream of its own."""
+        """Return the curators of `n` data holders, each with its own stream."""
         for start in seeds.stream_starts(self._source, n, SEED):
             self.parties.append(self._holder(start))
             self.parties[-1].sealed_for = self.sealed_for
         return self.parties[-n:]
 
     def leave(self) -> None:
-        """Say that a holder answers in a process of its own: what it calls is not seen here."""
+        """Note that a holder answers in its own process, so that its calls are not seen here."""
         self._away = True
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
-        No script can say what such a loop chooses: it is for published noise alone, and for what is
-        not sealed. Who has it can draw all noise that is still to come.
+        No script can answer for such a loop, so it is for published noise and open records only.
+        Whoever has the stream can draw all noise that is still to come.
         """
         if self.sealed_for:
             raise DoorError("the stream of noise, of a private fit: coins are public ones")
@@ -268,7 +267,7 @@ class Curator(Account):
         return self._source
 
     def key(self) -> bytes:
-        """Draw a key of noise that is drawn after the fit, and charged in it."""
+        """Draw a key for noise that is drawn after the fit, and charged in the fit."""
         return self._source.bytes(32)
 
     def objective(
@@ -289,9 +288,9 @@ class Curator(Account):
         dimension : int
             Of the model θ; public.
         gradient : callable
-            Of the objective without b·θ: a function of θ that is one to one.
+            The gradient of the objective without b·θ: a one-to-one function of θ.
         minimise : callable
-            Return the θ whose gradient is −b, given b.
+            Returns the θ whose gradient is −b, given b.
         old : bool
             Whether b is drawn by NumPy's old samplers, as diffprivlib does; under a public seed
             also by its old generator, which this one seeds.
@@ -314,8 +313,8 @@ class Curator(Account):
     def shuffle(self, records: Ints) -> Ints:
         """Return numbers of records in a random order: a public coin.
 
-        Its law is the same in whatever order they come in, so a replay deals out neighbours'
-        records alike even where they come in an order that follows from the records.
+        Its law does not depend on the order in which they come. So a replay deals neighbours'
+        records alike even if that order follows from the records.
         """
         drawn = self._shuffle(open_values(records))
         return cast(Ints, seal(drawn, self.sealed_for, 0)) if self.sealed_for else drawn
@@ -323,9 +322,9 @@ class Curator(Account):
     def public(
         self, columns: Sequence[int], gather: Callable[..., Answer], records: Records
     ) -> Answer:
-        """Return what `gather` makes of public columns, labels, counts and these columns' bins.
+        """Call `gather` with public columns, labels, counts and these columns' bins.
 
-        At the end of the fit its statement must say that they are public.
+        At the end of the fit the statement must name them as public.
         """
         self._opened.update(columns)
         self._opened_label = True
@@ -333,7 +332,7 @@ class Curator(Account):
         return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
     def _open(self, exact: Any) -> Any:
-        """Return exact values; refuse those of a fit that this curator is not of."""
+        """Return exact values; refuse those of another fit."""
         if not self.sealed_for and has_sealed(exact):
             raise DoorError("asked of a curator that is not the fit's")
         return public_rows(exact)
@@ -342,7 +341,7 @@ class Curator(Account):
         return np.asarray(self._open(exact), dtype=np.float64)
 
     def _require_whole(self, call: Call, exact: Any) -> Ints:
-        """Return whole numbers; refuse others, whose fractions whole noise would show."""
+        """Return whole numbers; refuse others, as whole noise would show their fractions."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
             raise DoorError(f"whole noise on {values.dtype} numbers, whose fractions it would show")
@@ -380,7 +379,7 @@ class Curator(Account):
         return self.coins.permutation(records)
 
     def _tilt(self, call: Call, dimension: int, old: bool) -> Floats:
-        """Draw b."""
+        """Draw the vector b of a linear term."""
         source: Source = self._source
         if old and seeds.is_chacha(self._source):
             source = np.random.RandomState(self._source.bit_generator)
@@ -418,7 +417,7 @@ class Curator(Account):
 
 
 def _require_finite(exact: Floats) -> Floats:
-    """Return exact values; refuse those that are not finite, which noise does not hide."""
+    """Return exact values if they are finite; noise does not hide others."""
     if not np.isfinite(exact).all():
         raise DoorError("an exact value that is no finite number, which noise does not hide")
     return exact
@@ -427,7 +426,7 @@ def _require_finite(exact: Floats) -> Floats:
 def party_of(start: Start) -> Curator:
     """Return the curator of one data holder, wherever it runs.
 
-    Its stream starts with bytes or whole numbers that it alone knows. 32 bytes of entropy are a key
-    of ChaCha20.
+    Its stream starts with bytes or whole numbers that only the holder knows. 32 bytes of entropy
+    are a key of ChaCha20.
     """
     return Curator(seeds.stream(start), party=True)

@@ -1,4 +1,4 @@
-"""What a fitted learner says of its privacy: a statement and the ledger behind it."""
+"""The privacy statement of a fitted learner, and the ledger behind it."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ ASSUMED_CLASSES = "the classes of the label"
 ASSUMED_BOTH = "that both labels occur among the records (classes was not given)"
 ASSUMED_EACH = "that each class occurs among the records (classes was not given)"
 
-# What every coded learner assumes.
+# The assumptions of every coded learner.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
-# Of learners that use them.
+# Assumptions of learners that use these facts.
 ASSUMED_ORDER = "which columns are ordered"
 ASSUMED_ESTIMATE = "an estimate of the number of records (the number itself is not public)"
 
@@ -69,10 +69,10 @@ NOT_ALIASES = "persons who stand under several names in the records: each name i
 # What no statement covers. The fit puts its own generator in place of `OF_NUMBER`.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
-# Significant digits of ε and δ that are computed from others.
+# Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# Whether the claim is true.
+# The status of a claim.
 PROVED = "proved"
 NOT_PROVED = "not proved"
 REFUTED = "refuted"
@@ -125,7 +125,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True)
 class PrivacyStatement:
-    """What a fitted learner guarantees.
+    """The guarantee of a fitted learner.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class PrivacyStatement:
             assumed = (*assumed, ASSUMED_EACH_PERSON.format(at_most))
         return replace(
             self,
-            # So that three times a third of 0.3 is 0.3.
+            # Rounded, so that three times a third of 0.3 is 0.3.
             epsilon=float(f"{epsilon:.{_DIGITS}g}"),
             delta=float(f"{delta:.{_DIGITS}g}"),
             # Another ε would need another δ.
@@ -247,13 +247,13 @@ class PrivacyStatement:
 
     @property
     def reservations(self) -> tuple[str, ...]:
-        """What is particular about this claim: its caveat, and exclusions that not all have."""
+        """What is particular to this claim: its caveat, and exclusions that not all claims have."""
         others = [text for text in self.exclusions if text not in NOT_COVERED]
         own = tuple(text for text in others if not text.startswith(ANY_GENERATOR))
         return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
     def with_generator(self, generator: str) -> Self:
-        """Return the statement of the same fit whose random numbers another generator draws."""
+        """Return the statement of the same fit with another generator."""
         texts = self.exclusions
         named = tuple(generator if text.startswith(ANY_GENERATOR) else text for text in texts)
         return replace(self, exclusions=named)
@@ -261,7 +261,7 @@ class PrivacyStatement:
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
-        # Keys that the first files did not have.
+        # Keys that older files lack.
         if self.at_most is None:
             del document["at_most"]
         if not self.sealed:
@@ -316,7 +316,7 @@ class PrivacyStatement:
         return " ".join(parts)
 
     def _claim(self) -> list[str]:
-        """Return the claim; what is wrong with it comes before its meaning."""
+        """Return the claim in words, with its faults before its meaning."""
         level = f"epsilon = {self.epsilon:g}"
         level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
         if self.status == PROVED:
@@ -363,7 +363,7 @@ class PrivacyStatement:
         return parts
 
     def _public_parts(self) -> str:
-        """Return what of a record is not protected; empty but under ``private-columns``."""
+        """Return the unprotected parts of a record; empty except under ``private-columns``."""
         public = [f"its public {self._public_column_names()}"] if self.public_columns else []
         return _join_words([*public, "its label"] if self.public_label else public)
 
@@ -372,7 +372,7 @@ class PrivacyStatement:
         return f"{several} {_join_words([str(column) for column in self.public_columns])}"
 
     def describe_ledger(self) -> str:
-        """Say in a sentence what the ledger holds and how its costs add up."""
+        """Describe in a sentence the calls of the ledger and how their costs add up."""
         if not self.ledger:
             return "The model is made of no use of the data."
         calls: Counter[str] = Counter()
@@ -441,19 +441,19 @@ def state(
 
 
 def assumptions_for(neighbours: str) -> tuple[str, ...]:
-    """Return what every fit assumes public: under add-remove not the number of records."""
+    """Return what every fit assumes public; under add-remove without the number of records."""
     return tuple(fact for fact in ASSUMED if fact != ASSUMED_N or neighbours != ADD_REMOVE)
 
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
-    """Make the statement of a learner that reads public columns and labels alone: ε = 0."""
+    """Make the statement of a learner that reads only public columns and labels: ε = 0."""
     return with_public(
         PrivacyStatement(learner, 0.0, 0.0, REPLACE_ONE, None, accountants.BASIC, ()), public
     )
 
 
 def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:
-    """Make of a statement about replaced records the one of a learner with a public start.
+    """Turn a statement about replaced records into that of a learner with a public start.
 
     Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that
     is the same for both adds nothing.
@@ -481,7 +481,7 @@ def _count_words(name: str, number: int) -> str:
 
 
 def _bound(epsilon: float) -> str:
-    """Say how much likelier an outcome can be, by a number that does not round to nothing."""
+    """Write how much likelier an outcome can be, with enough digits to differ from 1."""
     if epsilon < 0.01:
         return f"differing by at most {round_up(100 * arithmetic.expm1(epsilon))} %"
     factor = round_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
@@ -502,7 +502,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# Fields that are annotated as numbers, or as a number or None.
+# Fields with the annotation of a number, or of a number or None.
 _NUMBERS = {
     field.name
     for field in (*fields(LedgerEntry), *fields(PrivacyStatement))
@@ -511,7 +511,7 @@ _NUMBERS = {
 
 
 def _floats(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a document with its numbers, of which an infinite one is a word."""
+    """Return a row of a document with numbers in place of the words for infinite ones."""
     return {
         key: float(value) if key in _NUMBERS and value is not None else value
         for key, value in row.items()

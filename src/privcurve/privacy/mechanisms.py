@@ -1,4 +1,4 @@
-"""The randomised mechanisms: how each is sampled, with what probabilities, at what cost.
+"""The randomised mechanisms: the sampler, the probabilities and the cost of each.
 
 `MECHANISMS` has them by name; every learner draws its noise there, every ledger names them
 so. All but the vector of objective perturbation are *noise beside a number*: a choice takes
@@ -41,14 +41,14 @@ GAUSSIAN = "gaussian"
 OBJECTIVE_PERTURBATION = "objective_perturbation"
 BOX_PERTURBATION = "box_perturbation"
 
-# Lets the calibration decide which mechanism chooses: see `resolve`.
+# The word with which the calibration selects the mechanism: see `resolve`.
 AUTO = "auto"
 
 # The largest scale of the exact samplers (`privacy.discrete`), whose products then fit in a word.
 # It is here because the samplers are compiled, and refusing a budget should need no compiler.
 LARGEST_SCALE = 2**46
 
-# Objective perturbation draws from NumPy's old generator, so as to have diffprivlib's numbers.
+# Objective perturbation draws from NumPy's old generator, to get diffprivlib's numbers.
 Source = np.random.Generator | np.random.RandomState
 Shape = int | tuple[int, ...]
 
@@ -70,7 +70,7 @@ class Mechanism:
     words: str
     # What a call costs, see ``accountants.cost.Cost``.
     kind: str
-    # Of a vector the size is its dimension.
+    # For a vector the size is its dimension.
     draw: Draw
     # probabilities(scores, rate): the probability of each candidate of a choice, or of the label +
     # for each margin; None where there is no choice.
@@ -99,7 +99,7 @@ def score_range(sensitivity: float, neighbours: str) -> float:
 
 
 def _law(name: str) -> Draw:
-    """Return the draws of a law, by its name in ``privacy.draws``, which needs a compiler."""
+    """Return the sampler of a law by its name in ``privacy.draws``, which needs a compiler."""
 
     def draw(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
         from privcurve.privacy import draws
@@ -115,7 +115,7 @@ def _two_laplace(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    """Draw logistic noise from 1 − U: the label is + just where a uniform U is below its chance."""
+    """Draw logistic noise from 1 − U: a label is + if a uniform U is below its probability."""
     return -_law("logistic")(rng, size, scale)
 
 
@@ -178,7 +178,7 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _quadrature(n_nodes: int) -> tuple[Floats, Floats]:
-    """Return the nodes and weights of Gauss–Legendre quadrature on [-1, 1], worked out once."""
+    """Return the nodes and weights of Gauss–Legendre quadrature on [-1, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return nodes, weights
 
@@ -273,15 +273,15 @@ _TABLE = (
 )
 MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in _TABLE})
 
-# Those that choose a candidate by its score.
+# Mechanisms that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
-# Those that draw a linear term of an objective.
+# Mechanisms that draw a linear term of an objective.
 OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 
 
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
-    """Return the selection that the word ``auto`` stands for; check any other word.
+    """Return the selection mechanism for a word: ``auto``, or its own name.
 
     It is permute-and-flip for certified pure privacy, else the exponential mechanism.
 

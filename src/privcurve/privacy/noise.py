@@ -1,4 +1,4 @@
-"""From announced mechanism calls and a budget to noise: the one calibration.
+"""The one calibration: from announced mechanism calls and a budget to noise.
 
 And what no learner announces: the statement of a private selection, and the noise of the accuracy
 that a release pays for.
@@ -41,7 +41,7 @@ from privcurve.privacy.selection import UNITS, SelectionBudget
 
 @dataclass(frozen=True)
 class Announced:
-    """Mechanism calls that a learner announces: data, from public facts alone.
+    """Mechanism calls that a learner announces, by public facts alone.
 
     One of `l1` (with `l2`), `score_range` and `margins` says what is called: numbers with noise, a
     choice by noisy scores, or labels drawn by their margins.
@@ -107,7 +107,7 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def bound(self, pure: bool) -> float:
-        """Return what the rate multiplies to give a call's cost: a range, or the noise's norm."""
+        """Return the factor that turns a rate into a call's cost: a range, or the noise's norm."""
         bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
         if not bound:
             needed = "= 0 needs its L1" if pure else "> 0 needs its L2"
@@ -196,7 +196,7 @@ def noise_of(
         amounts = [each.share * epsilon / each.times for each in announced]
     else:
         costs = tuple(each.cost() for each in announced)
-        # Put equal costs together: there may be hundreds.
+        # Equal costs are put together, as there may be hundreds.
         counts: Counter[tuple[str, float]] = Counter()
         for cost in costs:
             counts[cost.kind, cost.amount] += cost.count
@@ -233,7 +233,7 @@ def selection_statement(
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
 ) -> PrivacyStatement:
-    """Make the statement of a private selection, which no record and no coin changes.
+    """Make the statement of a private selection, which depends on no record and no coin.
 
     Its ledger is that of one run: a training, and the training's score, how many training records
     it decides right. To replace a record moves the score of a given model by one at most. `base`
@@ -307,6 +307,6 @@ def right_answers(epsilon: float) -> Call:
 
 
 def freeze(array: Floats) -> Floats:
-    """Return an array that no one can write into: one that a cache hands out again."""
+    """Return an array as read-only, as a cache hands it out again."""
     array.flags.writeable = False
     return array

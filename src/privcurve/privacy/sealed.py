@@ -29,7 +29,7 @@ ALONG_ROWS = "a public array, or a place, along the rows"
 
 NUMBER = "the number of records, where one may be added"
 
-# Files that are not the learner's: skipped in search of the line that looks.
+# Files that are not the learner's: they are skipped in the search for the line that looks.
 _NOT_A_LEARNER = (__file__, str(Path(np.__file__).parent))
 
 
@@ -44,9 +44,9 @@ class SealedError(RuntimeError):
 
 
 class FitName(str):
-    """The name of a learner, as an object of one fit: each sealed value of it refers to it."""
+    """The name of a learner as an object of one fit, to which each of its sealed values refers."""
 
-    # The first error of the fit, which ends it also where the learner catches it.
+    # The first error of the fit, which ends the fit even if the learner catches it.
     refused: SealedError | None = None
 
 
@@ -103,7 +103,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """As of an array; sealed where the number of rows is."""
+        """As of an array; sealed if the number of rows is."""
         size = self._array.size
         return size if self._rows is None else self._wrap(size, None)
 
@@ -135,7 +135,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return cast(Sealed, np.sum(self, axis=axis, keepdims=keepdims))
 
     def max(self, axis: Any = None, initial: float = -np.inf) -> Sealed:
-        """As of an array; `initial` is the answer where there are no rows."""
+        """As of an array; `initial` is the answer if there are no rows."""
         return cast(Sealed, np.max(self, axis=axis, initial=initial))
 
     def ravel(self) -> Sealed:
@@ -162,7 +162,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         rows, values = self._rows_at(index), open_values(value)
         if rows is not None and np.ndim(values):
-            # Counted from behind, as it is broadcast; a length of 1 fits any.
+            # Counted from the last axis, as in broadcasting; a length of 1 fits any.
             place = np.ndim(self._array[index]) - rows
             own = getattr(value, "_rows", None)
             fits = np.ndim(values) < place or np.shape(values)[-place] == 1
@@ -174,7 +174,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return call_quietly(self._learner, method, given, {})
 
     def _rows_at(self, index: Any) -> int | None:
-        """Return the axis of rows of what a public index takes; refuse one of rows."""
+        """Return the axis of rows of the values that a public index takes; refuse to index rows."""
         if self._rows is None:
             return None
         if type(index) is int and self._rows:
@@ -192,7 +192,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Index two tables that differ in the number of rows alone: where do the results differ?
+        # Two tables that differ only in the number of rows show where the results differ.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -270,7 +270,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._rows if keepdims else self._rows - sum(one < self._rows for one in axes)
 
     def _broadcast_rows(self, inputs: Any) -> int | None:
-        """Return the axis of rows of what is broadcast together, where others have the length 1."""
+        """Return the axis of rows of a broadcast, in which other arrays have the length 1."""
         place = most = 0
         others = []
         for one in inputs:
@@ -331,7 +331,7 @@ for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str"
 
 
 class Noise(Sealed):
-    """Noise that is charged, for a mechanism."""
+    """Charged noise, for a mechanism."""
 
     __slots__ = ()
 
@@ -369,8 +369,8 @@ def _rows_of_public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, An
     return None
 
 
-# Functions whose result has a shape that follows from those of their arguments alone, and where
-# the rows of that are.
+# Functions whose result has a shape that follows from the shapes of their arguments alone, and
+# functions that find its axis of rows.
 _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | None]] = {
     **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _rows_elementwise),
     **dict.fromkeys((np.sum, np.mean, np.any, np.all), _rows_after_sum),
@@ -385,7 +385,7 @@ _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | N
         _rows_of_public,
     ),
 }  # fmt: skip
-# Functions of which one argument alone is an array.
+# Functions with a single array as argument.
 _OF_ONE = {
     np.sum, np.mean, np.any, np.all, np.max, np.min, np.zeros_like, np.ones_like, np.cumsum,
     np.diff, np.split, np.diag, np.reshape, np.ravel, np.transpose, np.sort, np.argsort, np.argmax,
@@ -413,7 +413,7 @@ def _leaves(values: Iterable[Any]) -> Iterator[Sealed]:
 
 
 def has_sealed(value: Any) -> bool:
-    """Return whether a value is sealed, or one in its tuples and lists."""
+    """Return whether a value is sealed, or contains a sealed one in tuples and lists."""
     return next(_leaves((value,)), None) is not None
 
 
@@ -559,18 +559,18 @@ def mechanism(function: Any, released: bool = True) -> Any:
 
 
 def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function of open values; its errors and NumPy's warnings do not tell of them."""
+    """Call a function of open values; hide them in its errors and in NumPy's warnings."""
     with np.errstate(all="ignore"):
         return call_open(learner, function, given, more)
 
 
 def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function of open values; its errors do not tell of them."""
-    # The fit has turned NumPy's warnings off: each call anew would cost more than a short kernel.
+    """Call a function of open values; hide them in its errors."""
+    # The fit has turned off NumPy's warnings: to do so in each call takes longer than a kernel.
     try:
         return function(*given, **more)
     except Exception as error:
-        # A partial has no name; to miss it here would tell the error.
+        # A partial has no name; an AttributeError here would show the original error.
         name = getattr(function, "__name__", "a kernel")
         failed = f"{name} ends with {type(error).__name__}"
     raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
@@ -592,7 +592,7 @@ def _lend(value: Any, learner: str) -> Any:
 
 
 def public_rows(value: Any) -> Any:
-    """Return exact values whose rows may be told; refuse others."""
+    """Return exact values with a public number of rows; refuse others."""
     if isinstance(value, Sealed):
         value._refuse_rows("numbers by row, whose length tells how many records are alike")
     return open_values(value)

@@ -29,14 +29,14 @@ from randomgen.chacha import ChaCha
 from privcurve.errors import ExpectedError
 from privcurve.files import open_private
 
-# In the configuration, and on command lines: the secret of all runs of the workflow.
+# The word for the workflow's secret seed, in the configuration and on command lines.
 SECRET = "secret"
 WORKFLOW = "workflow"
 
 ENDING = ".seed"
 VARIABLE = "PRIVCURVE_SEEDS"
 
-# What no statement covers, by the generator of the fit; docs/privacy.md, What is not covered.
+# The exclusions of statements, by the generator of the fit; docs/privacy.md, What is not covered.
 ANY_GENERATOR = (
     "what can be computed of the random numbers: the noise, and the public coins that a model may "
     "show, are drawn from, or begun by, "
@@ -55,14 +55,14 @@ OF_OTHER = (
     "compute it from its output, can draw the noise again"
 )
 
-# What begins a stream: a key of ChaCha20, or public numbers.
+# The start of a stream: a key of ChaCha20, or public numbers.
 Start = bytes | int | Sequence[int]
 Coins = TypeVar("Coins", np.random.Generator, np.random.RandomState)
 
 _SIZE = 32
-# Ids depend on the generator: raise the number when a secret seed begins another one.
+# Ids depend on the generator: raise the number when secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
-# How many numbers seed a stream that begins from another one.
+# How many numbers seed a stream that is drawn from another one.
 SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
@@ -80,7 +80,7 @@ class SecretSeed:
 
     @cached_property
     def name(self) -> str:
-        """What may be written down: a hash of it."""
+        """A hash of it, which may be written down."""
         return f"{SECRET}:{hashlib.sha256(_NAMED + self.key).hexdigest()}"
 
     def __str__(self) -> str:
@@ -91,7 +91,7 @@ Seed = int | SecretSeed
 
 
 def public_name(seed: Seed) -> int | str:
-    """Return what of a seed may be written down: a public number, or the name of a secret."""
+    """Return the public form of a seed, for files: the number, or the name of a secret."""
     return seed.name if isinstance(seed, SecretSeed) else seed
 
 
@@ -107,7 +107,7 @@ def start_number(seed: Seed, digest: str) -> int:
 
 
 def generator(seed: Seed, digest: str) -> np.random.Generator:
-    """Return the random stream that :func:`start_number` begins: of a secret seed it is the key."""
+    """Return the random stream of :func:`start_number`, which is the key if the seed is secret."""
     first = start_number(seed, digest)
     return stream(first.to_bytes(_SIZE, "big") if isinstance(seed, SecretSeed) else first)
 
@@ -123,19 +123,19 @@ def stream(start: Start) -> np.random.Generator:
 
 
 def fresh_stream() -> np.random.Generator:
-    """Return a stream of ChaCha20 under a key of the system's entropy, which nothing keeps."""
+    """Return a stream of ChaCha20 under a key of the system's entropy, which is not stored."""
     return stream(secrets.token_bytes(_SIZE))
 
 
 def stream_starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
-    """Draw what begins `n` further streams of the kind of `coins`: `size` numbers for PCG64."""
+    """Draw the starts of `n` streams of the kind of `coins`: `size` numbers each for PCG64."""
     if is_chacha(coins):
         return [coins.bytes(_SIZE) for _ in range(n)]
     return coins.integers(2**32, size=(n, size)).tolist()
 
 
 def child_of(coins: Coins) -> Coins:
-    """Return a stream of the kind of `coins` that begins with what is drawn from it."""
+    """Return a stream of the kind of `coins`, whose start is drawn from `coins`."""
     if isinstance(coins, np.random.RandomState):
         return np.random.RandomState(coins.randint(2**32, size=SEED, dtype=np.uint32))
     (start,) = stream_starts(coins, 1, SEED)
@@ -149,7 +149,7 @@ def is_chacha(coins: np.random.Generator) -> bool:
 
 
 def generator_exclusion(coins: np.random.Generator) -> str:
-    """Return what a statement says of the generator of a fit."""
+    """Return the exclusion of a statement about the generator of a fit."""
     if is_chacha(coins):
         return OF_CHACHA
     name = type(coins.bit_generator).__name__
@@ -170,7 +170,7 @@ def folder() -> Path:
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a seed by its name: that of a dataset, or ``workflow``."""
+    """Return the file of a seed by its name: a dataset's, or ``workflow``."""
     return folder() / f"{name}{ENDING}"
 
 
@@ -204,7 +204,7 @@ def place_of(given: int | str) -> int | Path:
 
 
 def check_secret(path: Path) -> None:
-    """Check a secret seed that is there, or the place of one that is to be made; make none."""
+    """Check an existing secret seed, or the place of a missing one, without making it."""
     if path.exists():
         read(path)
     else:
@@ -262,7 +262,7 @@ def read(path: Path) -> SecretSeed:
             f"the secret seed {path} can't be read: {error.strerror}. A run makes it once; if it "
             f"was made elsewhere, say where in the environment variable {VARIABLE}."
         ) from None
-    # On Windows a mode says nothing of who may read.
+    # On Windows a mode does not tell who may read.
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SeedError(
             f"the secret seed {path} may be read by others (mode {stat.S_IMODE(mode):o}), who can "

@@ -26,14 +26,14 @@ from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_de
 from privcurve.privacy.budget import check_budget, is_private
 from privcurve.privacy.mechanisms import LARGEST_SCALE
 
-# Room for rounding in what is compared with a budget: a few operations, of relative error 1e-16.
+# Room for the rounding of numbers that are compared with a budget: a few errors of 1e-16.
 _ROUNDING = 1 + 1e-12
 # The largest ln 1/γ: a power of two whose exponential is still finite.
 _LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 
-# How near a training's ρ comes to what it may spend, from below.
+# How close, from below, a training's ρ comes to the ρ that it may spend.
 _NEAR = 1e-3
 _MOST_STEPS = 60
 
@@ -43,7 +43,7 @@ UNITS = 2**20
 
 @dataclass(frozen=True)
 class Runs:
-    """How many runs there are: a truncated negative binomial number K of at least 1.
+    """The number of runs: a truncated negative binomial number K of at least 1.
 
     P(K = k) is in proportion to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has
     the slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} (docs/proofs.md, 1).
@@ -55,7 +55,7 @@ class Runs:
 
     @property
     def name(self) -> str:
-        """What a statement calls the composition."""
+        """The name of the composition in a statement."""
         return _NAME.format(eta=self.eta, expected=self.expected)
 
     @property
@@ -177,7 +177,7 @@ def runs(eta: float, expected: float) -> Runs:
 
 
 def runs_of(name: str) -> Runs | None:
-    """Return the runs that a composition is of; None if it is of none."""
+    """Return the runs of a composition; None if it has none."""
     match = _NAMED.fullmatch(name)
     return None if match is None else runs(float(match[1]), float(match[2]))
 
@@ -187,7 +187,7 @@ def runs_of(name: str) -> Runs | None:
 
 @dataclass(frozen=True)
 class SelectionBudget:
-    """What private selection leaves for one run."""
+    """The budget that private selection leaves for one run."""
 
     epsilon: float  # of choice and trainings together, as δ; finite
     delta: float
@@ -198,7 +198,7 @@ class SelectionBudget:
 
     @property
     def training_epsilon(self) -> float:
-        """ε of a training: its own, or the one that ρ is worth at δ (zCDP, CKS conversion)."""
+        """ε of a training: its own, or that of ρ at δ (zCDP, CKS conversion)."""
         return self.training if self.pure else _zcdp_epsilon(self.training, self.delta)
 
 
@@ -226,7 +226,7 @@ def selection_budget(
     chosen = runs(float(eta), float(expected_runs))
     pure = delta == 0 if pure is None else pure
     if pure:
-        run = solve(lambda each: chosen.epsilon(each) - epsilon, epsilon / 2) * SAFETY
+        run = solve(lambda of_run: chosen.epsilon(of_run) - epsilon, epsilon / 2) * SAFETY
     else:
         own = epsilon / (2 + eta)
         guess = own * own / (4 * arithmetic.log(1 / delta) + 2 * epsilon)
@@ -251,7 +251,7 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
 
     Raises ValueError if a training has no ρ, or none spends so little.
     """
-    # ln ρ grows nearly in proportion to ln ε: step by that, within a bracket.
+    # ln ρ grows nearly in proportion to ln ε: steps use that, within a bracket.
     low, high, epsilon = 0.0, math.inf, guess
     for _ in range(_MOST_STEPS):
         spent = rho_at(epsilon)
@@ -276,6 +276,6 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
 
 @lru_cache(maxsize=1024)
 def _zcdp_epsilon(rho: float, delta: float) -> float:
-    """Return ε that ρ-zCDP is worth at δ, by the conversion of Canonne, Kamath and Steinke."""
+    """Return the ε of ρ-zCDP at δ, by the conversion of Canonne, Kamath and Steinke."""
     root = math.sqrt(rho * arithmetic.log(1 / delta))
-    return solve(lambda each: -log_ratio(zcdp_delta(rho, each), delta), rho + 2 * root)
+    return solve(lambda epsilon: -log_ratio(zcdp_delta(rho, epsilon), delta), rho + 2 * root)
