@@ -58,21 +58,21 @@ class Announced:
         Sensitivity of the numbers: in the L1 norm for Laplace noise (δ = 0), in the L2 norm for
         Gaussian noise (δ > 0).
     score_range : float
-        Of a choice: the range of the scores' change between neighbours (PRIVACY.md §0, L0); twice
-        the sensitivity of a score, unless scores change in one direction alone.
+        For a choice: the range of the scores' change between neighbours (PRIVACY.md §0, L0), which
+        is twice the sensitivity of a score unless all scores change in the same direction.
     margins : float
-        Of labels: the L1 sensitivity of all margins of a call. With δ = 0 they get Laplace noise.
+        For labels: the L1 sensitivity of all margins of a call. With δ = 0 they get Laplace noise.
     calls : int
-        How many choices or numbers a call makes, which are charged together.
+        How many choices or numbers of a call are charged together.
     parallel : str
-        Why they may be: what the disjoint parts of the records are, each of which one looks at.
+        Why they may be: the disjoint parts of the records, of which each choice or number sees one.
     source : str
         Where the sensitivity is proved.
     by : str
-        A mechanism in place of the usual one, which follows from δ.
+        A mechanism in place of the usual one for δ.
     parts : int
-        Into how many parts a call divides what it may cost, as a paper may do where it need not:
-        noise is for one of them.
+        Into how many parts a call divides its budget, as some papers needlessly do: noise is for
+        one part.
     """
 
     what: str
@@ -115,7 +115,7 @@ class Announced:
         return bound
 
     def cost(self) -> Cost:
-        """Return the cost of the calls where δ > 0, in proportion to the others'."""
+        """Return the cost of the calls for δ > 0, in proportion to that of the other calls."""
         if self.score_range or self.margins:
             # A choice of range r costs ρ = r²/8, Gaussian noise a²/2.
             return Cost(BOUNDED_RANGE_KIND, math.sqrt(8 * self.share / self.times), self.times)
@@ -152,22 +152,22 @@ def noise_of(
     accountants: tuple[str, ...] = BEST_OF,
     **words: Any,
 ) -> PrivacyStatement:
-    """Calibrate announced calls: the statement of a fit, with the noise of each call in its ledger.
+    """Calibrate announced calls; return the statement, whose ledger has the noise of each call.
 
     Parameters
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1. Of several rounds those of each.
+        In the order of the ledger; their shares add up to 1. With several rounds, those of a round.
     epsilon, delta : float
         The budget; ε may be infinite.
     calibration : str
     rounds : int
-        Which share the budget equally; ``{}`` in what a call releases is the number of its round.
+        The number of rounds, with equal budgets; ``{}`` in `what` of a call becomes its round.
     accountants : tuple of str
-        For δ > 0: those to take the best of; by default all that fit.
+        For δ > 0: the best of these is used; by default of all that fit.
     **words
-        Of the statement, see :func:`~privcurve.privacy.ledger.state`.
+        Other arguments of :func:`~privcurve.privacy.ledger.state`.
 
     Returns
     -------
@@ -183,19 +183,19 @@ def noise_of(
         return PrivacyStatement.not_private(learner)
     if rounds > 1:
         announced = tuple(
-            replace(each, what=each.what.format(t), share=each.share / rounds)
+            replace(calls, what=calls.what.format(t), share=calls.share / rounds)
             for t in range(1, rounds + 1)
-            for each in announced
+            for calls in announced
         )
-    total = math.fsum(each.share for each in announced)
+    total = math.fsum(calls.share for calls in announced)
     if abs(total - 1) > 1e-9:
         raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")
     pure = delta == 0
     if pure:
         accountant = BASIC
-        amounts = [each.share * epsilon / each.times for each in announced]
+        amounts = [calls.share * epsilon / calls.times for calls in announced]
     else:
-        costs = tuple(each.cost() for each in announced)
+        costs = tuple(calls.cost() for calls in announced)
         # Equal costs are put together, as there may be hundreds.
         counts: Counter[tuple[str, float]] = Counter()
         for cost in costs:
@@ -205,8 +205,8 @@ def noise_of(
         amounts = [cost.amount * scale for cost in costs]
     ledger = [
         entry
-        for each, amount in zip(announced, amounts, strict=True)
-        for entry in each.entries(amount, pure)
+        for calls, amount in zip(announced, amounts, strict=True)
+        for entry in calls.entries(amount, pure)
     ]
     return state(
         learner,
@@ -235,13 +235,13 @@ def selection_statement(
 ) -> PrivacyStatement:
     """Make the statement of a private selection, which depends on no record and no coin.
 
-    Its ledger is that of one run: a training, and the training's score, how many training records
-    it decides right. To replace a record moves the score of a given model by one at most. `base`
+    Its ledger is that of one run: a training and its score, the number of training records that it
+    predicts correctly. A replaced record moves the score of a given model by at most one. `base`
     names the learners whose settings are tried; assumptions and exclusions are those of all
     settings, as any of them may be kept.
     """
-    own = [text for text in exclusions if text not in NOT_COVERED]
-    # The choice of settings is covered: it was private.
+    of_settings = [text for text in exclusions if text not in NOT_COVERED]
+    # The selection of settings is covered, as it is private.
     others = [text for text in NOT_COVERED if text != NOT_SELECTION]
     training = LedgerEntry(
         mechanism="training",
@@ -263,21 +263,21 @@ def selection_statement(
         composition=budget.runs.name,
         ledger=(training, *score.entries(UNITS / budget.score_scale, budget.pure)),
         assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
-        exclusions=tuple(dict.fromkeys((*own, *others, NOT_RUNS))),
+        exclusions=tuple(dict.fromkeys((*of_settings, *others, NOT_RUNS))),
     )
 
 
 # The accuracy of a released model --------------------------------------------------------------
 
-# Its noise is a whole number of these parts of a record.
+# Noise of an accuracy is a whole number of parts of a record; a record has this many.
 PARTS = 2**10
 
 
 def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
     """Return the call that releases counts of records, in parts of a record (`PARTS`).
 
-    Its noise is discrete Laplace noise (``Curator.whole_numbers``); neighbours move all counts
-    together by `l1` at most, so it is ε-DP for them. Raises ValueError if ε, finite, is so small
+    The noise is discrete Laplace noise (``Curator.whole_numbers``). Neighbours move all counts
+    together by at most `l1`, so the release is ε-DP. Raises ValueError if ε, finite, is so small
     that the sampler has no room for its noise.
     """
     if not epsilon * LARGEST_SCALE > l1 * PARTS:
@@ -300,7 +300,7 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
 def right_answers(epsilon: float) -> Call:
     """Return the call that releases a number of right answers on a test part.
 
-    To replace a record moves it by one record at most: :func:`noisy_counts`.
+    A replaced record moves the number by at most one; see :func:`noisy_counts`.
     """
     what = "the number of right answers on the test part"
     return noisy_counts(what, 1.0, epsilon, "releases.accuracy.measured")

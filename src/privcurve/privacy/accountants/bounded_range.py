@@ -38,7 +38,7 @@ def _check_calls(n_calls: int) -> None:
 
 
 def _steps(n_calls: int) -> int:
-    """Grid steps in one ε₀: fewer for long compositions, whose cost is (calls · steps)²."""
+    """Return the grid steps in ε₀: fewer for many calls, as the cost is (calls · steps)²."""
     if n_calls <= 8:
         return 256
     if n_calls <= 64:

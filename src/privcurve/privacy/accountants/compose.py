@@ -1,4 +1,4 @@
-"""How the costs of several mechanism calls add up: one object an accountant.
+"""How the costs of several mechanism calls add up, with an object per accountant.
 
 `ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the
 search for noise (``calibration.search``) go through it. Every call's mechanism may depend on
@@ -113,14 +113,14 @@ class Accountant:
     # epsilon(costs, delta), where there is a formula for it; or delta(costs, epsilon).
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
-    # Whether it uses nothing of a call but its pure ε.
+    # Whether it uses only the pure ε of a call.
     pure: bool = False
-    # Whether it says nothing at δ = 0. One of `ACCOUNTANTS` that does not need δ adds up ε's,
-    # which grow in proportion to the noise rates.
+    # Whether it gives no ε at δ = 0. Those of `ACCOUNTANTS` that do not need δ add up ε's, which
+    # grow in proportion to the noise rates.
     needs_delta: bool = True
-    # Whether the search for noise tries it: not where another is never worse.
+    # Whether the search for noise tries it; not if another one is never worse.
     best: bool = True
-    # Whether one evaluation takes milliseconds, so that a search starts where others end.
+    # Whether one evaluation takes milliseconds, so that its search starts at the result of others.
     slow: bool = False
 
     def admits(self, costs: Costs, delta: float) -> bool:
@@ -128,7 +128,7 @@ class Accountant:
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """How far costs exceed a budget: below 0 within it, growing with the noise rates."""
+        """Return by how much costs exceed a budget: below 0 within it, growing with noise rates."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None
@@ -154,7 +154,7 @@ def _are_equal_and_pure(costs: Costs) -> bool:
 
 
 def _one_range(costs: Costs) -> bool:
-    """Return whether all calls with a bounded range have the same, and are not too many."""
+    """Return whether all calls with a bounded range have the same one, and are not too many."""
     ranges = [cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND]
     return len(ranges) == 1 and ranges[0].count <= MAX_CALLS
 
@@ -228,7 +228,7 @@ ACCOUNTANTS = (
             _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND} and _one_range(costs)
         ),
         delta=_mixed_delta,
-        # Not in the search: older learners keep their noise.
+        # Not in the search, so that older learners keep their noise.
         best=False,
         slow=True,
     ),
@@ -250,7 +250,7 @@ ACCOUNTANTS = (
 
 
 def selection_accountant(runs: selection.Runs) -> Accountant:
-    """Return the accountant of private selection: the costs are those of one run.
+    """Return the accountant of private selection, for the costs of one run.
 
     The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
     """

@@ -51,7 +51,7 @@ class Cost:
 
 Costs = Sequence[Cost]
 
-# The relative error of `solve`, and the factor that stays on the safe side of it.
+# The relative error of `solve`, and the factor that makes its result safe.
 TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
@@ -62,7 +62,7 @@ def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
 
 
 def log_ratio(delta: float, target: float) -> float:
-    """ln(δ/target), kept finite at δ = 0."""
+    """Return ln(δ/target), which is finite at δ = 0 too."""
     return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 

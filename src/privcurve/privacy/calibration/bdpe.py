@@ -1,4 +1,4 @@
-"""Published noise of boosted ensembles with the Mα-loss: its ledger, and what is true of it.
+"""Published noise of boosted ensembles with the Mα-loss: its ledger and its true status.
 
 Proofs are in docs/proofs.md, section "Boosted ensembles".
 """
@@ -76,11 +76,11 @@ def published_noise(
     ledger: list[LedgerEntry] = []
     for t in range(1, n_trees + 1):
         for node in range(1, 2**depth):
-            each = spent[node.bit_length() - 1]
+            of_node = spent[node.bit_length() - 1]
             split = Announced(
                 OF_NODE.format(t, node), score_range=2 * sensitivity, by=EXPONENTIAL, source=SOURCE
             )
-            ledger += split.entries(each, pure=True) if each > 0 else []
+            ledger += split.entries(of_node, pure=True) if of_node > 0 else []
         links = Announced(
             OF_LINKS.format(t), l1=2 * clamp, calls=2**depth, parallel=LEAVES, source=SOURCE
         )

@@ -36,7 +36,7 @@ def brc_delta_published(n: int, c1: float, c2: float) -> float:
 
 
 def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
-    """Sensitivity Δ_t of BRC's error in the round after those that released these α's; Δ₁ = 1/n.
+    """Return the sensitivity Δ_t of BRC's error in the round after these α's; Δ₁ = 1/n.
 
     Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
     rounds before t. Replace-one. Source: §d (proved).
@@ -48,7 +48,7 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 
 
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
-    """Sensitivity w̄_t/n of BRC's edge, w̄_t as of :func:`brc_delta`; 1/n at first.
+    """Return the sensitivity w̄_t/n of BRC's edge, w̄_t as of :func:`brc_delta`; 1/n at first.
 
     Replace-one. Source: §d (proved).
     """
@@ -73,7 +73,7 @@ EDGE = "edge"
 
 @dataclass(frozen=True)
 class BRCNoise:
-    """How much noise each round of T gets, by the transcript so far.
+    """The noise of each of T rounds, by the transcript so far.
 
     Given the α's that were released, a record's weight is a function of that record alone,
     and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
@@ -151,9 +151,9 @@ class BRCNoise:
         """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
         share, rounds = self.choice_share, self.n_rounds
         if self._is_pure:
-            each = self.epsilon / rounds
-            return (1 - share) * each, share * each, BASIC
-        # In proportion so that ρ is shared: Gaussian noise costs a²/2, a choice r²/8.
+            of_round = self.epsilon / rounds
+            return (1 - share) * of_round, share * of_round, BASIC
+        # The amounts share ρ: Gaussian noise costs a²/2, a choice r²/8.
         gaussian, ranged = math.sqrt(2 * (1 - share)), math.sqrt(8 * share)
         costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
         if share > 0:
@@ -180,7 +180,7 @@ class BRCNoise:
 
 @lru_cache(maxsize=4096)
 def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
-    # Cached: needed more than once in a round.
+    # Cached, as a round needs it more than once.
     if noise.estimate == EDGE:
         return brc_edge(noise.n, noise.largest, alphas)
     return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)

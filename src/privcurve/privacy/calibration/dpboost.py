@@ -55,22 +55,22 @@ PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 
 def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
-    """Bounds of the leaf values (geometric leaf clipping): g*(1 − η)^(t−1), t = 1 … T."""
+    """Return the bounds of leaf values (geometric clipping): g*(1 − η)^(t−1), t = 1 … T."""
     return GRADIENT_BOUND * arithmetic.powers(1.0 - learning_rate, n_trees)
 
 
 def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibration: str) -> Floats:
-    """L1 sensitivity of all leaf values of a tree together, for each tree.
+    """Return the L1 sensitivity of all leaf values of a tree together, for each tree.
 
     One record more or less changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}.
     That is the published number. Replacing one changes two leaves: twice as much. η is the learning
     rate, λ the regularisation.
     """
-    one = np.minimum(
+    added = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
     )
     # At η = 1 the bound is 0 from the second tree on: those leaves are 0 for any data.
-    return one if calibration == PUBLISHED else 2.0 * one
+    return added if calibration == PUBLISHED else 2.0 * added
 
 
 def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:

@@ -60,19 +60,19 @@ class LevelNoise:
         return bool(self.ranges[0] > 0)
 
     def vote_rate(self, level: int, size: int, criterion: str) -> float:
-        """Return the rate of a party's votes on a level; 0 where F is the same for all records."""
+        """Return the rate of a party's votes on a level; 0 if F is the same for all records."""
         if math.isinf(self.ranges[level]):
             return math.inf
         change = split_range(max(size, 1), criterion)
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:
-        """Return what the ledger calls the votes of a level; nothing where nothing is private."""
+        """Return the ledger's words for the votes of a level; empty if nothing is private."""
         ledger = self.statement.ledger
         return ledger[2 * level].what if ledger else ""
 
     def counts_what(self, level: int) -> str:
-        """Return what the ledger calls the histograms of a level."""
+        """Return the ledger's words for the histograms of a level."""
         ledger = self.statement.ledger
         return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
 
@@ -132,7 +132,7 @@ def level_holders(
         # ρ of a choice is its range squared over 8, of Gaussian noise its amount squared over 2.
         ranges, amounts = np.sqrt(8 * share * weights), np.sqrt(2 * (1 - share) * weights)
         costs = [Cost(GAUSSIAN_KIND, float(amount)) for amount in amounts]
-        costs += [Cost(BOUNDED_RANGE_KIND, float(one)) for one in ranges if votes]
+        costs += [Cost(BOUNDED_RANGE_KIND, float(length)) for length in ranges if votes]
         scale, accountant = calibrate(tuple(costs), epsilon, delta)
         ranges, amounts = ranges * scale, amounts * scale
     counted = "all columns"
@@ -172,7 +172,7 @@ def holders_statement(
     trust: str,
     n_colluding: int,
 ) -> PrivacyStatement:
-    """State what a certified protocol guarantees, and under which trust.
+    """Make the statement of a certified protocol under a kind of trust.
 
     A record of one party is protected from the server, from other parties, and from
     whoever has the model: only that party's messages depend on it, so that costs of parties

@@ -1,4 +1,4 @@
-"""Objective perturbation of logistic losses: how much noise, how much penalty.
+"""Objective perturbation of logistic losses: its noise and its penalty.
 
 Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, P1 (box noise);
 Logistic regression (noise in a ball, diffprivlib's).
@@ -27,7 +27,7 @@ CURVATURE = 0.25
 
 PROOF = "docs/partial.md, P1"
 
-# What a minimisation releases.
+# The name of what a minimisation releases.
 COEFFICIENTS = "the objective, and with it all coefficients"
 
 
@@ -47,7 +47,7 @@ class Objective:
     epsilon: float
 
     def entry(self, what: str, source: str) -> LedgerEntry:
-        """Return what a minimisation is charged to; ε is finite."""
+        """Return the ledger entry of a minimisation; ε is finite."""
         return LedgerEntry(
             mechanism=self.mechanism,
             what=what,
@@ -123,7 +123,7 @@ BALL_SOURCE = "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and Theorem 9
 
 @dataclass(frozen=True)
 class Perturbation:
-    """How diffprivlib's objective is posed and perturbed, from public facts alone.
+    """The perturbed objective of diffprivlib, by public facts alone.
 
     Each row of the one-hot matrix has as many ones as there are columns, and `value` stands for
     each; C is the inverse penalty of the coefficients, and an intercept is not penalised. R, the
@@ -142,11 +142,11 @@ class Perturbation:
         """Return the objective of a calibration."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
-        # The same model in other units: coefficients √n_columns times as large.
+        # The same model in other units, with coefficients √n_columns times as large.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, CERTIFIED)
 
     def _epsilon_left(self, epsilon: float) -> float:
-        """Return what is left of ε when the Jacobian is paid for; this may be below 0."""
+        """Return the part of ε that is left after paying for the Jacobian; it may be below 0."""
         alpha = 1 / self.C
         return epsilon - 2 * arithmetic.log(1 + CURVATURE * self.norm / alpha)
 

@@ -86,7 +86,7 @@ def lazybb_one_rule(
         rates = freeze(np.full(n_rounds, np.inf))
         return OneRuleNoise(rates, mechanism, published, PrivacyStatement.not_private(learner))
     sensitivity.check_lazybb_rounding(n, density, normalise=published)
-    each, accountant_name = _each_round(n_rounds, epsilon, delta, published)
+    of_round, accountant_name = _find_round_cost(n_rounds, epsilon, delta, published)
     if published or started:
         zeta[:] = sensitivity.lazybb_zeta(n, density)
     if published:
@@ -95,12 +95,12 @@ def lazybb_one_rule(
     else:
         factor = sensitivity.ONE_RULE_CERTIFIED
         source = "docs/partial.md, P2" if started else "PRIVACY.md §a (free refinement), §b"
-    rates = freeze(each / (factor * zeta))
+    rates = freeze(of_round / (factor * zeta))
     # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
-    spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * each)
+    spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * of_round)
     ledger = tuple(
         LedgerEntry(
-            mechanism, f"round {t}: choice of a 1-rule", rate, bound, each, spread, None, source
+            mechanism, f"round {t}: choice of a 1-rule", rate, bound, of_round, spread, None, source
         )
         for t, (rate, bound) in enumerate(zip(rates.tolist(), zeta.tolist(), strict=True), start=1)
     )
@@ -115,7 +115,7 @@ def lazybb_one_rule(
     return OneRuleNoise(rates, mechanism, published, statement)
 
 
-def _each_round(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
+def _find_round_cost(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
     """Return ε₀: the pure ε (published) or the range (certified) of one round."""
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)

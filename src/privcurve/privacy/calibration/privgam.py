@@ -60,7 +60,7 @@ ASSUMED_SETTINGS = "the settings, which were given"
 
 
 def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2) -> float:
-    """Sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
+    """Return the sensitivity of the sums of residuals by (bin, label): L1 if pure, else L2.
 
     A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Of more than
     two classes it adds c to one cell and c, in parts, to those of the others: twice that in L1,
@@ -73,7 +73,7 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2) -> float:
 
 
 def stump_range(neighbours: str) -> float:
-    """Range of the change of stumps' scores: 4c (replace-one), 2c (add/remove).
+    """Return the range of the change of stumps' scores: 4c (replace-one), 2c (add/remove).
 
     Each moves by the record's residual, up for some stumps and down for others. Source:
     docs/proofs.md, PrivGAM 2 (proved).
@@ -82,7 +82,7 @@ def stump_range(neighbours: str) -> float:
 
 
 def slopes_l2(size: int, neighbours: str) -> float:
-    """L2 sensitivity of `size` sums of residual times place: a record adds c·√(size/4) at most.
+    """Return the L2 sensitivity of `size` sums of residual × place; a record adds ≤ c·√(size/4).
 
     Source: docs/proofs.md, PrivGAM 3 (proved).
     """
@@ -90,7 +90,7 @@ def slopes_l2(size: int, neighbours: str) -> float:
 
 
 def products_l2(size: int, neighbours: str) -> float:
-    """L2 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2.
+    """Return the L2 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2.
 
     Its square is half of that of the matrix, k·size²/16 (k = 2 replace-one, 1 add/remove), and half
     of that of its diagonal, size/16. Source: docs/proofs.md, PrivGAM 3 (proved).
@@ -100,7 +100,7 @@ def products_l2(size: int, neighbours: str) -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget in the unit that shares of it add up in: ε where δ = 0, else μ; ∞ at ε = ∞.
+    """A budget in the unit in which its shares add up: ε if δ = 0, else μ; ∞ at ε = ∞.
 
     A share x of it gives a release xε of pure privacy; or, where δ > 0, √x·μ of Gaussian privacy,
     and a choice a range of 2√x·μ: both cost x of ρ = μ²/2. `bits` are those of the grid that sums
@@ -131,11 +131,11 @@ class Budget:
         return 1 if self.pure else 2
 
     def release_cost(self, share: float) -> float:
-        """Return what a release costs that has a share: ε, or sensitivity/σ."""
+        """Return the cost of a release with a share: ε, or sensitivity/σ."""
         return share * self.amount if self.pure else math.sqrt(share) * self.amount
 
     def choice_cost(self, share: float) -> float:
-        """Return what a choice costs that has a share: ε, or the length of its range."""
+        """Return the cost of a choice with a share: ε, or the length of its range."""
         return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
 
     def sensitivity(self) -> float:
@@ -144,7 +144,7 @@ class Budget:
 
     @property
     def flat_residual(self) -> float:
-        """The residual where all of several classes have one probability."""
+        """The residual if all of several classes have equal probabilities."""
         return CLIP if self.pure else math.sqrt((self.n_classes - 1) / (2 * self.n_classes))
 
     def counts_sensitivity(self, n_columns: int) -> float:
@@ -154,7 +154,7 @@ class Budget:
         return math.sqrt(n_columns) * histogram_l2(self.neighbours, self.flat_residual)
 
     def entry(self, announced: Announced, share: float) -> LedgerEntry:
-        """Return the ledger's entry of a release or a choice that has a share."""
+        """Return the ledger entry of a release or a choice with a share."""
         amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
         return announced.entries(amount, self.pure)[0]
 

@@ -17,7 +17,7 @@ from privcurve.privacy.accountants.compose import (
 from privcurve.privacy.accountants.cost import SAFETY, Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
-# Tried in this order; the first of equals is named.
+# The accountants in the order in which they are tried; the first of equally good ones is named.
 BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
@@ -35,7 +35,7 @@ def calibrate(
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
     The amounts of `costs` are in the wanted proportion; accountants that do not fit them or δ are
-    passed over. All that enters is public, so choosing the best accountant costs nothing
+    skipped. All arguments are public, so the choice of the best accountant costs nothing
     (PRIVACY.md §g). Raises ValueError if ε is infinite, or no accountant fits (pure privacy of
     Gaussian noise).
     """

@@ -16,7 +16,7 @@ VOTES_MARGIN = 2.0
 
 
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
-    """L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
+    """Return the L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
 
     Times the largest weight. It covers all cells together: Lap(2/ε) on each. Source: §0,
     L4, §f5 (proved).
@@ -25,7 +25,7 @@ def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 
 
 def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
-    """L2 sensitivity of one vector of disjoint counts: √2 (replace-one), 1 (add/remove).
+    """Return the L2 sensitivity of one vector of disjoint counts: √2 (replace-one), 1 (add/remove).
 
     Source: §e, certified form (proved).
     """
@@ -33,7 +33,7 @@ def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 
 
 def margins_l1() -> float:
-    """L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
+    """Return the L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
 
     A flipped label changes one margin by 2, a moved record two margins by 1 each.
     Replace-one. Source: §e (certified form), §f6 (proved).
@@ -42,7 +42,7 @@ def margins_l1() -> float:
 
 
 def answers_l1(n_answers: int, n_teachers: int) -> float:
-    """L1 sensitivity 2(Q − 1 + K) of the margins of all of PATE's answers, n₊ − n₋.
+    """Return the L1 sensitivity 2(Q − 1 + K) of the margins of all of PATE's answers, n₊ − n₋.
 
     Q answers are about training records and scored rows. A changed record changes one of the K
     teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about
@@ -60,7 +60,7 @@ def noisy_counts_published(n_candidates: int) -> float:
 
 
 def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> float:
-    """L1 sensitivity of one (bin × label) histogram a feature: 2 · #features.
+    """Return the L1 sensitivity of one (bin × label) histogram a feature: 2 · #features.
 
     Replace-one; half of it for add/remove. Source: §e4 (proved).
     """
@@ -68,7 +68,7 @@ def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 
 
 def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> float:
-    """L2 sensitivity of one (bin × label) histogram a feature: √(2 · #features).
+    """Return the L2 sensitivity of one (bin × label) histogram a feature: √(2 · #features).
 
     Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together, for
     a record that moves leaves one cell a feature and enters one. Source: §e4 (proved).
@@ -77,12 +77,12 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 
 
 def touched_cells(neighbours: str) -> float:
-    """How many of a partition's cells a change of one record may touch: 2, or 1."""
+    """Return how many of a partition's cells a change of one record may touch: 2, or 1."""
     return relation(neighbours).touched
 
 
 def released_error(weight_bound: float) -> float:
-    """Sensitivity w̄ of a tree's error Σ min(A, B) over its leaves.
+    """Return the sensitivity w̄ of a tree's error Σ min(A, B) over its leaves.
 
     min has slopes in [0, 1], so a record adds between 0 and its weight. Replace-one. Source:
     §f3 (proved).
@@ -91,7 +91,7 @@ def released_error(weight_bound: float) -> float:
 
 
 def margins_l2() -> float:
-    """L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
+    """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
 
     A replaced record of another label in the same leaf changes one margin by 2; in two
     leaves it is √2 alone. Replace-one. Source: docs/proofs.md, boosted ensembles (proved).
@@ -100,7 +100,7 @@ def margins_l2() -> float:
 
 
 def ensemble_weight_bound(reach: float, alpha: float) -> float:
-    """Largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
+    """Return the largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
 
     The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ rises, and |H| ≤ `reach`, Σ |β_s| · max |h_s| of
     the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
@@ -110,7 +110,7 @@ def ensemble_weight_bound(reach: float, alpha: float) -> float:
 
 
 def residual_norm(n_classes: int) -> float:
-    """Largest norm c of a record's residual, to which it is clipped.
+    """Return the largest norm c of a record's residual, to which it is clipped.
 
     ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/proofs.md,
     "Distributed trees".
@@ -119,7 +119,7 @@ def residual_norm(n_classes: int) -> float:
 
 
 def residual_sums_l2(n_classes: int) -> float:
-    """L2 sensitivity of (Σg, Σ‖g‖) in the leaves of one tree, ‖g‖ ≤ c: 2c, for a replaced record.
+    """Return the L2 sensitivity 2c of (Σg, Σ‖g‖) in the leaves of a tree, ‖g‖ ≤ c, replace-one.
 
     For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
     K + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md,
@@ -130,7 +130,7 @@ def residual_sums_l2(n_classes: int) -> float:
 
 
 def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
-    """L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
+    """Return the L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
 
     m: one of each column, and one for the intercept. c is :func:`residual_norm` of two classes, ½.
     Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
@@ -140,7 +140,7 @@ def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
 
 
 def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
-    """L2 sensitivity √2·m of the Gram matrix Σ uᵀu of rows of m ones, in the Frobenius norm.
+    """Return the L2 sensitivity √2·m (Frobenius) of the Gram matrix Σ uᵀu of rows of m ones.
 
     m: one of each column, and one for the intercept. ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m.
     Source: docs/proofs.md, "Joint Newton steps" (proved).

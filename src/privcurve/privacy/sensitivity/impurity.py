@@ -26,7 +26,7 @@ def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
 
 
 def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Sensitivity F₁(n) = n·G(1/n) of the split score Φ = Σ over leaves of w·G(q).
+    """Return the sensitivity F₁(n) = n·G(1/n) of the split score Φ = Σ over leaves of w·G(q).
 
     Adding a record changes Φ by an amount in [0, F₁]; replacing one, by an amount in
     [−F₁, F₁], so the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one,
@@ -49,7 +49,7 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
 
 
 def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
-    """Range R of the split score's change: 2F₁ (replace-one).
+    """Return the range R of the split score's change: 2F₁ (replace-one).
 
     The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: §0, L0–L3
     (proved).

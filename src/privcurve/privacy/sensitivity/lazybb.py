@@ -1,4 +1,4 @@
-"""LazyBB: how far one record moves the weights, and what that does to 1-rules and trees."""
+"""LazyBB: how far one record moves the weights, and so the scores of 1-rules and trees."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ONE_RULE_CERTIFIED = 2.0
 # Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 
-# What a weight may exceed its bound by, for floating-point rounding (§a): no more than this
-# share of it enters ζ.
+# The share by which a weight may exceed its bound through floating-point rounding (§a), which
+# enters ζ.
 DENSITY_TOLERANCE = 1e-9
 
 # What the rounding of LazyBB's weights may add to a sensitivity, as a share of it.
@@ -30,7 +30,7 @@ LARGEST_ROUNDING = 1e-3
 
 
 def lazybb_zeta(n: int, density: float) -> float:
-    """Distance of the normalised weights of two neighbouring data sets: ζ = 1/(κn), κ the density.
+    """Return the distance ζ = 1/(κn) of neighbours' normalised weights, κ the density.
 
     Total variation on labelled points, with the *capped* projection. Replace-one; also
     add/remove with n the larger of the two sizes. Source: §a, Theorem a (proved, attained).
@@ -40,7 +40,7 @@ def lazybb_zeta(n: int, density: float) -> float:
 
 
 def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: int) -> Floats:
-    """Distance ζ_t of round t: non-decreasing, smaller in the first rounds, at no cost.
+    """Return the distance ζ_t of round t: non-decreasing, smaller in the first rounds, at no cost.
 
     After t − 1 rounds with the learning rate λ weights differ by a factor of at most
     R = e^{2λ(t−1)}, so none has a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)},
@@ -72,7 +72,7 @@ def lazybb_weight_unit(n: int) -> float:
 
 
 def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
-    """Smallest density at which the rounding of weights keeps to `LARGEST_ROUNDING`.
+    """Return the smallest density at which the rounding of weights keeps to `LARGEST_ROUNDING`.
 
     With the unit u, rounding adds at most (n + 1)u to the weight that moves between
     neighbours. Unnormalised, that weight is at most κnζ_t, which is κ in round 1:
@@ -99,7 +99,7 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
 
 
 def lazybb_margins_l1(zeta: float) -> float:
-    """L1 sensitivity 2ζ of the weighted margins of all leaves together.
+    """Return the L1 sensitivity 2ζ of the weighted margins of all leaves together.
 
     Margins a − b of label weights a and b; also of all (a, b). Hence Lap(2ζ/ε) on each
     margin, or labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: §c (proved; Lap(ζ/ε),
@@ -109,7 +109,7 @@ def lazybb_margins_l1(zeta: float) -> float:
 
 
 def check_largest_weight(largest: float, who: str) -> None:
-    """Check that no record had more than 1, the weight that the proofs of §a allow, in its units.
+    """Check that no record had a weight above 1, which the proofs of §a allow, in its units.
 
     Raises ArithmeticError if one had; never to be seen.
     """
@@ -127,7 +127,7 @@ def _check_lazybb(n: int, density: float) -> None:
 
 
 def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
-    """Range of the split scores' change in LazyBB, all nodes of one tree level together.
+    """Return the range of the split scores' change in LazyBB, all nodes of one tree level together.
 
     2F(ζ, nζ) with F(a, b) = (a + b)G(a/(a + b)), for the unnormalised scores −ΣF of
     weights in units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is
