@@ -74,16 +74,16 @@ LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"
 
-# Part of a tree's budget that its errors get, when they are released (§f3).
+# The part of a tree's budget for its errors, if they are released (§f3).
 ERROR_SHARE = 0.01
 
-# The default part of it for splits: the middle of the paper's grid.
+# The default part of a tree's budget for splits: the middle of the paper's grid.
 TREE_SHARE = 0.5
 
-# Without privacy loss distributions, which are for single numbers: here noise is on vectors.
+# Privacy loss distributions are left out, as they are for single numbers, and noise is on vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
-# What certified calls release.
+# The names of what certified calls release.
 NODES = "the nodes of a tree's level"
 IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
@@ -91,7 +91,7 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# Trees choose by noise inside the loop; what is in their leaves stays sealed.
+# Trees choose by noise inside the loop; the contents of their leaves stay sealed.
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
 leaves_kernel = kernel(leaves_of, rows=0)
@@ -116,7 +116,7 @@ def weigh_rows(
 ) -> Floats:
     """Add the votes of the last leaves to scores; return the weight of all records of each row.
 
-    That of one record is no larger than its bound.
+    The weight of a single record must be at most `bound`.
     """
     if leaves is not None:
         scores += votes[leaves]
@@ -173,8 +173,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     step : float
         β of shrunk votes and of signs.
     leverage : str or None
-        Of ``published`` alone: β ``exact`` as printed (None), or ``constant``: the largest that
-        the first β can be, 1/(2M) times `boost_alpha`.
+        For ``published`` only: β ``exact`` as printed (None), or ``constant``: the largest possible
+        first β, `boost_alpha`/(2M).
     epsilon, delta : float
         δ > 0 with ``certified`` alone.
     calibration : str
@@ -191,7 +191,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     leverages_ : ndarray of shape (n_trees,)
         β.
     alphas_ : ndarray of shape (n_trees, depth)
-        α of each level; of ``calibrate_alpha="exact"`` that of the root alone is told.
+        α of each level; with ``calibrate_alpha="exact"`` only that of the root is released.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -382,7 +382,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return what the ledger says that certified leaves release."""
+        """Return the ledger's words for what certified leaves release."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:

@@ -187,8 +187,8 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # The kept model has the statement of the whole selection, not that of its own training.
-        whole = statement.with_generator(curator.generator_exclusion)
-        self.best_._fitted_statement = replace(whole, sealed=bool(curator.sealed_for))
+        best_statement = statement.with_generator(curator.generator_exclusion)
+        self.best_._fitted_statement = replace(best_statement, sealed=bool(curator.sealed_for))
         return statement
 
     def _train_runs(

@@ -62,7 +62,7 @@ def sum_bins(of_codes: Ints, bins: NDArray[Any]) -> Ints:
 
 
 class CrossedColumns(NamedTuple):
-    """Two columns as one: the group of each code of either, and how many groups the second has."""
+    """Two columns as one: the group of each code of both, and the second's number of groups."""
 
     columns: tuple[int, int]
     groups: tuple[NDArray[np.uint8], NDArray[np.uint8]]
@@ -70,16 +70,16 @@ class CrossedColumns(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What the scores of rows follow from."""
+    """The shape functions that the scores of rows follow from."""
 
-    # What each code of each column adds, then the intercept, then crossed columns; of several
-    # scores with an axis for these before that of codes.
+    # What each code of each column adds, then the intercept, then crossed columns. Several scores
+    # have an axis before that of codes.
     shapes: tuple[Ints, ...]
     crossed: tuple[CrossedColumns, ...]
 
 
 class CodedRows:
-    """Rows of one part, whose scores each question says anew; a subclass has them."""
+    """Rows of one part; each question brings their scores up to date. A subclass has `rows`."""
 
     rows: RowsWithScores | RowsWithClassScores
 
@@ -103,7 +103,7 @@ class CodedRows:
                     self.move(self.column(j, scores), change)
 
     def move(self, column: NDArray[Any], change: Ints) -> None:
-        """Add to the scores what has changed for each code of a column."""
+        """Add the change for each code of a column to the scores."""
         raise NotImplementedError
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
@@ -114,11 +114,11 @@ class CodedRows:
         """Return the code of each row in a column or a crossed one."""
         if j < len(self.columns):
             return self.columns[j]
-        one = scores.crossed[j - len(self.columns) - 1]
+        pair = scores.crossed[j - len(self.columns) - 1]
         first, second = (
-            groups[self.columns[k]] for k, groups in zip(one.columns, one.groups, strict=True)
+            groups[self.columns[k]] for k, groups in zip(pair.columns, pair.groups, strict=True)
         )
-        return first * np.uint8(one.width) + second
+        return first * np.uint8(pair.width) + second
 
     def sums(self, scores: Scores, j: int) -> Ints:
         """Sum the residuals by code of a column, or of the intercept."""
@@ -131,9 +131,9 @@ class CodedRows:
 
 
 class ScoredRows(CodedRows):
-    """Rows of two classes, which have one score; labels of the positive one are above 0.
+    """Rows of two classes, which have one score; positive labels are above 0.
 
-    Residuals are on a grid of so many `bits`.
+    Residuals are whole multiples of 2^-`bits`.
     """
 
     def __init__(self, records: Records, bits: int) -> None:
@@ -145,7 +145,7 @@ class ScoredRows(CodedRows):
         )
 
     def move(self, column: NDArray[Any], change: Ints) -> None:
-        """Add to the scores what has changed for each code of a column."""
+        """Add the change for each code of a column to the scores."""
         add_to_scores(column, change, self.rows.scores)
 
     def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
@@ -188,7 +188,7 @@ class BinSums:
         several: tuple[int, ...] = (),
     ) -> None:
         # The number of bins of each column; last comes the intercept, with one bin.
-        self.n_bins = np.array([int(each[-1]) + 1 for each in maps] + [1])
+        self.n_bins = np.array([int(bins[-1]) + 1 for bins in maps] + [1])
         # The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
         # columns come after the intercept.
         self.shapes = [np.zeros((*several, k), dtype=np.int64) for k in self.n_bins.tolist()]
@@ -202,11 +202,11 @@ class BinSums:
 
     @property
     def scores(self) -> Scores:
-        """What the scores of rows follow from now."""
+        """The shape functions that the scores of rows follow from now."""
         return Scores(tuple(self._by_code), tuple(self._crossed))
 
     def set_shape(self, j: int, shape: Floats) -> None:
-        """Put other values in the place of a column's."""
+        """Replace the shape function of a column."""
         clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
         self.shapes[j] = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
         self._by_code[j] = self.shapes[j][..., self.maps[j]]
@@ -228,26 +228,26 @@ class Residuals(BinSums):
         super().__init__(records, maps, partial(ScoredRows, bits=bits))
 
     def stumps(self, ordered: Sequence[bool]) -> Ints:
-        """Return how well each stump follows the labels: Σ of signed residuals, times what it says.
+        """Return how well each stump follows the labels: Σ of signed residuals times its answers.
 
-        A stump says ±1 in a bin of a column, or up to it where bins are ordered, and the opposite
-        elsewhere. Those that begin with + come first, by column and bin; the intercept's is one for
-        all records. Bins are codes.
+        A stump answers ±1 in a bin of a column, or up to it if bins are ordered, and the opposite
+        elsewhere. Stumps that begin with + come first, by column and bin; the intercept's stump
+        gives all records one answer. Bins are codes.
         """
         follows: Ints = self.rows.ask("stumps", self.scores, np.array(ordered))
         return follows
 
     def stump(self, place: int, ordered: Sequence[bool]) -> tuple[int, Floats]:
-        """Return the column of a stump, and what it says in each bin: ±1.
+        """Return the column of a stump, and its answer ±1 in each bin.
 
-        One that says the same in all bins of a column is the intercept's.
+        A stump with the same answer in all bins of a column is the intercept's.
         """
         edges = bin_starts(self.n_bins)
         starts, ends = edges[:-1], edges[1:]
         sign, at = (1.0, place) if place < ends[-1] else (-1.0, place - ends[-1])
         j = int(np.searchsorted(starts, at, side="right")) - 1
-        bins, own = np.arange(self.n_bins[j]), at - starts[j]
-        values = np.where(bins <= own if ordered[j] else bins == own, sign, -sign)
+        bins, cut = np.arange(self.n_bins[j]), at - starts[j]
+        values = np.where(bins <= cut if ordered[j] else bins == cut, sign, -sign)
         return (len(starts) - 1, values[:1]) if (values == sign).all() else (j, values)
 
     def cross(self, crossing: Crossing) -> int:

@@ -97,7 +97,7 @@ class AIMClassifier(SyntheticClassifier):
             rounds = Rounds(exact, n_columns, total, model, budget, curator)
             self.chosen_: Ints = rounds.run(int(self.most_cells))
             model.fit(LAST_STEPS)
-            drawn = model.draw(self._n_drawn(total), curator.coins)
+            drawn = model.draw(self._count_drawn(total), curator.coins)
             self._boost_drawn(columns, drawn, curator.coins)
         return state(
             self._learner,

@@ -1,4 +1,4 @@
-"""Private-PGM: the distribution of largest entropy that comes nearest to noisy tables of columns.
+"""Private-PGM: the distribution with the largest entropy that is nearest to noisy tables.
 
 After McKenna, Sheldon and Miklau, *Graphical-model based estimation and inference for differential
 privacy*, ICML 2019.
@@ -25,17 +25,17 @@ from privcurve.kernels.graphical import (
 )
 from privcurve.learners.boosting.synthetic import deal_places
 
-# A step that gains less than this part of the loss is the last.
+# The last step is the first that gains less than this part of the loss.
 TOLERANCE = 1e-7
 
-# Columns in rising order.
+# Columns in increasing order.
 Columns = tuple[int, ...]
 
 
 class Measured(NamedTuple):
-    """What is known of the joint table of some columns."""
+    """The measured joint table of some columns, and the model's parameters for it."""
 
-    table: Floats  # the mean of what was measured, by its weight; as parts of all records
+    table: Floats  # the weighted mean of the measured tables, as parts of all records
     weights: Floats  # one over the variance of each cell
     theta: Floats  # the model's parameters
 
@@ -58,7 +58,7 @@ class GraphicalModel:
     Parameters
     ----------
     widths : sequence of int
-        How many places each column has.
+        The number of places of each column.
     """
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -75,7 +75,7 @@ class GraphicalModel:
         return tuple(self.widths[column] for column in columns)
 
     def measure(self, columns: Columns, table: Floats, variance: Floats | float) -> None:
-        """Take note of a table with noise, as parts of all records; `fit` makes use of it."""
+        """Record a noisy table, as parts of all records, for the next `fit`."""
         weights = np.broadcast_to(1 / np.asarray(variance, dtype=np.float64), table.shape)
         former = self.measured.get(columns)
         if former is None:
@@ -86,16 +86,16 @@ class GraphicalModel:
         self.measured[columns] = Measured(mean, both, former.theta)
 
     def fit(self, n_steps: int) -> None:
-        """Come nearer to what was measured, from where the model is now."""
+        """Move the model nearer to the measured tables, from its present parameters."""
         tree = self.tree = self._junction_tree()
         label = (len(self.widths) - 1,)
         there = {*tree.cliques, *(clique + label for clique in tree.cliques)}
-        self._indices = {key: own for key, own in self._indices.items() if key[0] in there}
+        self._indices = {key: index for key, index in self._indices.items() if key[0] in there}
         names, tables = list(self.measured), list(self.measured.values())
-        # The smallest clique will do.
+        # Any clique with these columns will do: the smallest is the quickest.
         items = [self._clique_of(name) for name in names]
         index = [self._index(tree.cliques[k], name) for k, name in zip(items, names, strict=True)]
-        firsts = bin_starts([each.table.size for each in tables])
+        firsts = bin_starts([measured.table.size for measured in tables])
         aims, weights, theta = (
             np.concatenate([part.ravel() for part in parts]) for parts in zip(*tables, strict=True)
         )
@@ -105,7 +105,7 @@ class GraphicalModel:
             cells,
             TableCells(np.array(items), starts, _join_indices(index, firsts)),
             aims,
-            # Steps are of the size of one where weights are about one.
+            # With weights of about one, steps have about the size one.
             weights / weights.max(),
             theta,
             beliefs,
@@ -113,22 +113,24 @@ class GraphicalModel:
             n_steps,
             TOLERANCE,
         )
-        for name, each, values in zip(names, tables, np.split(theta, firsts[1:-1]), strict=True):
-            self.measured[name] = each._replace(theta=values.reshape(each.table.shape))
+        for name, table, values in zip(names, tables, np.split(theta, firsts[1:-1]), strict=True):
+            self.measured[name] = table._replace(theta=values.reshape(table.table.shape))
         tree.beliefs[:] = np.split(beliefs, cells.starts[1:-1])
 
     def _cells_of(self, tree: Tree) -> CliqueCells:
-        """Return the tree as the kernel's loops take it."""
+        """Return the tree in the form that the kernel's loops take."""
         parts = self._separators(tree)
-        own = [self._index(clique, part) for clique, part in zip(tree.cliques, parts, strict=True)]
+        below = [
+            self._index(clique, part) for clique, part in zip(tree.cliques, parts, strict=True)
+        ]
         above = [
             self._index(tree.cliques[parent], part)
             for parent, part in zip(tree.parents[1:], parts[1:], strict=True)
         ]
         separated = bin_starts([math.prod(self.shape(part)) for part in parts])
         return CliqueCells(
-            bin_starts([*map(len, own)]),
-            _join_indices(own, separated),
+            bin_starts([*map(len, below)]),
+            _join_indices(below, separated),
             separated,
             tree.parents,
             bin_starts([0, *map(len, above)]),
@@ -143,7 +145,7 @@ class GraphicalModel:
         return self._indices[key]
 
     def _junction_tree(self) -> Tree:
-        """Return the junction tree of what was measured, by a greedy triangulation."""
+        """Return the junction tree of the measured columns, by a greedy triangulation."""
         n = len(self.widths)
         adjacent = np.zeros((n, n), dtype=bool)
         for columns in self.measured:
@@ -158,7 +160,7 @@ class GraphicalModel:
         order, parents = [root], [-1]
         shared = {clique: (len({*clique} & {*root}), 0) for clique in left}
         while shared:
-            clique = max(shared, key=lambda each: shared[each][0])
+            clique = max(shared, key=lambda candidate: shared[candidate][0])
             parents.append(shared.pop(clique)[1])
             order.append(clique)
             for other, (most, _) in shared.items():
@@ -167,7 +169,7 @@ class GraphicalModel:
         return Tree(order, np.array(parents), adjacent, [])
 
     def _separators(self, tree: Tree) -> list[Columns]:
-        """Return what each clique has in common with its parent; of the root it is nothing."""
+        """Return the columns that each clique shares with its parent; the root has none."""
         return [
             () if parent < 0 else _common_columns(clique, tree.cliques[parent])
             for clique, parent in zip(tree.cliques, tree.parents.tolist(), strict=True)

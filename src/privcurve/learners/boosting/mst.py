@@ -103,7 +103,7 @@ class MSTClassifier(SyntheticClassifier):
 
         with one_thread():
             singles, crossed = nearest_tables(columns, measured, edges, total)
-            drawn = draw_records(singles, crossed, edges, self._n_drawn(total), curator.coins)
+            drawn = draw_records(singles, crossed, edges, self._count_drawn(total), curator.coins)
             self._boost_drawn(columns, drawn, curator.coins)
 
     def _restore(self) -> None:

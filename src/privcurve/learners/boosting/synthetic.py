@@ -1,4 +1,4 @@
-"""Records drawn from private counts, and gradient boosting of these: what such learners share."""
+"""What learners share that draw records from private counts and boost trees on these."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from privcurve.privacy.sealed import kernel, take
 class SyntheticClassifier(GroupedClassifier):
     """A learner that draws records from counts with noise, and boosts trees on these.
 
-    The label is a column like others, and the last one.
+    The label is a column like the others; it comes last.
 
     Parameters
     ----------
     n_rounds : int
-        Of boosting; scikit-learn's defaults else, without early stopping.
+        Of boosting, otherwise with scikit-learn's defaults, without early stopping.
     most_records : int
-        As many records are drawn as there are, or as were estimated, but no more than this.
+        The most records that are drawn; otherwise as many as there are, or are estimated.
     n_groups, ordered, neighbours, epsilon, delta, calibration
         See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
@@ -44,9 +44,9 @@ class SyntheticClassifier(GroupedClassifier):
     trees_ : Trees
     values_ : ndarray of shape (n_trees, n_nodes, 1)
     start_ : float
-        The score is this, and the values of a row's leaves.
+        Added to the values of a row's leaves for its score.
     n_features_used_ : int
-        Columns that trees ask for.
+        The number of columns that trees read.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"trees_": Trees, "values_": Floats, "start_": float}
@@ -57,7 +57,7 @@ class SyntheticClassifier(GroupedClassifier):
     def _columns(
         self, records: Records, call: Call, curator: Curator, least: float
     ) -> tuple[list[Column], list[Ints], float]:
-        """Count each column with noise; return columns, places of records, and their number.
+        """Count each column with noise; return columns, places of records, and the number of these.
 
         Codes with noisy counts below `least` share a place.
         """
@@ -74,7 +74,7 @@ class SyntheticClassifier(GroupedClassifier):
         return columns, places, self._total(records, noisy)
 
     def _total(self, records: Records, noisy: Sequence[Floats]) -> float:
-        """Return the number of records, estimated where it is not public."""
+        """Return the number of records, or an estimate if it is not public."""
         if self.neighbours != ADD_REMOVE:
             return float(records.n)
         # Each column gives an estimate, whose variance grows with its number of codes.
@@ -85,12 +85,12 @@ class SyntheticClassifier(GroupedClassifier):
     def _boost_drawn(
         self, columns: Sequence[Column], places: Sequence[Ints], coins: np.random.Generator
     ) -> None:
-        """Boost trees on drawn records, of which places of each column are given."""
-        drawn = [column.codes(own, coins) for column, own in zip(columns, places, strict=True)]
+        """Boost trees on drawn records, by the places of their columns."""
+        drawn = [column.codes(place, coins) for column, place in zip(columns, places, strict=True)]
         self._boost(np.column_stack(drawn[:-1]), drawn[-1], self._groups())
 
-    def _n_drawn(self, total: float) -> int:
-        """Return how many records are drawn."""
+    def _count_drawn(self, total: float) -> int:
+        """Return the number of records to draw."""
         return min(max(round(total), 1), int(self.most_records))
 
     def _boost(self, codes: Ints, labels: Ints, groups: Sequence[Codes]) -> None:
@@ -127,15 +127,15 @@ class SyntheticClassifier(GroupedClassifier):
 
 
 class Column(NamedTuple):
-    """A column as the tree sees it: its rare codes share the last place."""
+    """A column as the model sees it: its rare codes share the last place."""
 
     places: Ints  # the place of each code
     counts: Floats  # of each place, with noise
-    variances: Floats  # of the noise of each, in units of that of one code
+    variances: Floats  # of the noise of each place, in units of the noise of one code
 
     @classmethod
     def merge_rare(cls, noisy: Floats, least: float) -> Column:
-        """Put together the codes with noisy counts below `least`."""
+        """Return the column whose codes with noisy counts below `least` share a place."""
         rare = noisy < least
         places = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
         sums, sizes = np.bincount(places, noisy), np.bincount(places).astype(float)
@@ -143,12 +143,12 @@ class Column(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many places there are."""
+        """The number of places."""
         return len(self.counts)
 
     def nearest(self, total: float) -> Floats:
-        """Return the counts nearest to the noisy ones that are not negative and have a sum."""
-        # As all counts are lowered, the largest stay above 0 the longest.
+        """Return the counts nearest to the noisy ones that are at least 0 and add up to `total`."""
+        # When all counts are lowered, the largest ones stay above 0 longest.
         order = np.argsort(-self.counts / self.variances, kind="stable")
         sums, weights = np.cumsum(self.counts[order]), np.cumsum(self.variances[order])
         levels = (total - sums) / weights
@@ -156,7 +156,7 @@ class Column(NamedTuple):
         return np.maximum(self.counts + self.variances * levels[last], 0.0)
 
     def codes(self, places: Ints, coins: np.random.Generator) -> Ints:
-        """Return codes for places; of several in one place all are as likely."""
+        """Draw a code for each place; all codes in a place are equally likely."""
         order = np.argsort(self.places, kind="stable")
         sizes = np.bincount(self.places)
         offsets = (coins.random(len(places)) * sizes[places]).astype(np.int64)
@@ -174,7 +174,7 @@ def table_of(cells: NDArray[Any], counts: Ints, *shape: int) -> Floats:
 def joint_counts(
     columns: Sequence[Column], places: Sequence[Ints], counts: Ints, some: Sequence[int]
 ) -> Floats:
-    """Count records by their places in some columns: an axis each."""
+    """Count records by their places in some columns, with an axis for each column."""
     cells = np.zeros(len(counts), dtype=np.int64)
     for column in some:
         cells = cells * columns[column].width + places[column]
@@ -182,8 +182,8 @@ def joint_counts(
 
 
 def deal_places(weights: Floats, n: int, coins: np.random.Generator) -> Ints:
-    """Return n places in random order, each as often as its weight says, up to one."""
-    # Where noise leaves no count above 0, all places are as likely.
+    """Return n places in random order, each in proportion to its weight, up to rounding."""
+    # If noise leaves no count above 0, all places are equally likely.
     weights = weights if weights.sum() > 0 else np.ones_like(weights)
     shares = n * weights / weights.sum()
     times = np.floor(shares).astype(np.int64)
@@ -198,7 +198,7 @@ def trees_of(
 ) -> tuple[Trees, Floats]:
     """Return the trees of scikit-learn's model of groups as questions about codes.
 
-    A node's two children stand together, and after it; the first is of those who say yes.
+    A node's two children are neighbours, and come after it; the first is for the answer yes.
     """
     grown = [tree.nodes for (tree,) in model._predictors]
     shape = len(grown), max(len(nodes) for nodes in grown)

@@ -1,4 +1,4 @@
-"""The table of learners: what there are, and what may be asked of each. Facts only."""
+"""The table of learners: facts about each, without its code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Certified learners, each at one public setting: what is compared and chosen from by default.
+"""Certified learners at one public setting each, which are compared and chosen from by default.
 
-What was fixed before and apart from any user's records: the small settings of the study
-`frontier`, and rules that need none.
+The settings were fixed before and apart from any user's records: they are the small settings of
+the study `frontier`, and rules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "noisy_majority": {"learner": "noisy_majority"},
 }
 
-# What a release takes where no learner is named: any δ, any number of classes, records in parts.
+# The learner of a release that names none: it takes any δ, any classes, and records in parts.
 DEFAULT = "privgam"
 
 
@@ -50,7 +50,7 @@ def title(spec: Mapping[str, Any]) -> str:
 
 
 def name_of(learner: str, setting: Mapping[str, Any]) -> str:
-    """Return the title of a learner at a setting: that of `LEARNERS` where it is one of them."""
+    """Return the title of a learner at a setting, by `LEARNERS` if the setting is there."""
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
             return title(spec)

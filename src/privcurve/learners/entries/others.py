@@ -10,11 +10,11 @@ from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
 
-# Seconds of a fit of a user's own learner, whose cost is not known.
+# Seconds of a fit of a user's own learner, whose cost is unknown.
 _SECONDS = 0.1
 
 
-def _runs_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of a private selection: its runs, with settings in the middle of the axes."""
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
@@ -24,8 +24,8 @@ def _runs_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> fl
         middle = dict(settings[len(settings) // 2])
         name = middle.pop("learner", name)
     costs_of = {entry.name: entry.cost for entry in (*ENTRIES, *private.ENTRIES)}
-    each = costs_of[name](middle, n_rows, n_columns) if name in costs_of else _SECONDS
-    return 5e-3 + float(setting["expected_runs"]) * each
+    of_run = costs_of[name](middle, n_rows, n_columns) if name in costs_of else _SECONDS
+    return 5e-3 + float(setting["expected_runs"]) * of_run
 
 
 ENTRIES: tuple[LearnerEntry, ...] = (
@@ -122,7 +122,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "expected_runs": Parameter(5.0, float, low=1, high=1000),
             "score_share": Parameter(0.05, float, 0, 1, open_low=True, open_high=True),
         },
-        seconds=_runs_seconds,
+        seconds=_estimate_runs,
         takes=("ordered",),
         multiclass=True,
     ),
