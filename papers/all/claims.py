@@ -77,11 +77,13 @@ class Claims(Output):
             return ()
         # Where studies are in a folder of one's own, those of a shipped paper are in its folder.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
-        return [one["study"] for one in _claims_of_paper(request) if one["study"] not in of_paper]
+        return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 
     def reads(self, request: OutputRequest) -> Reads:
         if request.study.studies:
-            return Reads(outputs=tuple(f"{one}{SLASH}{self.word}" for one in request.study.studies))
+            return Reads(
+                outputs=tuple(f"{study}{SLASH}{self.word}" for study in request.study.studies)
+            )
         words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
         curves = request.curves_of(request.study.methods.values()) if RUNS in words else ()
         resources = (_path(request), *_printed_files(request).values())
@@ -117,7 +119,7 @@ def _printed_files(request: OutputRequest) -> dict[str, Path]:
 
 def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
     """Return the claims of the paper that are about the study."""
-    return [one for one in _claims_of_paper(request) if one["study"] == request.study.name]
+    return [c for c in _claims_of_paper(request) if c["study"] == request.study.name]
 
 
 def _claims_of_paper(request: OutputRequest) -> tuple[Mapping[str, Any], ...]:
@@ -183,7 +185,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
         + ("" if error == MISSING else f" ± {error}")
         + ("" if n <= 1 else f" ({least} to {largest})")
         for n, middle, error, least, largest in zip(
-            frame["n_places"], *(format_decimals(one, 3) for one in numbers), strict=True
+            frame["n_places"], *(format_decimals(column, 3) for column in numbers), strict=True
         )
     ]
     quotes = [f"“{text}”" if isinstance(text, str) else "(ours)" for text in frame["quote"]]

@@ -26,7 +26,7 @@ class VerdictCounts(Output):
     selects: ClassVar[bool] = False
 
     def reads(self, request: OutputRequest) -> Reads:
-        others = tuple(f"{one}{SLASH}{Claims.word}" for one in request.study.studies)
+        others = tuple(f"{study}{SLASH}{Claims.word}" for study in request.study.studies)
         return Reads(outputs=others or (Claims.word,))
 
     def make(self, context: Context) -> None:

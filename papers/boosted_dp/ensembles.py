@@ -94,7 +94,7 @@ class EnsembleErrors(Output):
 
     def make(self, context: Context) -> None:
         # A curve at a time: memory does not grow with the study. Jobs may have single folds of it.
-        parts = (pd.concat(context.jobs.results(one, RUN_COLUMNS)) for one in context.curves)
+        parts = (pd.concat(context.jobs.results(curve, RUN_COLUMNS)) for curve in context.curves)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
         replace_text(context.request.files.others[ERRORS], text)
@@ -256,7 +256,7 @@ def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> 
     error = (1 - runs["accuracy"]).where(runs["status"] == "ok")
     measures = [json.loads(text) if isinstance(text, str) else {} for text in runs["measures"]]
     sizes = ["expected_depth", "n_leaves"]
-    measured = {name: [one.get(name, math.nan) for one in measures] for name in sizes}
+    measured = {name: [run.get(name, math.nan) for run in measures] for name in sizes}
     runs = runs.assign(error=error, **measured)
     keys = ["dataset", "learner", "epsilon", "setting"]
     folds = runs.pivot(index=keys, columns="fold", values="error")
@@ -336,7 +336,7 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
         alphas = [a for a in ALPHAS if a in set(part["alpha"])]
         errors = _by_alpha(part, alphas)
         counts = _counts(errors, len(alphas))
-        shuffles = ([rng.permuted(one, axis=1) for one in errors] for _ in range(SHUFFLES))
+        shuffles = ([rng.permuted(table, axis=1) for table in errors] for _ in range(SHUFFLES))
         shuffled = np.array([_counts(some, len(alphas)) for some in shuffles])
         for place, alpha in enumerate(alphas):
             rivals = np.delete(counts, place)

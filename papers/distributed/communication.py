@@ -42,7 +42,7 @@ class Communication(Output):
 
 
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return the table as a reader wants it: titles in place of names, whole bytes."""
+    """Return the table for readers: titles in place of names, whole bytes."""
     texts = pd.DataFrame({"dataset": [dataset_title(name) for name in frame["dataset"]]})
     texts["method"] = frame["method"].map(titles)
     texts["calibration"] = frame["calibration"]
@@ -55,7 +55,7 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 
 def _methods(request: OutputRequest) -> list[Method]:
-    """Return the methods that are trained at the ε, of the learners that are asked for."""
+    """Return the methods of the wanted learners that are trained at the ε."""
     epsilon = request.options["epsilon"]
     return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 
@@ -86,7 +86,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     row of which a run has failed has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
-    there = runs[[is_near(one, epsilon) for one in runs["epsilon"]]].assign(**absent)
+    there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
     groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
     # As objects, so that whole numbers stay whole if other methods lack the parameter.
