@@ -53,7 +53,7 @@ def noise_for_one_count(patch):
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
 
 
-@mistake(DPBaggingClassifier, "_collect_margins", SENSITIVITY, BAGGING)
+@mistake(DPBaggingClassifier, "_poll", SENSITIVITY, BAGGING)
 def votes_not_divided(own, self, *given):
     """The votes of all partitions are added up, and not divided by their number."""
     return int(self.n_partitions) * own(self, *given)

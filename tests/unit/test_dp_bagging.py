@@ -72,7 +72,7 @@ def test_few_records_make_few_teachers():
     model = DPBaggingClassifier(n_bins=n_bins, n_teachers=300, n_partitions=1).fit(X, y)
     pool = problem(50, seed=1)[0]
     records = Records(X, y.astype(np.int8), np.ones(35, dtype=np.int64), n_bins)
-    margins = model._collect_margins(records, pool, np.random.default_rng(0).permutation)
+    margins = model._poll(records, pool, np.random.default_rng(0).permutation)
     assert np.abs(margins).max() <= 3
 
 

@@ -270,8 +270,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner._labels_from_rows = self.classes is None
         if curators is None:
             streams = [
-                generator_of(learner.random_state, learner._facts(records.n))
-                for learner in learners
+                generator_of(model.random_state, model._facts(records.n)) for model in learners
             ]
             curators = [Curator(stream) for stream in streams]
         sealing.fit(learners, records, curators)

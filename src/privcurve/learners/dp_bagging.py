@@ -112,9 +112,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         coins = curator.coins if private else np.random.default_rng(0)
         drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), len(self.n_bins_)))
         pool = drawn.astype(records.codes.dtype)
-        margins = self._collect_margins(
-            records, pool, curator.shuffle if private else coins.permutation
-        )
+        margins = self._poll(records, pool, curator.shuffle if private else coins.permutation)
         if private:
             calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
             positive = answer_by_sign(curator.noise(calls, margins.shape), margins / calls[0].scale)
@@ -123,9 +121,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         self._regress(pool, np.where(positive, 1, -1).astype(np.int8), np.ones(len(pool), int))
         self.n_records_ = records.n
 
-    def _collect_margins(
-        self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]
-    ) -> Floats:
+    def _poll(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
         """Return the votes for + less those for − on each row of the pool, divided by k."""
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))

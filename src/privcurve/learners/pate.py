@@ -273,17 +273,15 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         # A fixed order: the parts do not depend on how records come or are counted.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
-        row_of_record = np.repeat(order, counts[order])
+        places = np.repeat(order, counts[order])
         rows = self._private_rows(codes)
         with one_thread():
-            parts = np.array_split(curator.shuffle(row_of_record), n_teachers)
+            parts = np.array_split(curator.shuffle(places), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
             # One record after another: each has noise of its own.
-            margins = _count_margins(rows, self._teachers)[row_of_record]
-            positive = curator.signs(call, margins, row_of_record)
-            self.student_ = self._train_student(
-                codes[row_of_record], signs[row_of_record], positive
-            )
+            margins = _count_margins(rows, self._teachers)[places]
+            positive = curator.signs(call, margins, places)
+            self.student_ = self._train_student(codes[places], signs[places], positive)
         self._key = curator.key()
         self._scale = call.scale
         self._answers = _Answers(answers - n)

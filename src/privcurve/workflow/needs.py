@@ -46,36 +46,33 @@ def preparing_needs(description: Description) -> Needs:
     of_sheet = _BYTES_PER_CELL if description.parser.kind == EXCEL else 0.0
     n_bytes = n_values * (_code_bytes(description) + of_sheet)
     return Needs(
-        _round_mebibytes(PREPARING, n_bytes),
-        _limit_minutes(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD,
+        _round_mib(PREPARING, n_bytes), _limit_time(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD
     )
 
 
 def training_needs(job: Job) -> Needs:
     """Return the needs of a training job."""
-    peak = max(_estimate_curve_bytes(job_part.curve) for job_part in job.job_parts)
-    return Needs(_round_mebibytes(TRAINING, peak), _limit_minutes(job.seconds))
+    peak = max(_find_peak(job_part.curve) for job_part in job.job_parts)
+    return Needs(_round_mib(TRAINING, peak), _limit_time(job.seconds))
 
 
 def audit_memory(learner: str, about: CurveData) -> int:
     """Return the MiB that the audit of a learner takes on a dataset."""
-    return _round_mebibytes(AUDITING, _estimate_learner_bytes(learner, about))
+    return _round_mib(AUDITING, _count_bytes(learner, about))
 
 
 def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
     """Return the MiB of an output that takes `memory` beside the datasets that it trains on."""
-    return _round_mebibytes(
-        memory, max((_estimate_learner_bytes("", about) for about in datasets), default=0.0)
-    )
+    return _round_mib(memory, max((_count_bytes("", about) for about in datasets), default=0.0))
 
 
-def _estimate_curve_bytes(curve: Curve) -> float:
+def _find_peak(curve: Curve) -> float:
     # A learner that selects settings takes what the selected learner takes.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
-    return max(_estimate_learner_bytes(name, curve.dataset) for name in names)
+    return max(_count_bytes(name, curve.dataset) for name in names)
 
 
-def _estimate_learner_bytes(learner: str, about: CurveData) -> float:
+def _count_bytes(learner: str, about: CurveData) -> float:
     domain, n_rows = about.domain, about.n_rows + about.n_test
     width = _code_bytes(about)
     return training_bytes(learner, n_rows, len(domain.columns), domain.n_classes, width)
@@ -85,11 +82,11 @@ def _code_bytes(about: CurveData) -> int:
     return np.dtype(code_type(about.domain.n_bins)).itemsize
 
 
-def _round_mebibytes(start: int, n_bytes: float) -> int:
+def _round_mib(start: int, n_bytes: float) -> int:
     """Return memory in MiB, rounded up to hundreds."""
     return 100 * math.ceil((start + _MEMORY_SLACK * n_bytes / 2**20) / 100)
 
 
-def _limit_minutes(seconds: float) -> int:
+def _limit_time(seconds: float) -> int:
     """Return the time limit in minutes of a job with an estimate in seconds."""
     return _START + math.ceil(_TIME_SLACK * seconds / 60)

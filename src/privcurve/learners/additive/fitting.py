@@ -157,7 +157,7 @@ class Fit:
         what = "first: labels by bin of all columns"
         sensitivity = self.budget.counts_sensitivity(len(maps))
         flat = np.concatenate(exact, axis=1)
-        released, variance = self._release_whole(flat, rule.EXTRA_SHARE, sensitivity, what)
+        released, variance = self._ask(flat, rule.EXTRA_SHARE, sensitivity, what)
         ends = np.cumsum([sums.shape[1] for sums in exact])
         columns = np.split(released / CLIP, ends[:-1], axis=1)
         # Each column has all records: their numbers by label are a mean over columns.
@@ -190,9 +190,7 @@ class Fit:
         exact = self.records.products(line.places)
         sensitivity = products_l2(line.size, self.budget.neighbours)
         what = "first: products of places along the columns"
-        products, variance = self._release_whole(
-            exact, share / 2, sensitivity, what, 2 * PLACE_BITS
-        )
+        products, variance = self._ask(exact, share / 2, sensitivity, what, 2 * PLACE_BITS)
         line.take_products(products, math.sqrt(variance * line.size))
         for k in range(1, rule.LINE_STEPS + 1):
             self.step_linear_part(share / rule.LINE_STEPS, float(k), f"first, step {k}")
@@ -235,7 +233,7 @@ class Fit:
         """
         exact = self.records.sums(j)
         what = f"{when}: residuals by bin of {self._name(j)}"
-        sums, variance = self._release_whole(exact, share, self.budget.sensitivity(), what)
+        sums, variance = self._ask(exact, share, self.budget.sensitivity(), what)
         self._take(j, sums, variance, weight)
 
     def margin(self, n_records: int) -> None:
@@ -247,9 +245,7 @@ class Fit:
         """
         sums = self.records.sums(self.intercept)
         what = "first: margin of the labels"
-        slope, variance = self._release_whole(
-            sums[1] - sums[0], 1.0, self.budget.sensitivity(), what
-        )
+        slope, variance = self._ask(sums[1] - sums[0], 1.0, self.budget.sensitivity(), what)
         half = n_records * CLIP / 2
         self._take(
             self.intercept, np.stack([half - slope / 2, half + slope / 2]), variance / 2, 1.0
@@ -262,7 +258,7 @@ class Fit:
         exact = self.records.slopes(line.places)
         sensitivity = slopes_l2(line.size, self.budget.neighbours)
         what = f"{when}: residuals along the columns"
-        slopes, variance = self._release_whole(exact, share, sensitivity, what)
+        slopes, variance = self._ask(exact, share, sensitivity, what)
         line.take_slopes(slopes, variance, weight)
         self._set(range(self.intercept + 1))
 
@@ -305,7 +301,7 @@ class Fit:
 
     # With what noise -----------------------------------------------------------------
 
-    def _release_whole(
+    def _ask(
         self, exact: Ints, share: float, sensitivity: float, what: str, bits: int | None = None
     ) -> tuple[NDArray[Any], float]:
         """Release whole multiples of 2^-bits; return the numbers and the variance of their noise.

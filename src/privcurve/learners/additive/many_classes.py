@@ -161,7 +161,7 @@ class ClassFit(Fit):
         exact = np.concatenate([self.records.sums(j)[1] for j in columns], axis=1)
         what = "first: numbers of records by class and bin of all columns"
         sensitivity = self.budget.counts_sensitivity(len(columns))
-        released, variance = self._release_whole(exact, extras.once, sensitivity, what)
+        released, variance = self._ask(exact, extras.once, sensitivity, what)
         widths = self.records.n_bins[:-1]
         counts = np.split(released / flat, np.cumsum(widths)[:-1], axis=1)
         variance /= flat * flat

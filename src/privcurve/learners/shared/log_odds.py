@@ -130,10 +130,7 @@ class OneHotClassifier(ChanceClassifier):
         rows = self._rows(codes)
         if self.coef_.ndim == 1:
             return np.asarray(times(rows, self.coef_) + self.intercept_)
-        return (
-            np.column_stack([times(rows, coefficients) for coefficients in self.coef_])
-            + self.intercept_
-        )
+        return np.column_stack([times(rows, row) for row in self.coef_]) + self.intercept_
 
     def _regress(self, codes: Codes, signs: Signs, counts: Ints) -> None:
         """Fit a logistic regression without noise as the model."""
