@@ -74,12 +74,11 @@ def verdicts(
 
 def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
     """Raise ValueError if a claim names a column that its table does not have."""
-    value = claim.get("value", "accuracy")
-    more = (claim[word] for word in ("less_value", "less_plus") if word in claim)
-    named = (*_telling_columns(claim), *claim.get("each", ()), *claim.get("base", ()), value, *more)
-    for column in named:
-        word = claim.get("table", "accuracy")
-        check_name(f"claim {claim['name']}: {word} has no column", column, columns)
+    values = [claim[word] for word in ("less_value", "less_plus") if word in claim]
+    groups = (*_telling_columns(claim), *claim.get("each", ()), *claim.get("base", ()))
+    for column in (*groups, claim.get("value", "accuracy"), *values):
+        what = f"claim {claim['name']}: {claim.get('table', 'accuracy')} has no column"
+        check_name(what, column, columns)
 
 
 def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:

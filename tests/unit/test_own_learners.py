@@ -17,6 +17,7 @@ from privcurve.experiments import study
 from privcurve.learners import own, registry
 from privcurve.models.errors import ModelError
 from privcurve.own import checksum, files_of, module
+from privcurve.privacy.ledger import NOT_OURS
 from privcurve.privacy.sealed import SealedError
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
@@ -49,6 +50,7 @@ def test_a_file_is_a_learner_like_the_others(folder):
     X = np.array([[0], [1], [1]], dtype=np.uint8)
     assert set(made.fit(X, [-1, 1, 1]).predict(X)) <= {-1, 1}
     assert made.privacy_.epsilon_spent == pytest.approx(1.0)
+    assert NOT_OURS in made.privacy_.exclusions
     assert list(own.claims()) == ["noisy_label"]
     with pytest.raises(
         ModelError, match=r"NoisyLabelClassifier can't be saved.*own can be pickled"

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
+from privcurve.learners import own
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
@@ -54,6 +55,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_CLASSES,
     ASSUMED_EACH,
     ASSUMED_LABELS,
+    NOT_OURS,
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
@@ -277,6 +279,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = learner._fitted_statement.with_generator(curator.generator_exclusion)
+            if type(self).__module__.startswith(own.PACKAGE) and statement.private:
+                exclusions = (*statement.exclusions, NOT_OURS)
+                statement = replace(statement, exclusions=exclusions)
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(

@@ -61,6 +61,8 @@ NOT_OTHERS = (
 NOT_TIMING = "side channels such as the time that training takes"
 # Of a fit on sealed records.
 SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
+# Of a learner of a user's own.
+NOT_OURS = "mistakes in its sensitivities, which are its author's: this project proves none of them"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
