@@ -63,13 +63,13 @@ def entry(name: str) -> LearnerEntry:
     if getattr(kind, "_learner", None) != name:
         # With another learner's name it would have that entry, and perhaps see open records.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
-    fields = inspect.signature(kind).parameters
-    for key, one in declared.parameters.items():
-        if key not in fields or fields[key].default != one.default:
+    defaults = _find_defaults(kind)
+    for key, parameter in declared.parameters.items():
+        if key not in defaults or defaults[key] != parameter.default:
             # A study would name a setting that is not trained.
             raise ValueError(
                 f"{path_of(name)}: {declared.path} needs a field {key} with the default "
-                f"{one.default!r}, as its ENTRY says"
+                f"{parameter.default!r}, as its ENTRY says"
             )
     return replace(declared, path=f"{module.__name__}:{declared.path}")
 
@@ -92,6 +92,12 @@ def contract(name: str) -> Any:
     """Return the settings in a learner's file that the contract tries; None if it has none."""
     of_module = getattr(_load_module(name), "contract", None)
     return None if of_module is None else of_module()
+
+
+@cache
+def _find_defaults(kind: type) -> dict[str, Any]:
+    """Return the parameters of a class with their defaults: a fit asks for its entry often."""
+    return {name: field.default for name, field in inspect.signature(kind).parameters.items()}
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.analysis import sweep
 from privcurve.analysis.keys import NONE, method_of
+from privcurve.experiments import results
 from privcurve.experiments.study import ALL, Method, StudyError
 from privcurve.figures import style
 from privcurve.lazy import Figure, pd, sns, ticker
@@ -26,18 +27,16 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
-# What each training has; what else a learner measures is known when it has been trained.
-SCORES = (
-    *("accuracy", "balanced_accuracy", "auc", "log_loss", "train_accuracy"),
-    *("n_train", "n_features_used", "fit_seconds", "epsilon_spent"),
-)
-# A `y` as near to a score as this is the score, misspelt: no measure is named so.
-NEAR = 0.85
 # Columns that tell trainings apart, beside parameters and shares.
 TELLING = (
     *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
     *("arm", "learner", "setting", "fold", "repeat"),
 )
+# What each training has; what else a learner measures is known when it has been trained.
+NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
+SCORES = tuple(name for name in results.SCHEMA.names if name not in NO_SCORES)
+# A `y` as near to a score as this is the score, misspelt: no measure is named so.
+NEAR = 0.85
 
 
 class Sweep(Output):
