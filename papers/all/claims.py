@@ -53,7 +53,8 @@ class Claims(Output):
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
         if not claims:
             raise ValueError(f"{path} has no claim with study: {request.study.name}")
-        places = list(request.places(request.study.methods.values()))
+        has_runs = any(claim.get("table") == RUNS for claim in claims)
+        places = list(request.places(request.study.methods.values())) if has_runs else []
         words = {options.get(NAME_KEY): word for word, options in request.study.outputs}
         for claim in claims:
             check(claim)
@@ -81,9 +82,8 @@ class Claims(Output):
 
     def reads(self, request: OutputRequest) -> Reads:
         if request.study.studies:
-            return Reads(
-                outputs=tuple(f"{study}{SLASH}{self.word}" for study in request.study.studies)
-            )
+            words = [f"{study}{SLASH}{self.word}" for study in request.study.studies]
+            return Reads(outputs=tuple(words))
         words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
         curves = request.curves_of(request.study.methods.values()) if RUNS in words else ()
         resources = (_path(request), *_printed_files(request).values())
