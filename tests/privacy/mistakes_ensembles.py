@@ -89,10 +89,10 @@ def the_same_noise_in_each_tree(own, self, calls, shape):
 constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO))
 
 
-@mistake(bdpe, "grow_released_level", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
+@mistake(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
 def questions_for_nothing(own, *given):
     """Splits that have no part of the budget look at the records all the same."""
-    return own(*given[:7], 1.0, *given[8:])
+    return own(*given[:8], np.ones_like(given[8]), *given[9:])
 
 
 @mistake(BDPEClassifier, "_vote", SEALED, Case("bdpe", {**LINK, "n_trees": 1}))

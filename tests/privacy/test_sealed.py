@@ -405,6 +405,29 @@ def test_nothing_sealed_is_left_on_a_model(hide):
         model.fit(X, Y)
 
 
+KEPT = []
+
+
+def test_nothing_sealed_is_left_in_a_module():
+    def release(self, records, curator):
+        margin = (records.counts * records.labels).sum()
+        self.margin_ = curator.number(MARGIN, margin)
+        KEPT.append(margin)
+
+    with pytest.raises(SealedError, match="noisy_majority: .*: a sealed value is left after the"):
+        broken(release).fit(X, Y)
+
+
+def test_a_circle_of_sealed_values_that_is_garbage_is_no_leak():
+    def release(self, records, curator):
+        margin = (records.counts * records.labels).sum()
+        circle = [margin]
+        circle.append(circle)
+        self.margin_ = curator.number(MARGIN, margin)
+
+    assert np.isfinite(broken(release).fit(X, Y).margin_)
+
+
 def test_public_coins_tell_nothing_of_noise():
     def release(self, records, curator):
         margin = (records.counts * records.labels).sum()

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from privcurve.experiments.study import load
+from privcurve.experiments.study import StudyError, load
 from privcurve.outputs import registry
-from privcurve.outputs.base import Context, OutputRequest
+from privcurve.outputs.base import Context, OutputRequest, request_output
 from privcurve.own import module
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +62,20 @@ def test_it_reads_no_dataset_that_it_does_not_name(outputs):
     context = Context(request, None, {}, 1)
     with pytest.raises(ValueError, match=r"mine reads the dataset 'wdbc', which its reads"):
         context.data("wdbc")
+
+
+def test_it_reads_no_output_that_it_does_not_name(outputs):
+    study = load(ROOT / "config/studies/quickstart.yaml")
+    request = OutputRequest(outputs(MINE)["mine"], study, {"name": None})
+    with pytest.raises(ValueError, match="Reads.outputs does not name 'accuracy'"):
+        Context(request, None, {}, 1).table_of("accuracy")
+
+
+def test_a_mistake_in_what_it_reads_is_told_of_its_study(outputs):
+    study = load(ROOT / "config/studies/quickstart.yaml")
+    mine = outputs(MINE.replace("Reads()", "Reads(facts=request.options['price'])"))
+    with pytest.raises(StudyError, match=r"a file: outputs: mine: reads\(\): KeyError: 'price'"):
+        request_output(mine, study, "mine", {}, "a file")
 
 
 def test_its_version_changes_with_its_file(outputs):

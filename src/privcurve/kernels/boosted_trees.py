@@ -100,7 +100,51 @@ def leaves_of(tree: Growth) -> Ints:
 
 
 @jit
-def grow_level(
+def grow_levels(
+    tree: Growth,
+    first: int,
+    last: int,
+    data: WeightedRows,
+    alphas: Floats,
+    by_error: bool,
+    chooses: int,
+    scales: Floats,
+    slope: float,
+    noise: Floats,
+    rng: np.random.Generator,
+) -> None:
+    """Choose the questions of the nodes of some levels by the Mα-loss of their two sides.
+
+    Parameters
+    ----------
+    tree : Growth
+        Grown down to the level `first`.
+    first, last : int
+        Levels, from 0 on; without the last.
+    data : WeightedRows
+    alphas : ndarray of shape (depth,)
+        α of each level.
+    by_error : bool
+        Whether α is multiplied, at each node, by the error of the tree so far relative to that of
+        its root.
+    chooses : int
+        `BEST` (the first of equals; a pure node has no question), `NOISY` or `DRAWN`.
+    scales : ndarray of shape (depth,)
+        Of each level's noise of a choice where α = 0; for another α 1 + α · `slope` times that.
+    slope : float
+    noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
+        With `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
+    rng : numpy.random.Generator
+        Used with `DRAWN`.
+    """
+    for level in range(first, last):
+        _grow_level(
+            tree, level, data, alphas[level], by_error, chooses, scales[level], slope, noise, rng
+        )
+
+
+@jit
+def _grow_level(
     tree: Growth,
     level: int,
     data: WeightedRows,
@@ -112,29 +156,7 @@ def grow_level(
     noise: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Choose the question of every node of a level by the Mα-loss of its two sides.
-
-    Parameters
-    ----------
-    tree : Growth
-        Grown down to this level.
-    level : int
-        From 0 on.
-    data : Weighted
-    alpha : float
-    by_error : bool
-        Whether α is multiplied, at each node, by the error of the tree so far relative to that of
-        its root.
-    chooses : int
-        `BEST` (the first of equals; a pure node has no question), `NOISY` or `DRAWN`.
-    scale : float
-        Of the noise of a choice where α = 0; for another α it is 1 + α · `slope` times that.
-    slope : float
-    noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
-        With `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
-    rng : numpy.random.Generator
-        Used with `DRAWN`.
-    """
+    """Choose the question of every node of a level."""
     splits, order, starts, sums, possible = tree
     bins, labels, weights, bin_starts = data
     width = bin_starts[-1]

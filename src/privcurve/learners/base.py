@@ -59,6 +59,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
+from privcurve.privacy.sealed import PLAIN
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
@@ -276,6 +277,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             ]
             curators = [Curator(stream) for stream in streams]
         sealing.fit(learners, records, curators)
+        copies: dict[int, Any] = {}  # of what settings share, such as the number of bins
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = learner._fitted_statement.with_generator(curator.generator_exclusion)
@@ -292,7 +294,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner._fitted_statement = replace(statement, sealed=sealed)
             # A copy, as an array may be changed in place; without the seed, which is a secret.
             parameters = self._without_seed(learner.get_params(deep=False))
-            learner._fitted_parameters = copy.deepcopy(parameters)
+            learner._fitted_parameters = {
+                name: value if type(value) in PLAIN else copy.deepcopy(value, copies)
+                for name, value in parameters.items()
+            }
         return learners
 
     @staticmethod

@@ -19,7 +19,7 @@ from privcurve.kernels.boosted_trees import (
     WeightedRows,
     begin_tree,
     draw_tree,
-    grow_level,
+    grow_levels,
     leaves_of,
 )
 from privcurve.kernels.m_alpha import (
@@ -98,9 +98,9 @@ leaves_kernel = kernel(leaves_of, rows=0)
 
 
 @mechanism
-def grow_released_level(splits: Ints, tree: Growth, level: int, *given: Any) -> None:
-    """Grow a level of a tree; its questions are released."""
-    grow_level(tree, level, *given)
+def grow_released(splits: Ints, tree: Growth, first: int, last: int, *given: Any) -> None:
+    """Grow some levels of a tree; their questions are released."""
+    grow_levels(tree, first, last, *given)
     splits[:] = tree.splits
 
 
@@ -320,16 +320,17 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
         tree, root = begin_kernel(splits, data, restrict), 0.0
-        for level in range(len(alphas)):
-            if released:
-                call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
-                seen = curator.number(call, error_kernel(tree, level))
-                root = seen if level == 0 else root
-                if root > 0:
-                    alphas[level] *= min(max(seen / root, 0.0), 1.0)
-                scales[level] *= self._sensitivity(n, float(alphas[level]))
-            of_level = float(alphas[level]), by_error, chooses, scales[level], slope, noise, coins
-            grow_released_level(splits, tree, level, data, *of_level)
+        of_levels = data, alphas, by_error, chooses, scales, slope, noise, coins
+        for level in range(len(alphas) if released else 0):
+            call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
+            seen = curator.number(call, error_kernel(tree, level))
+            root = seen if level == 0 else root
+            if root > 0:
+                alphas[level] *= min(max(seen / root, 0.0), 1.0)
+            scales[level] *= self._sensitivity(n, float(alphas[level]))
+            grow_released(splits, tree, level, level + 1, *of_levels)
+        if not released:
+            grow_released(splits, tree, 0, len(alphas), *of_levels)
         leaves = leaves_kernel(tree)
         return leaves, *sum_by_leaf(data, leaves, len(splits) + 1)
 

@@ -16,7 +16,7 @@ from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
 from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rule
-from privcurve.privacy.curator import Curator, call_of
+from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import WHOLE, kernel
 
 # The packing of columns follows from the records.
@@ -54,10 +54,13 @@ class VoteModel:
         for literal in picks.tolist():
             net[literal >> 1] += 1 - 2 * (literal & 1)
         constant = net.pop(int(starts[-1]), 0)
-        votes = []
-        for b, count in net.items():
-            column = int(np.searchsorted(starts, b, side="right")) - 1
-            votes.append(Vote(count, column, b - int(starts[column])))
+        columns = np.searchsorted(starts, np.array(list(net), dtype=np.int64), side="right") - 1
+        votes = [
+            Vote(count, column, b - start)
+            for (b, count), column, start in zip(
+                net.items(), columns.tolist(), starts[columns].tolist(), strict=True
+            )
+        ]
         votes.sort(key=lambda v: (-abs(v.votes), v.column, v.code))
         heavy = tuple(v for v in votes if v.votes != 0)
         return cls(heavy, constant, tuple(picks.tolist()), tuple(n_bins.tolist()))
@@ -147,7 +150,7 @@ class OneRules:
         self, rows: RuleRows, plan: RulePlan, curator: Curator, begin: Ints | None = None
     ) -> Ints:
         """Pick a literal in each round."""
-        calls = [call_of(entry, plan.noise.mechanism) for entry in plan.noise.statement.ledger]
+        calls = plan.noise.calls
         noise = curator.noise(calls, (len(calls), rows.n_literals)) if calls else None
         return pick_literals(
             rows.packed, rows.positive, rows.counts, plan.density, plan.learning_rate,

@@ -28,9 +28,9 @@ SELECTION_NOTES = (
     "this project proves it; a method without privacy has none, and ε = inf.",
 )
 MEAN = (
-    "mean ± its standard error over the repeats: of the noise of training alone on a test part, "
-    "which all repeats score, and elsewhere widened, as the parts that score overlap (Nadeau and "
-    "Bengio 2003)"
+    "mean ± its standard error over the repeats: on a test part, which all repeats score, of the "
+    "noise of training alone (and of the draw of records, if a method trains on a share of them); "
+    "elsewhere widened, as the parts that score overlap (Nadeau and Bengio 2003)"
 )
 FRESH_NOTES = (
     f"Accuracy, AUC and log loss are of fresh trainings with the selected setting: {MEAN}; "
@@ -46,7 +46,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, method and ε."""
 
     word: ClassVar[str] = "accuracy"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)

@@ -369,7 +369,11 @@ class Context:
         return (*notes, *rule_notes(self.study))
 
     def table_of(self, word: str) -> pd.DataFrame:
-        """Read the table of another output, or the frame of its figure."""
+        """Read the table of another output, or the frame of its figure.
+
+        Raises ValueError if the output does not read it.
+        """
+        check_name("Reads.outputs does not name", word, self.others)
         return read_table(self.others[word].files.frames[0])
 
     def write(self, table: Table) -> None:
@@ -468,4 +472,10 @@ def request_output(
         output.check(request)
     except ValueError as error:
         raise StudyError(f"{place}: {word}: {error}") from None
+    try:
+        request.reads  # noqa: B018 - kept by the request
+    except StudyError:
+        raise
+    except Exception as error:  # a mistake in an output of one's own
+        raise StudyError(f"{place}: {word}: reads(): {type(error).__name__}: {error}") from error
     return request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -61,6 +61,16 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
     return Call(mechanism or entry.mechanism, 1 / entry.noise_rate, entry)
 
 
+def _calls_of(statement: PrivacyStatement) -> Mapping[str, Call]:
+    """Return the calls of a statement's ledger by name; fits of one size and setting share them."""
+    calls: Mapping[str, Call] | None = vars(statement).get("_calls")
+    if calls is None:
+        calls = vars(statement)["_calls"] = {
+            entry.what: call_of(entry) for entry in statement.ledger
+        }
+    return calls
+
+
 # One call for all numbers, or one for each place along the first axes.
 Calls = Call | Sequence[Any] | NDArray[Any]
 
@@ -76,7 +86,7 @@ class Account:
 
     def __init__(self, party: bool, watch: Callable[[float], None] | None) -> None:
         self._watch, self._party = watch, party
-        self._announced: dict[str, Call] | None = None
+        self._announced: Mapping[str, Call] | None = None
         self._n_announced = 0
         self.parties: list[Any] = []
         self.inners: list[Any] = []
@@ -98,11 +108,9 @@ class Account:
 
         A fit that is not private has no ledger, and all its answers are exact.
         """
-        private = statement.private
-        calls = {entry.what: call_of(entry) for entry in statement.ledger}
-        self._announced = calls if private else {}
+        self._announced = _calls_of(statement)
         self._n_announced = len(statement.ledger)
-        self._exact = not private
+        self._exact = not statement.private
 
     def call(self, what: str) -> Call:
         """Return an announced call by the name of what it releases.

@@ -140,7 +140,8 @@ class Announced:
         ]
 
 
-@lru_cache(maxsize=64)
+# Folds of one size share the noise of each setting and ε of a study.
+@lru_cache(maxsize=512)
 def noise_of(
     learner: str,
     announced: tuple[Announced, ...],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import linecache
 import math
 import re
@@ -61,9 +62,15 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         for learner in chosen:
             refuse_noise_kept(learner, name, deeply=is_kept)
         # Nearly always no sealed value is left, so the search for one is skipped.
-        if records.learner or getrefcount(fit_name) > n_alone:
+        is_left = getrefcount(fit_name) > n_alone
+        if records.learner or is_left:
             for learner in chosen:
                 refuse_kept(learner, name)
+        if is_left:
+            gc.collect()  # one in a circle of references is garbage
+            if getrefcount(fit_name) > n_alone:
+                what = "a sealed value is left after the fit, in a module, a class or a function"
+                raise SealedError(name, what, place=type(chosen[0]).__name__)
 
 
 def refuse_kept(model: Any, learner: str) -> None:

@@ -43,7 +43,8 @@ LEAF_LEAK = (
 )
 
 
-@lru_cache(maxsize=64)
+# Folds of one size share the noise of each setting and ε of a study.
+@lru_cache(maxsize=512)
 def published_noise(
     *,
     n_trees: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from privcurve.privacy.accountants.compose import ADVANCED, BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
 from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
+from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
 from privcurve.privacy.noise import freeze
@@ -29,8 +30,14 @@ class OneRuleNoise:
     normalise: bool  # whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (certified)
     statement: PrivacyStatement
 
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """The call of each round; none without noise."""
+        return tuple(call_of(entry, self.mechanism) for entry in self.statement.ledger)
 
-@lru_cache(maxsize=1024)
+
+# Folds of one size share the noise of each setting and ε of a job: LazyBB's grid has thousands.
+@lru_cache(maxsize=4096)
 def lazybb_one_rule(
     *,
     n: int,

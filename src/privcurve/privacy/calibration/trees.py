@@ -51,7 +51,8 @@ class TreeNoiseRates:
         return not self.normalise
 
 
-@lru_cache(maxsize=256)
+# Folds of one size share the noise of each setting and ε of a job.
+@lru_cache(maxsize=2048)
 def lazybb_trees(
     *,
     learner: str,
