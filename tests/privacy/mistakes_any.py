@@ -305,10 +305,10 @@ def by_the_first_holder(point, *cases):
             def made(self, rows, questions, *given):
                 make(self, rows, questions, *given)
                 # Holders of a fit share its questions.
-                first.setdefault(id(questions), self)
+                first.setdefault(id(questions), self.curator)
 
             def said(self, exact, curator):
-                mine = any(one.curator is curator for one in first.values())
+                mine = any(one is curator for one in first.values())
                 return say(change(self) if mine else self, exact, curator)
 
             patch.setattr(LocalHolder, "__init__", made)

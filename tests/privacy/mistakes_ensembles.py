@@ -23,7 +23,7 @@ from privcurve.learners.tuned import count_right
 from privcurve.privacy import noise
 from privcurve.privacy.curator import EXACT, Curator
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sealed import kernel
+from privcurve.privacy.sealed import Noise, kernel, open_values
 from privcurve.privacy.selection import UNITS
 
 LINK = {**TWO, "votes": "link"}
@@ -82,8 +82,8 @@ def each_tree_has_all_records(patch):
 def the_same_noise_in_each_tree(own, self, calls, shape):
     """Noise of splits is drawn once and used again and again."""
     if "kept" not in vars(self):
-        self.kept = own(self, calls, shape)
-    return self.kept
+        self.kept = open_values(own(self, calls, shape))
+    return Noise(self.kept, self.sealed_for)
 
 
 constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO))

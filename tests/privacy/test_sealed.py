@@ -414,7 +414,7 @@ def test_nothing_sealed_is_left_in_a_module():
         self.margin_ = curator.number(MARGIN, margin)
         KEPT.append(margin)
 
-    with pytest.raises(SealedError, match="noisy_majority: .*: a sealed value is left after the"):
+    with pytest.raises(SealedError, match=r"noisy_majority: .*: a sealed value is left after the"):
         broken(release).fit(X, Y)
 
 

@@ -67,7 +67,7 @@ def test_it_reads_no_dataset_that_it_does_not_name(outputs):
 def test_it_reads_no_output_that_it_does_not_name(outputs):
     study = load(ROOT / "config/studies/quickstart.yaml")
     request = OutputRequest(outputs(MINE)["mine"], study, {"name": None})
-    with pytest.raises(ValueError, match="Reads.outputs does not name 'accuracy'"):
+    with pytest.raises(ValueError, match=r"Reads\.outputs does not name 'accuracy'"):
         Context(request, None, {}, 1).table_of("accuracy")
 
 

@@ -57,7 +57,8 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if fit_name.refused:
             raise fit_name.refused
         for door in doors:
-            door.sealed_for = name
+            for one in (door, *door.parties):
+                one.sealed_for = name
         is_kept = _count_references(doors) != n_before
         for learner in chosen:
             refuse_noise_kept(learner, name, deeply=is_kept)
