@@ -64,7 +64,7 @@ def dp_bagging(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float
     """Return the cost of dp bagging."""
     teachers, queries = setting["n_teachers"], setting["n_queries"]
     rows_read = 10 * n_rows + float(teachers) * float(queries)
-    return 0.01 + 1e-9 * float(setting["n_partitions"]) * rows_read * n_columns
+    return 0.01 + 2.2e-9 * float(setting["n_partitions"]) * rows_read * n_columns
 
 
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
