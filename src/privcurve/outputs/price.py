@@ -78,7 +78,7 @@ class RawScores(Output):
     """Tables ``raw``: one model on the raw columns and on the codes; scores and their means."""
 
     word: ClassVar[str] = "raw"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
