@@ -126,6 +126,13 @@ def test_a_record_of_nobody_is_refused(persons):
     refused(r"line \d+.*the unit 'who' is missing: whose record is it")
 
 
+def test_a_person_of_a_whole_number_is_one_person_with_a_point_too(persons):
+    # 3 was one person, and 3.0 another: of each as many records were kept.
+    names = [f"{k % 30}{'.0' if k % 2 else ''}" for k in range(30)] + [f"{k}.0" for k in range(30)]
+    persons(lines_of(names), n_rows=30, unit={**UNIT, "at_most": 1})
+    assert np.bincount(datasets.load("mine").persons).tolist() == [1] * 30
+
+
 # Statements ------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, code_by_edges, code_type
 from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
-from privcurve.datasets.coding.texts import TextCodes
+from privcurve.datasets.coding.texts import TextCodes, strip_point
 from privcurve.datasets.description import Description, LabelSpec
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import Problems
@@ -160,12 +160,16 @@ class Coder:
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
 
     def name_persons(self, description: Description, table: RawTable) -> list[str]:
-        """Return the name of the person of each record; an empty list where there is no unit."""
+        """Return the name of the person of each record; an empty list where there is no unit.
+
+        Person 3 may stand as ``3.0``, too: programs write whole numbers so beside missing ones.
+        """
         unit = description.unit
         if unit is None:
             return []
         cells, places = list_cells(cells_of(table.columns[unit.column]))
-        names = [str(cell or "").strip() for cell in cells]
+        decimal = self._domain.decimal
+        names = [strip_point(str(cell or "").strip(), decimal) for cell in cells]
         absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
         for row, _ in self._rows_to_refuse(absent, places):
             self._problems.add(
