@@ -161,6 +161,24 @@ def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
     release(request(), output=Path("out"))
 
 
+def test_two_releases_at_once_do_not_write_over_each_other(mine, monkeypatch):
+    out, trained = Path("out"), releasing._train
+
+    def slow(*arguments):
+        monkeypatch.setattr(releasing, "_train", trained)
+        release(request(epsilon=0.5), output=out)
+        return trained(*arguments)
+
+    monkeypatch.setattr(releasing, "_train", slow)
+    with pytest.raises(ReleaseError, match=r"model.json exists already.* spent.*--resume finishes"):
+        release(request(), output=out)
+    assert models.load(out / MODEL).statement.epsilon == 0.5
+    assert states() == [FAILED, DONE]
+    release(request(), resume=True)
+    assert models.load(f"releases/mine/1/{MODEL}").statement.epsilon == 1
+    assert states() == [DONE, DONE]
+
+
 def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
     trained = releasing._train
 

@@ -163,6 +163,7 @@ def release(
             accuracy = measure_accuracy(learner, data, request, curator)
         learner, domain = learner._on_groups(data.domain)
         delta = request.statement_of(learner.privacy_).delta
+        folder = output or home / str(entry.number)
         released = Released(
             request,
             description,
@@ -174,10 +175,13 @@ def release(
             statement,
             run_seed,
             accuracy,
-            output or home / str(entry.number),
+            folder,
             ledger.path,
         )
-        facts = {"folder": str(released.folder), "model": _write(released), "delta": delta}
+        with budget_ledger.lock_releases(RELEASES):
+            # Another release to the same folder may have finished meanwhile.
+            _check_free(output, home)
+            facts = {"folder": str(folder), "model": _write(released), "delta": delta}
         if is_choice(request.learner):
             facts["kept"] = released.learner_name
     except BaseException as error:
@@ -212,7 +216,7 @@ def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseExce
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
-    if isinstance(error, PartError):
+    if isinstance(error, (PartError, ReleaseError)):
         return ReleaseError(f"{error} ({counts}: it had begun. {ANOTHER_TRY}.)")
     if isinstance(error, OSError):
         return ReleaseError(
@@ -247,10 +251,15 @@ def _check_output(output: Path | None, home: Path) -> None:
     except OSError as error:
         raise ReleaseError(f"the folder {folder} can't be made: {error.strerror}") from None
     check_room(folder, ROOM)
-    existing = [name for name in (MODEL, CARD, PAGE) if output and (output / name).exists()]
-    if existing:
+    _check_free(output, home)
+
+
+def _check_free(output: Path | None, home: Path) -> None:
+    """Refuse a folder that has the files of a release."""
+    paths = [output / name for name in (MODEL, CARD, PAGE)] if output else []
+    for path in filter(Path.exists, paths):
         raise ReleaseError(
-            f"{folder / existing[0]} exists already, from an earlier release: name another folder "
+            f"{path} exists already, from an earlier release: name another folder "
             f"(--output), or leave it out for a new one below {home}"
         )
 
