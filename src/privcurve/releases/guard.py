@@ -141,9 +141,10 @@ class Traces:
                 continue
             if path == self._file:
                 raise ReleaseError(self._explain_loss(trace))
-            if {*self._ledger.heads()[-1:]} & {*trace.heads}:
+            # Both began alike: each line follows from those before it, and has a random word.
+            if {*self._ledger.heads()} & {*trace.heads}:
                 raise ReleaseError(
-                    f"the ledger {self._ledger.path} is an older copy of {trace.ledger}, in which "
+                    f"the ledger {self._ledger.path} is a copy of {trace.ledger}, in which "
                     f"{trace.releases} releases stood: what both spend would not add up. Go on "
                     "there, or put that ledger in the place of this one."
                 )
