@@ -134,6 +134,21 @@ def test_classes_may_be_names_or_positions(tmp_path, labels):
     assert set(loaded.predict_frame({"age": [3], "town": ["x"], "smokes": [1]})) <= {"no", "yes"}
 
 
+def test_more_classes_that_are_their_own_names_are_not_put_in_another_order(tmp_path):
+    X, _ = coded()
+    y = X[:, 0].astype(int) % 3
+    numbers = Domain(DOMAIN.columns, Label.of("grade", ("2", "1", "0")), unknown="other")
+    model = PrivGAMClassifier(epsilon=9, n_bins=N_BINS, random_state=0)
+    with pytest.raises(models.ModelError, match=r"was fitted with the classes \[0, 1, 2\]"):
+        models.save(tmp_path / "model.json", model.fit(X, y), numbers)
+    for classes, labels in (((2, 1, 0), y), ((0, 1, 2), 2 - y)):
+        models.save(
+            tmp_path / "model.json", model.set_params(classes=classes).fit(X, labels), numbers
+        )
+        loaded = models.load(tmp_path / "model.json")
+        assert np.mean(loaded.predict_names(X) == y.astype(str)) > 0.5
+
+
 @pytest.mark.parametrize("names", [("1", "0"), ("True", "False")])
 @pytest.mark.parametrize("labels", [(0, 1), (False, True)])
 def test_classes_that_are_their_own_names_are_never_turned_round(tmp_path, names, labels):

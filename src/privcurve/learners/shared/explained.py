@@ -52,13 +52,17 @@ def _check_classes(learner: Any, names: list[str]) -> None:
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # Classes 0 and 1, or truth values, which the domain names in the opposite order.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
+    # Of more classes, unless they were given as positions.
+    if len(classes) > 2 and getattr(learner, "_labels_from_rows", False):
+        texts = [str(value) for value in classes]
+        turned = names != texts and sorted(names) == sorted(texts)
     plain = classes in numbered and not turned
     same = [name in _list_spellings(value) for value, name in zip(classes, names, strict=False)]
     if len(classes) != len(names) or not (plain or all(same)):
         raise ValueError(
             f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
-            f"{names}: fit it with classes={tuple(names)}, or on labels "
-            f"{list(class_labels(len(names)))} in that order"
+            f"{names}: fit it with classes={tuple(names)}, or on labels in that order, with "
+            f"classes={class_labels(len(names))}"
         )
 
 
