@@ -12,7 +12,7 @@ import privcurve
 from privcurve import extras, models
 from privcurve.cli import main
 from privcurve.datasets import Column, Domain, Label
-from privcurve.learners import PrivGAMClassifier
+from privcurve.learners import PrivGAMClassifier, TopDownTreeClassifier
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.models.explain import Effects
 
@@ -104,3 +104,16 @@ def test_what_two_rare_codes_do_together_makes_it_no_sum():
         both = Effects.measure(lambda X, a=a, b=b: 1.0 * (X[:, [0]] == a) * (X[:, [1]] == b), sizes)
         assert not both.is_sum
         assert min(both.importances[:2]) > 0 == both.importances[2]
+
+
+@pytest.mark.parametrize("size", [8, 100])
+def test_a_tree_that_asks_for_three_codes_is_no_sum_though_no_random_cell_has_them(size):
+    X = np.where(np.random.default_rng(0).random((2000, 3)) < 0.8, 3, 5).astype(np.uint8)
+    codes = tuple((str(code), str(code)) for code in range(size))
+    columns = tuple(Column(name, "categorical", categories=codes) for name in "abc")
+    domain = Domain(columns, Label("sick", "no", "yes"))
+    model = TopDownTreeClassifier(epsilon=200, n_bins=domain.n_bins, random_state=1)
+    told = model.fit(X, (X == 3).all(axis=1).astype(int)).explain(domain)
+    assert set(model.predict(X)) == {0, 1}
+    assert not told.is_sum
+    assert "always" not in str(told)

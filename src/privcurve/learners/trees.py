@@ -123,12 +123,15 @@ class TreeModel:
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
         """Sum the votes of trees `start` to `stop` (not included); by default of all."""
-        forest, some = self.forest, slice(start, stop)
-        labels = forest.labels[some, :, None]
-        trees = Trees(*ranges(forest.splits[some], self.n_bins), forest.children[some])
+        labels = self.forest.labels[start:stop, :, None]
         votes = np.zeros((len(codes), 1), dtype=np.int64)
-        add_trees(bin_codes(codes, self.n_bins), trees, labels, votes)
+        add_trees(bin_codes(codes, self.n_bins), self.trees(start, stop), labels, votes)
         return votes[:, 0]
+
+    def trees(self, start: int = 0, stop: int | None = None) -> Trees:
+        """Return trees in the form that rows are asked by."""
+        splits, children = self.forest.splits[start:stop], self.forest.children[start:stop]
+        return Trees(*ranges(splits, self.n_bins), children)
 
     def measures(self) -> dict[str, float]:
         """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""

@@ -169,7 +169,7 @@ class Explanation:
     def sentences(self) -> Iterator[str]:
         """Say how a score is made, and what importances and errors are."""
         label, names = self.label, self.outputs
-        if not (self.used or self.pairs):
+        if self.is_sum and not (self.used or self.pairs):
             many = len(names) > 1
             place = np.argmax(self.constant) if many else self.constant[0] > 0
             answer = label.names[int(place)]
@@ -291,7 +291,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
         pairs = tuple(_make_pair(pair, domain) for pair in model.pairs)
         return _make_explanation(domain, constant, values, errors, pairs=pairs)
-    effects = Effects.measure(_centre(chosen), np.array(domain.n_bins))
+    effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), _may_join(chosen))
     values, moves = effects.values, effects.importances
     return _make_explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
 
@@ -306,8 +306,13 @@ class Effects:
     is_sum: bool
 
     @classmethod
-    def measure(cls, score: Callable[[Codes], Floats], n_bins: Ints) -> Effects:
-        """Ask a score, of shape (n_rows, n_outputs): on one cell if it is a sum, else on many."""
+    def measure(
+        cls, score: Callable[[Codes], Floats], n_bins: Ints, joins: bool = False
+    ) -> Effects:
+        """Ask a score, of shape (n_rows, n_outputs): on one cell if it is a sum, else on many.
+
+        `joins`: columns may act together in few cells, so that it is a sum only if all are asked.
+        """
         coins = np.random.default_rng(0)
 
         def draw(n: int) -> Codes:
@@ -316,17 +321,23 @@ class Effects:
         of_sum = cls._measure_on(score, draw(1), n_bins)
         pairs = int(np.prod(np.sort(n_bins)[-2:]))
         n_probes = min(max(PROBES_A_PAIR * pairs, LEAST_PROBES), MOST_PROBES)
-        probes = draw(n_probes)
-        scores = score(probes)
-        summed = of_sum.constant + sum(
-            values[:, probes[:, j]].T for j, values in enumerate(of_sum.values)
-        )
-        if np.abs(scores - summed).max() <= 1e-9 * (1 + np.abs(scores).max()):
+        n_all = math.prod(n_bins.tolist())
+
+        def all_cells() -> Codes:
+            cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T
+            return cells.astype(code_type(n_bins))
+
+        def fits(probes: Codes) -> bool:
+            scores = score(probes)
+            summed = of_sum.constant + sum(
+                values[:, probes[:, j]].T for j, values in enumerate(of_sum.values)
+            )
+            return bool(np.abs(scores - summed).max() <= 1e-9 * (1 + np.abs(scores).max()))
+
+        if fits(draw(n_probes)) and (not joins or (n_all <= MOST_PROBES and fits(all_cells()))):
             return of_sum
         n_cells = max(min(MOST_SCORES // int(n_bins.sum()), MOST_CELLS), LEAST_CELLS)
-        fit = math.prod(n_bins.tolist()) <= n_cells
-        cells = np.indices(n_bins.tolist()).reshape(len(n_bins), -1).T if fit else draw(n_cells)
-        means = cls._measure_on(score, cells.astype(code_type(n_bins)), n_bins)
+        means = cls._measure_on(score, all_cells() if n_all <= n_cells else draw(n_cells), n_bins)
         return replace(means, is_sum=False)
 
     @classmethod
@@ -344,6 +355,32 @@ class Effects:
             if len(cells) == 1:
                 constant = constant + (scores.mean(axis=1)[0] - scores[0, cells[0, j]])
         return cls(constant, tuple(values), tuple(importances), True)
+
+
+def _may_join(learner: Any) -> bool:
+    """Return whether columns of a learner's score may act together in a few cells alone."""
+    model: Any = getattr(learner, "model_", None)
+    if hasattr(learner, "votes_"):
+        return True  # sides of half-spaces
+    if hasattr(learner, "ties_") and model.n_rounds % 2 == 0:
+        from privcurve.learners.lazybb import LAST_ROUND
+
+        if learner.ties_ == LAST_ROUND:
+            return True
+    trees = None
+    if hasattr(model, "forest"):
+        trees = model.trees()
+    elif hasattr(model, "trees"):
+        trees = model.trees.trees()
+    elif hasattr(learner, "_trees"):
+        trees = learner._trees()
+    elif hasattr(learner, "trees_"):
+        trees = learner.trees_
+    if trees is None:
+        return False
+    from privcurve.kernels.trees.form import ask_two_columns  # compiled loops are slow to import
+
+    return ask_two_columns(trees)
 
 
 def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:

@@ -359,10 +359,12 @@ def _list_effects(explanation: Explanation, released: Released) -> Iterator[Bloc
 
 def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
     """Warn if a model always gives the same label."""
+    if not explanation.is_sum:
+        return
     if not (explanation.used or explanation.pairs):
         yield Text(next(iter(explanation.sentences())), warning=True)
         return
-    if len(explanation.outputs) > 1 or not explanation.is_sum:
+    if len(explanation.outputs) > 1:
         return
     terms: list[Shape | Pair] = [*explanation.shapes, *explanation.pairs]
     parts = [term.values for term in terms]

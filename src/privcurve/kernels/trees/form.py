@@ -65,6 +65,25 @@ def complete_trees(questions: Ranges, yes: int = 1) -> Trees:
     return Trees(*questions, child, yes)
 
 
+def ask_two_columns(trees: Trees) -> bool:
+    """Return whether a path of a tree asks about more than one column."""
+    column, low, high, child, _ = trees
+    n_trees, n_inner = column.shape
+    every = np.arange(n_trees)
+    above = np.full((n_trees, int(child.max(initial=0)) + n_inner + 2), NO_QUESTION)
+    # Children come after their parent, so one pass finds what stands above each node.
+    for node in range(n_inner):
+        earlier, own, first = above[:, node], column[:, node], child[:, node]
+        divides = (first > 0) & (low[:, node] <= high[:, node]) & (high[:, node] < EVERYBODY[2])
+        if (divides & (earlier != NO_QUESTION) & (earlier != own)).any():
+            return True
+        below = np.where(divides, own, earlier)
+        inner = every[first > 0]
+        for side in (0, 1):
+            above[inner, first[inner] + side] = below[inner]
+    return False
+
+
 def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
     """Return the bin of each code."""
     width = int(n_bins.sum())
