@@ -134,13 +134,18 @@ class Explanation:
         """Names of the other columns."""
         return [shape.column.name for shape in self.shapes if not shape.importance]
 
+    def without_effect_text(self) -> str:
+        """Name the other columns in a sentence; means over a few cells may miss what they do."""
+        where = "of their own" if self.is_sum else "on these means"
+        return f"Without effect {where}: {', '.join(self.without_effect)}."
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
         """Write importances, and tables of the shapes of so many columns and pairs."""
         yield from self.sentences()
-        used, rest = self.used, self.without_effect
+        used = self.used
         largest = max((shape.importance for shape in used), default=1.0)
         rows = [
             (s.column.name, f"{s.importance:.3g}", "█" * math.ceil(20 * s.importance / largest))
@@ -152,8 +157,8 @@ class Explanation:
         if rows or pairs:
             yield ""
             yield _write_table([*rows, *pairs], ("column", "importance", ""))
-        if rest:
-            yield f"Without effect of their own: {', '.join(rest)}."
+        if self.without_effect:
+            yield self.without_effect_text()
         for shape in used[:most]:
             yield ""
             header, lines = table_of(shape.merge(), self.outputs)

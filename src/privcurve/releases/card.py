@@ -354,7 +354,7 @@ def _list_effects(explanation: Explanation, released: Released) -> Iterator[Bloc
     for shape in explanation.used:
         yield Rows(*table_of(shape.merge(), explanation.outputs))
     if explanation.without_effect:
-        yield Text(f"Without effect of their own: {', '.join(explanation.without_effect)}.")
+        yield Text(explanation.without_effect_text())
 
 
 def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
