@@ -67,8 +67,8 @@ class Model:
         Parameters
         ----------
         rows : DataFrame, Arrow table, mapping of columns, or array-like
-            Raw values by the names of their columns; an array holds codes, and is of an unsigned
-            type.
+            Raw values by the names of their columns; an array holds codes of `domain`, and is of an
+            unsigned type. Where mixed bins were merged these are not the codes of the dataset.
 
         Returns
         -------
