@@ -270,7 +270,7 @@ class Description:
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:
-            # Data coded before persons were kept lack them: this key has them coded again.
-            meaning["unit"] = {**asdict(self.unit), "kept": "persons"}
+            # By this key data are coded again from before persons were kept, or 3.0 was person 3.
+            meaning["unit"] = {**asdict(self.unit), "kept": "persons, 3.0 as 3"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

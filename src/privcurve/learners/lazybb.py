@@ -223,6 +223,12 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
         # All rounds saw the same weights: together they are one vote.
         return scores / self.model_.n_rounds
 
+    @property
+    def joins_columns(self) -> bool:
+        """Whether a tree asks about two columns, or a tie of all rounds is broken by the last."""
+        may_tie = self.ties_ == LAST_ROUND and self.model_.n_rounds % 2 == 0
+        return may_tie or super().joins_columns
+
     def _worth(self) -> float:
         if self.vote_worth is not None:
             return float(self.vote_worth)

@@ -16,7 +16,7 @@ from privcurve.holders.sums import SECURE_SUM, sums_of
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions
 from privcurve.kernels.random_trees import DrawnTrees
-from privcurve.kernels.trees.form import add_trees, bin_codes
+from privcurve.kernels.trees.form import add_trees, ask_two_columns, bin_codes
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.checks import all_between, check_complete, require
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
@@ -64,6 +64,11 @@ class RandomTreesModel:
 
     def __str__(self) -> str:
         return self.words or self.describe()
+
+    @property
+    def joins_columns(self) -> bool:
+        """Whether a tree asks about a column below another one."""
+        return ask_two_columns(self.trees.trees())
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check what was read from a file.

@@ -18,7 +18,7 @@ from privcurve.kernels.lazybb_trees import (
     boost_trees,
     node_count,
 )
-from privcurve.kernels.trees.form import Trees, add_trees, bin_codes, ranges
+from privcurve.kernels.trees.form import Trees, add_trees, ask_two_columns, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
@@ -132,6 +132,11 @@ class TreeModel:
         """Return trees in the form that rows are asked by."""
         splits, children = self.forest.splits[start:stop], self.forest.children[start:stop]
         return Trees(*ranges(splits, self.n_bins), children)
+
+    @property
+    def joins_columns(self) -> bool:
+        """Whether a tree asks about a column below another one."""
+        return ask_two_columns(self.trees())
 
     def measures(self) -> dict[str, float]:
         """Return rounds, distinct questions, and sizes of all trees together or of the deepest."""

@@ -296,7 +296,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
         pairs = tuple(_make_pair(pair, domain) for pair in model.pairs)
         return _make_explanation(domain, constant, values, errors, pairs=pairs)
-    effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), _may_join(chosen))
+    effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)
     values, moves = effects.values, effects.importances
     return _make_explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
 
@@ -360,32 +360,6 @@ class Effects:
             if len(cells) == 1:
                 constant = constant + (scores.mean(axis=1)[0] - scores[0, cells[0, j]])
         return cls(constant, tuple(values), tuple(importances), True)
-
-
-def _may_join(learner: Any) -> bool:
-    """Return whether columns of a learner's score may act together in a few cells alone."""
-    model: Any = getattr(learner, "model_", None)
-    if hasattr(learner, "votes_"):
-        return True  # sides of half-spaces
-    if hasattr(learner, "ties_") and model.n_rounds % 2 == 0:
-        from privcurve.learners.lazybb import LAST_ROUND
-
-        if learner.ties_ == LAST_ROUND:
-            return True
-    trees = None
-    if hasattr(model, "forest"):
-        trees = model.trees()
-    elif hasattr(model, "trees"):
-        trees = model.trees.trees()
-    elif hasattr(learner, "_trees"):
-        trees = learner._trees()
-    elif hasattr(learner, "trees_"):
-        trees = learner.trees_
-    if trees is None:
-        return False
-    from privcurve.kernels.trees.form import ask_two_columns  # compiled loops are slow to import
-
-    return ask_two_columns(trees)
 
 
 def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
 from privcurve.kernels.arithmetic import dot, total
-from privcurve.kernels.trees.form import Trees, add_trees, bin_codes
+from privcurve.kernels.trees.form import Trees, add_trees, ask_two_columns, bin_codes
 from privcurve.learners.shared.chances import CERTAIN, only_label
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.grouped import GroupedClassifier
@@ -108,6 +108,11 @@ class SyntheticClassifier(GroupedClassifier):
         self.start_ = float(model._baseline_prediction[0, 0])
         self.trees_, self.values_ = trees_of(model, groups, self.n_bins_)
         self.n_features_used_ = len(np.unique(self.trees_.column[self.trees_.child > 0]))
+
+    @property
+    def joins_columns(self) -> bool:
+        """Whether a tree asks about a column below another one."""
+        return ask_two_columns(self.trees_)
 
     def _restore(self) -> None:
         d, trees = len(self.n_bins_), self.trees_

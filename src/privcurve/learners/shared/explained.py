@@ -131,6 +131,11 @@ class Explained:
         return privcurve.explain(self, domain)
 
     @property
+    def joins_columns(self) -> bool:
+        """Whether columns may act together in a few cells alone, which a draw of cells may miss."""
+        return bool(getattr(getattr(self, "model_", None), "joins_columns", False))
+
+    @property
     def feature_importances_(self) -> Floats:
         """The importance of each column by :func:`privcurve.explain`.
 

@@ -247,6 +247,11 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         used = {vote.public for vote in self.votes_[: self._n_voting()]}
         self.n_features_used_ = sum(len(self._columns(public)) for public in used)
 
+    @property
+    def joins_columns(self) -> bool:
+        """Columns may act together in a few cells alone, on one side of a half-space."""
+        return True
+
     def _points(self, codes: Codes, public: bool) -> Floats:
         """Return the scaled columns for the kernel, one column after the other."""
         columns = list(self._columns(public))

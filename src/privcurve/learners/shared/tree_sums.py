@@ -16,6 +16,7 @@ from privcurve.kernels.trees.form import (
     NO_QUESTION,
     Trees,
     add_trees,
+    ask_two_columns,
     bin_codes,
     complete_trees,
     find_leaves,
@@ -84,6 +85,11 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     def _tree_values(self) -> Floats:
         """Return what each leaf of each tree adds to a score: shape (n_trees, n_leaves, 1)."""
         return self.leaf_values_[:, :, None]
+
+    @property
+    def joins_columns(self) -> bool:
+        """Whether a tree asks about a column below another one."""
+        return ask_two_columns(self._trees())
 
     def _bin_starts(self) -> Ints:
         return _starts(self.n_bins_.tobytes())
