@@ -12,8 +12,8 @@ def curator_with(patch, noise):
     """All noise that a curator draws, whoever asks."""
     charge, standard = Curator._charge, Curator._noise
 
-    def charged(self, call):
-        return charge(self, call).rescale(noise)
+    def charged(self, *given):
+        return charge(self, *given).rescale(noise)
 
     patch.setattr(Curator, "_charge", charged)
     patch.setattr(

@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from broken_majority import X, Y, broken
+from randomgen import DSFMT, MT19937, PCG32
 
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.parts import Totals
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.curator import EXACT, Call, Curator
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, NOISY_LABEL, PERMUTE_AND_FLIP
+from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.sealed import SealedError
 
 EXACTLY = {
@@ -82,6 +85,67 @@ def test_what_noise_does_not_hide_is_refused(answer, why):
 
     with pytest.raises(DoorError, match=why):
         broken(release, epsilon=1.0).fit(X, Y)
+
+
+OF_ANOTHER_LAW = {
+    "numbers of a choice": (
+        {"score_range": 2.0}, lambda curator, margin: curator.number(MARGIN, margin)
+    ),
+    "whole numbers of a choice": (
+        {"score_range": 2.0},
+        lambda curator, margin: curator.whole_numbers(curator.call(MARGIN), margin.reshape(1)),
+    ),
+    "labels of a choice": (
+        {"score_range": 2.0}, lambda curator, margin: curator.signs(MARGIN, margin.reshape(1))
+    ),
+    "a point of labels": (
+        {"margins": 2.0, "by": NOISY_LABEL},
+        lambda curator, margin: curator.threshold(MARGIN, np.arange(2.0), margin.reshape(1)),
+    ),
+    "numbers of labels": (
+        {"margins": 2.0, "by": NOISY_LABEL}, lambda curator, margin: curator.number(MARGIN, margin)
+    ),
+    "numbers by the noise of choices": (
+        {"l1": 2.0, "by": PERMUTE_AND_FLIP}, lambda curator, margin: curator.number(MARGIN, margin)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("announced", "ask"), OF_ANOTHER_LAW.values(), ids=OF_ANOTHER_LAW)
+def test_noise_pays_only_for_what_was_announced(monkeypatch, announced, ask):
+    """Of a choice's exponential noise the least of many answers would show the exact number."""
+
+    def release(self, records, curator):
+        self.n_records_, self.n_features_used_ = records.n, 0
+        self.margin_ = ask(curator, (records.counts * records.labels).sum())
+
+    calls = (Announced(MARGIN, **announced),)
+    monkeypatch.setattr(NoisyMajorityClassifier, "_calls", lambda self, n: calls)
+    with pytest.raises(DoorError, match="noise does not pay for such an answer"):
+        broken(release, epsilon=1.0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("announced", "delta"),
+    [
+        ({"l1": 2.0, "l2": 2.0, "by": GAUSSIAN}, 0.0),
+        ({"l1": 2.0, "l2": 2.0, "by": LAPLACE}, 1e-6),
+        ({"score_range": 2.0, "by": PERMUTE_AND_FLIP}, 1e-6),
+        ({"margins": 2.0, "by": LAPLACE}, 1e-6),
+    ],
+)
+def test_a_mechanism_that_costs_more_than_is_charged_is_refused(announced, delta):
+    with pytest.raises(ValueError, match="noise is not for delta"):
+        noise_of("own", (Announced("a", **announced),), epsilon=1.0, delta=delta)
+
+
+@pytest.mark.parametrize("kind", [MT19937, PCG32, DSFMT])
+def test_noise_is_not_drawn_from_words_that_are_too_short(kind):
+    """Gaussian noise of 32 bits would be 10⁻⁹ of its size, whole noise of 52 never negative."""
+    with pytest.raises(ValueError, match=f"of this kind, {kind.__name__},"):
+        NoisyMajorityClassifier(
+            n_bins=4, classes=(0, 1), random_state=np.random.Generator(kind(1))
+        ).fit(X, Y)
 
 
 def test_calls_that_are_parallel_are_counted():

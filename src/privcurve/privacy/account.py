@@ -163,9 +163,13 @@ class Account:
             self._charge(call)
         return table
 
-    def _charge(self, call: Call | str) -> Call:
+    def _charge(self, call: Call | str, laws: Sequence[str] = ()) -> Call:
+        """Charge a call; `laws` are the mechanisms that pay for such an answer, all if empty."""
         if isinstance(call, str):
             call = self.call(call)
+        if laws and call.private and call.mechanism not in laws:
+            what = call.entry.what if call.entry else call.what
+            raise DoorError(f"{call.mechanism} noise does not pay for such an answer: {what}")
         if call.entry is None:
             if self.sealed_for and not call.private:
                 raise DoorError(f"answered without noise, of a private fit: {call.what or call}")

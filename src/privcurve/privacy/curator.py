@@ -22,9 +22,13 @@ from privcurve.privacy import seeds
 from privcurve.privacy.account import EXACT, ROUNDING, Account, Call, Calls, DoorError, call_of
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
+    LABELS,
     LARGEST_SCALE,
     MECHANISMS,
+    NUMBERS,
+    OBJECTIVES,
     PERMUTE_AND_FLIP,
+    SELECTIONS,
     Source,
     draw_piece,
     draw_share,
@@ -43,7 +47,7 @@ class Curator(Account):
     Parameters
     ----------
     source : numpy.random.Generator
-        The source of noise and of the start of public coins.
+        The source of noise and of the start of public coins; of a kind in `seeds.KINDS`.
     party : bool
         Whether it belongs to a data holder, whose calls name their entries, as it has no ledger.
     watch : callable, optional
@@ -70,6 +74,7 @@ class Curator(Account):
         watch: Callable[[float], None] | None = None,
     ) -> None:
         super().__init__(party, watch)
+        seeds.check_generator(source)
         self._source = source
 
     @cached_property
@@ -98,7 +103,7 @@ class Curator(Account):
         ndarray of the shape of `exact`
         """
         values = self._values(exact)
-        call = self._charge(call)
+        call = self._charge(call, NUMBERS)
         return self._numbers(call, _require_finite(values)) if call.private else values.copy()
 
     def number(self, call: Call | str, exact: Any) -> float:
@@ -118,7 +123,7 @@ class Curator(Account):
             The record of each margin, if their order follows from the records. All noise has the
             same law, so a replay gives a record the same label wherever it comes.
         """
-        values, call = self._values(margins), self._charge(call)
+        values, call = self._values(margins), self._charge(call, LABELS)
         return self._signs(call, values, open_values(records)) if call.private else values > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
@@ -132,7 +137,7 @@ class Curator(Account):
             Higher is better.
         """
         values = self._values(scores)
-        call = self._charge(call)
+        call = self._charge(call, (*SELECTIONS, *NUMBERS))
         return (
             self._choose(call, _require_finite(values)) if call.private else int(np.argmax(values))
         )
@@ -147,7 +152,7 @@ class Curator(Account):
         ends, scores
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
-        call = self._charge(call)
+        call = self._charge(call, SELECTIONS)
         return self._threshold(call, open_values(ends), open_values(scores))
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
@@ -196,7 +201,7 @@ class Curator(Account):
         exact : ndarray of int64
         """
         values = self._require_whole(call, exact)
-        self._charge(call)
+        self._charge(call, NUMBERS)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
@@ -209,7 +214,7 @@ class Curator(Account):
         scores : ndarray of int64, shape (n_candidates,)
         """
         values = self._require_whole(call, scores)
-        self._charge(call)
+        self._charge(call, SELECTIONS)
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
     def draw_runs(self, n_candidates: int, draw: Callable[[np.random.Generator], int]) -> list[int]:
@@ -240,7 +245,7 @@ class Curator(Account):
         """
         values = self._values(exact)
         for _ in values:
-            call = self._charge(call)
+            call = self._charge(call, NUMBERS)
         self._most_parts = max(self._most_parts, parts)
         return self._share(call, _require_finite(values), parts) if call.private else values.copy()
 
@@ -299,7 +304,7 @@ class Curator(Account):
         -------
         ndarray of shape (dimension,)
         """
-        call = self._charge(call)
+        call = self._charge(call, OBJECTIVES)
         if not call.private:
             return minimise(np.zeros(dimension))
         return self._objective(

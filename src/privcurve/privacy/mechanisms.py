@@ -276,6 +276,11 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in
 # Mechanisms that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
+# Mechanisms whose cost is that of the numbers with their noise, and those whose cost is that of the
+# labels by margins with their noise. Whoever has such numbers can make a label or a choice of them.
+NUMBERS = (LAPLACE, TWO_LAPLACE, GAUSSIAN)
+LABELS = (*NUMBERS, LOGISTIC, NOISY_LABEL)
+
 # Mechanisms that draw a linear term of an objective.
 OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 

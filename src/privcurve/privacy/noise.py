@@ -106,6 +106,13 @@ class Announced:
             return LAPLACE if pure else NOISY_LABEL
         return LAPLACE if pure else GAUSSIAN
 
+    def check_mechanism(self, pure: bool) -> None:
+        """Refuse (ValueError) a mechanism that costs more than :meth:`cost` or ε says."""
+        kind = MECHANISMS[self.mechanism(pure)].kind
+        if kind == GAUSSIAN_KIND if pure else kind != self.cost().kind:
+            relation = "= 0" if pure else "> 0"
+            raise ValueError(f"{self.what}: {self.by} noise is not for delta {relation}")
+
     def bound(self, pure: bool) -> float:
         """Return the factor that turns a rate into a call's cost: a range, or the noise's norm."""
         bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
@@ -177,7 +184,7 @@ def noise_of(
     Raises
     ------
     ValueError
-        If the budget is out of range, or shares do not add up to 1.
+        If the budget is out of range, shares do not add up to 1, or a mechanism is not for δ.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -192,6 +199,8 @@ def noise_of(
     if abs(total - 1) > 1e-9:
         raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")
     pure = delta == 0
+    for calls in announced:
+        calls.check_mechanism(pure)
     if pure:
         accountant = BASIC
         amounts = [calls.share * epsilon / calls.times for calls in announced]

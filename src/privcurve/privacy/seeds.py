@@ -60,6 +60,12 @@ Start = bytes | int | Sequence[int]
 Coins = TypeVar("Coins", np.random.Generator, np.random.RandomState)
 
 _SIZE = 32
+# What noise may be drawn from: it takes all 64 bits of a word (of MT19937 two words) and all 53 of
+# a fraction. Some other generators have fewer, and noise of them would hide nothing.
+KINDS = (
+    *(np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64),
+    *(np.random.MT19937, ChaCha),
+)
 # Ids depend on the generator: raise the number when secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
 # How many numbers seed a stream that is drawn from another one.
@@ -146,6 +152,16 @@ def is_chacha(coins: np.random.Generator) -> bool:
     """Return whether a stream is one of ChaCha20, with all of its rounds."""
     bits = coins.bit_generator
     return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
+
+
+def check_generator(coins: np.random.Generator) -> None:
+    """Refuse (ValueError) a generator that noise may not be drawn from."""
+    if not isinstance(coins.bit_generator, KINDS):
+        name = type(coins.bit_generator).__name__
+        raise ValueError(
+            f"noise is not drawn from a generator of this kind, {name}, whose words may have fewer "
+            "bits than it takes: give one of NumPy's, or randomgen's ChaCha"
+        )
 
 
 def generator_exclusion(coins: np.random.Generator) -> str:
