@@ -27,32 +27,3 @@ from privcurve.datasets.coding.numbers import (
 )
 from privcurve.datasets.coding.texts import TextCodes, matches, pattern_faults, strip_point
 from privcurve.datasets.coding.unlabelled import CodedPiece, NewRecords, read_codes
-
-__all__ = [
-    "FEW",
-    "ISO",
-    "Coded",
-    "CodedPiece",
-    "Coder",
-    "ColumnCoder",
-    "ColumnCounts",
-    "Markers",
-    "NewRecords",
-    "TextCodes",
-    "amount_of",
-    "category_texts",
-    "days_of",
-    "encode_frame",
-    "is_day_format",
-    "label_texts",
-    "matches",
-    "pattern_faults",
-    "persons_of",
-    "read_amounts",
-    "read_codes",
-    "read_day",
-    "read_numbers",
-    "remove_grouping",
-    "strip_point",
-    "warnings_of",
-]

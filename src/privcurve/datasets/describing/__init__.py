@@ -10,22 +10,3 @@ from privcurve.datasets.describing.drafts import draft, name_of, profile_table, 
 from privcurve.datasets.describing.label import LabelChoice
 from privcurve.datasets.describing.report import Report, Tally, check, propose_bins
 from privcurve.datasets.describing.text import Draft
-
-__all__ = [
-    "FINE",
-    "CardQuestion",
-    "Draft",
-    "LabelChoice",
-    "Proposal",
-    "Question",
-    "Report",
-    "Tally",
-    "card_questions",
-    "check",
-    "draft",
-    "name_of",
-    "profile_table",
-    "proposals",
-    "propose_bins",
-    "questions",
-]

@@ -34,34 +34,6 @@ from privcurve.datasets.reading.table import (
 )
 from privcurve.datasets.reading.unlabelled import ENCODING, open_unlabelled
 
-__all__ = [
-    "DECIDED",
-    "ENCODING",
-    "ENCODINGS",
-    "FRAME",
-    "TRUTHS",
-    "Format",
-    "RawFile",
-    "RawTable",
-    "Unlabelled",
-    "arrow_table",
-    "cells_of",
-    "clock_of_utc",
-    "convert_cells",
-    "count_cells",
-    "fetch",
-    "frame_column",
-    "frame_tables",
-    "is_plain_text",
-    "list_cells",
-    "list_names",
-    "open_unlabelled",
-    "read",
-    "sha256_of",
-    "sniff",
-    "text_of",
-]
-
 
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
