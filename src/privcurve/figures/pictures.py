@@ -12,6 +12,8 @@ from html import escape
 from itertools import groupby
 from typing import NamedTuple
 
+import numpy as np
+
 from privcurve.figures.style import COLOURS, DARK
 
 # Height of a name beside a picture, as a share of the picture's height.
@@ -134,27 +136,17 @@ def _spread_names(places: Sequence[float]) -> list[float]:
 
     They stay between 0 and 1, as far as there is room.
     """
-    # Neighbours that touch: the sum of the places that they want, and their number.
-    groups: list[list[float]] = []
-    for place in places:
-        groups.append([place, 1.0])
-        while len(groups) > 1 and _start(groups[-1]) < _start(groups[-2]) + _size(groups[-2]):
-            total, n = groups.pop()
-            groups[-1] = [groups[-1][0] + total, groups[-1][1] + n]
-    free = [
-        _start(group) + (k + 0.5) * NAME_HEIGHT for group in groups for k in range(int(group[1]))
-    ]
-    n, half = len(free), NAME_HEIGHT / 2
-    lowest = [min(y, 1 - half - (n - 1 - k) * NAME_HEIGHT) for k, y in enumerate(free)]
-    return [max(y, half + k * NAME_HEIGHT) for k, y in enumerate(lowest)]
+    from scipy.optimize import isotonic_regression
 
-
-def _size(group: Sequence[float]) -> float:
-    return group[1] * NAME_HEIGHT
-
-
-def _start(group: Sequence[float]) -> float:
-    return group[0] / group[1] - _size(group) / 2
+    if not places:
+        return []
+    # Less the names above them, places that are far enough apart do not fall.
+    above = NAME_HEIGHT * np.arange(len(places))
+    free = isotonic_regression(np.array(places) - above).x + above
+    half = NAME_HEIGHT / 2
+    lowest = np.minimum(free, 1 - half - above[::-1])
+    spread: list[float] = np.maximum(lowest, half + above).tolist()
+    return spread
 
 
 class Row(NamedTuple):
@@ -289,5 +281,5 @@ def _text(text: str) -> str:
 def palette() -> str:
     """Return the colours of curves and dots as CSS, for light pages and dark ones."""
     light = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(COLOURS))
-    dark = "".join(f".c{k}{{--c:{DARK[colour]}}}" for k, colour in enumerate(COLOURS))
+    dark = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(DARK))
     return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"

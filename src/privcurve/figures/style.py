@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 # alternates dark and light, so that neighbours differ in grey too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
 # The same on a dark ground: as far apart, also for colour-blind readers.
-DARK = dict(
-    zip(
-        COLOURS,
-        ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1"),
-        strict=True,
-    )
-)
+DARK = ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 # Colour and marker of a method, by its name in a study or its learner's name: a method looks the
