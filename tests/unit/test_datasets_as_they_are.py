@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -162,7 +163,7 @@ def test_dates_are_days_between_public_bounds(own: Any) -> None:
     names = mine.domain.columns[0].bin_names
     assert names[0] == "2000-01-01 <= x < 2000-01-02"
     assert names[-1] == "2000-01-10 <= x <= 2000-01-11"
-    assert Domain.from_json(mine.domain.to_json()) == mine.domain
+    assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
 
 
 def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.coding import unlabelled
 from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.coding.transformer import DomainEncoder
-from privcurve.datasets.reading import RawTable
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 TOWNS = (("Oslo", "Oslo"), ("Rome, north", "Rome"), ("other", "other"), ("?", "?"))
@@ -206,7 +205,7 @@ def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too(
 
 
 def test_no_records_are_no_codes():
-    none = RawTable("t", {name: [] for name in DOMAIN.names}, range(0))
+    none = {name: [] for name in DOMAIN.names}
     assert encode_frame(DOMAIN, none).shape == (0, len(DOMAIN.columns))
     assert encode_frame(DOMAIN, FRAME[:0]).shape == (0, len(DOMAIN.columns))
 

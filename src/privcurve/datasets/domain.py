@@ -281,11 +281,6 @@ class Domain:
         facts = {"columns": columns, "label": label}
         return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        return cls.from_dict(json.loads(text))
-
     def to_dict(self) -> dict[str, Any]:
         """Return all that coding new records takes, as plain JSON."""
         return {

@@ -40,9 +40,11 @@ class Problems:
         # Messages, each with how often its fault is there.
         self._faults: dict[Hashable, tuple[str, int]] = {}
         self.n_unread = 0  # how many records could not be read: they count as records all the same
+        # The faults of each record that is skipped, by its line (:class:`Skipped`).
+        self.rows: dict[int, list[str]] = {}
 
-    def add(self, message: str, key: Hashable = None, count: int = 1) -> None:
-        """Note a fault, which is there `count` times.
+    def add(self, message: str, key: Hashable = None) -> None:
+        """Note a fault.
 
         Faults with equal keys are counted, and only the first is told. By default the key is the
         message itself.
@@ -50,7 +52,7 @@ class Problems:
         key = message if key is None else key
         if key in self._faults or not self.full:
             first, n = self._faults.get(key, (message, 0))
-            self._faults[key] = (first, n + count)
+            self._faults[key] = (first, n + 1)
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
         """Note a fault of the record at a line, and what to do."""
@@ -91,11 +93,6 @@ class Problems:
 
 class Skipped(Problems):
     """Problems of a file whose faulty records are skipped, and are not errors."""
-
-    def __init__(self, dataset: str, *, is_file: bool = False) -> None:
-        super().__init__(dataset, is_file=is_file)
-        # The faults of each skipped record, by its line.
-        self.rows: dict[int, list[str]] = {}
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
         """Note a fault of the record at a line, each by itself."""

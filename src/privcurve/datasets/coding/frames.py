@@ -23,7 +23,7 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     Parameters
     ----------
     domain : Domain
-    frame : DataFrame, mapping of columns, array or RawTable
+    frame : DataFrame, mapping of columns or array
         Columns by name, in any order; others are left out. An array has all columns, in the
         order of the domain.
 
@@ -45,10 +45,6 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
-    if isinstance(frame, RawTable):
-        codes = coder.code_columns(frame)
-        problems.check()
-        return codes
     n_rows, tables = frame_tables(domain, frame)
     codes = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
     start = 0

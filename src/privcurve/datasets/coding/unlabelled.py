@@ -87,25 +87,24 @@ def read_codes(
     """
     file = reading.open_unlabelled(domain, path, separator, encoding, sheet, copied, stdin)
     description = file.description
-    skipped = Skipped(description.name, is_file=True)
-    problems = skipped if skip else Problems(description.name, is_file=True)
+    problems = (Skipped if skip else Problems)(description.name, is_file=True)
     coder = Coder(domain, description.path, problems)
 
     def parts() -> Iterator[CodedPiece]:
         for table in file.read(problems):
             codes = coder.code_columns(table)
             problems.check()
-            yield _make_piece(description, table, codes, skipped.rows)
+            yield _make_piece(description, table, codes, problems.rows)
             if watch is not None:
                 watch(table)
         problems.check()
-        if skipped.rows:
+        if problems.rows:
             # Records of another width at the end of the file.
             no_records = RawTable(
                 description.name, {name: [] for name in description.copied}, range(0)
             )
             no_codes = np.empty((0, len(domain.columns)), np.uint8)
-            yield _make_piece(description, no_records, no_codes, skipped.rows)
+            yield _make_piece(description, no_records, no_codes, problems.rows)
 
     return NewRecords(file.ignored, parts(), coder.counts)
 
