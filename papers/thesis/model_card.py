@@ -29,8 +29,8 @@ from ._checks import check_curves
 
 if TYPE_CHECKING:
     from privcurve.datasets import Domain
+    from privcurve.experiments.methods import Method, Point
     from privcurve.experiments.models import Inspection
-    from privcurve.experiments.study import Method, Point
 
 
 INSPECTED = ("lazybb", "topdown")

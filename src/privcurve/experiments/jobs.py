@@ -15,17 +15,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, results
 from privcurve.experiments.curves import Curve, CurveData, JobPart, coded_checksum, curves_of, fill
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
+from privcurve.lazy import pd
 from privcurve.privacy.seeds import Seed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CELLS = Path("results/cells")
 # Several short curves together.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,9 +13,7 @@ import pyarrow.parquet as pq
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.files import replace_file
-
-if TYPE_CHECKING:
-    import pandas as pd
+from privcurve.lazy import pd
 
 SCHEMA = pa.schema(
     [

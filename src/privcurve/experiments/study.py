@@ -11,12 +11,10 @@ from privcurve import schema
 from privcurve.datasets import Description, describe, names
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical, legends, tune
-from privcurve.experiments.methods import Method, Point, methods
+from privcurve.experiments.methods import Method, methods
 from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_splits
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
-
-__all__ = ["Finalists", "Method", "Point", "Study", "StudyError", "from_mapping", "load", "notes"]
 
 # The column of a run by which settings are selected.
 DEFAULT_METRIC = "accuracy"
@@ -205,8 +203,6 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} is given with 'splits', which replaces it: keep one")
     if splits is not None and set(splits) not in ({"holdout", "repeats"}, {"folds"}):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
-    if splits is not None and not splits.get("holdout", 1) > 0:  # NaN, which schemas let pass
-        raise ValueError("splits: holdout is not a number; give a share, such as 0.1")
     if splits is not None and "folds" in splits and not select_all:
         raise ValueError(
             "splits: folds alone are the runs of 'select: all'; to select and train afresh, give "

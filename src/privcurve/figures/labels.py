@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.lazy import patheffects
+from privcurve.lazy import Axes, patheffects
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
     from matplotlib.text import Annotation
     from matplotlib.transforms import Bbox

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 from privcurve import extras
 from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file, replace_text
-from privcurve.lazy import mpl, ticker
+from privcurve.lazy import Axes, Figure, mpl, pd, ticker
 from privcurve.numerals import power
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on
 # white) and its black (kept for baselines), and with Tol's wine as a seventh. The order

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from privcurve.datasets import Dataset
 from privcurve.experiments import canonical
+from privcurve.experiments.methods import Method, Point
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 
 if TYPE_CHECKING:
-    from privcurve.datasets import Dataset
     from privcurve.experiments.models import Inspection
-    from privcurve.experiments.study import Method
 
 # Options beside `learner`, which each output describes itself.
 OPTIONS: Mapping[str, Option] = {
@@ -62,7 +62,6 @@ class OneModel(Output):
     ) -> list[Inspection]:
         """Train several models at one ε, each with its own noise."""
         from privcurve.experiments import models
-        from privcurve.experiments.study import Point
 
         method = self.method(context.request)
         (setting,) = method.settings

@@ -12,7 +12,7 @@ import numpy as np
 from privcurve.analysis.keys import mean
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments import kinds
-from privcurve.experiments.splits import TEST, Splitter
+from privcurve.experiments.splits import TEST, Split, Splitter
 from privcurve.experiments.study import AUC, PRICE, Study
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import (
@@ -48,7 +48,6 @@ from privcurve.tables.table import Table, read_table, text_frame
 if TYPE_CHECKING:
     from privcurve.datasets import Dataset
     from privcurve.datasets.raw import Columns
-    from privcurve.experiments.splits import Split
 
 LEARNER = (
     "scikit-learn's HistGradientBoostingClassifier with its defaults, without privacy: on the raw "

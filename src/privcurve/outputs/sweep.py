@@ -8,20 +8,16 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from privcurve.analysis import sweep
 from privcurve.analysis.keys import NONE, method_of
 from privcurve.experiments import results
 from privcurve.experiments.study import ALL, Method, StudyError
 from privcurve.figures import style
-from privcurve.lazy import Figure, pd, sns, ticker
+from privcurve.lazy import Axes, Figure, pd, sns, ticker
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
 from privcurve.schema import suggestion
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Panel
-
 
 LOG = "log"
 SCALES = ("linear", LOG, "categories")
@@ -344,7 +340,7 @@ def _place_ticks(
 
 
 def _draw(
-    panel: Panel, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
+    panel: Axes, frame: pd.DataFrame, x: str, y: str, looks: Mapping[str, style.CurveStyle]
 ) -> None:
     # seaborn skips missing values, but a point with a failed training must not have a mean.
     sns.lineplot(
@@ -371,7 +367,7 @@ def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.D
     return frame.assign(**{y: frame[y].where(~failed)})
 
 
-def _draw_levels(panel: Panel, heights: pd.Series, looks: Mapping[str, style.CurveStyle]) -> None:
+def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.CurveStyle]) -> None:
     for height, part in heights.groupby(heights.round(3)):
         for place, line in enumerate(part.index):
             look = {**LEVEL, "color": looks[line].colour}
@@ -408,7 +404,7 @@ def _handle(line: str, look: style.CurveStyle, level: bool) -> Any:
     return style.key_line(line, **look.line() | own)
 
 
-def _ticks(panel: Panel, places: Sequence[float], texts: Sequence[str], scale: str) -> None:
+def _ticks(panel: Axes, places: Sequence[float], texts: Sequence[str], scale: str) -> None:
     if scale == LOG:
         panel.set_xscale("log")
     names: dict[float, Any] = dict(zip(places, texts, strict=True))

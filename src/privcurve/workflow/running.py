@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from privcurve import extras
 from privcurve.datasets import is_current
@@ -20,9 +20,7 @@ from privcurve.errors import ExpectedError
 from privcurve.experiments.curves import CODED
 from privcurve.progress import Progress
 from privcurve.workflow import failures
-
-if TYPE_CHECKING:
-    from privcurve.workflow.plan import Plan
+from privcurve.workflow.plan import Plan
 
 LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
