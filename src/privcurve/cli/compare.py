@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from privcurve import extras
 from privcurve.cli import console
 from privcurve.cli.errors import UsageError
-from privcurve.errors import DONE
 from privcurve.numerals import amount, count
 from privcurve.privacy.budget import LOOKED
 
@@ -83,10 +82,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     console.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Compare, and print the result and where its page is."""
     if arguments.private_choice:
-        return private_choice(arguments)
+        private_choice(arguments)
+        return
     from privcurve.learners.entries import by_rule
     from privcurve.releases.budget_ledger import note_comparison
     from privcurve.workflow import running
@@ -125,7 +125,6 @@ def run(arguments: argparse.Namespace) -> int:
         default = by_rule.name_of(by_rule.DEFAULT, {})
         first = f"Without --learner, privcurve release takes {default} (docs/compare.md)."
         console.print_result(arguments, (first, report(comparison), f"log:   {log}"), {})
-    return DONE
 
 
 def _read_wish(arguments: argparse.Namespace) -> Wish | None:
@@ -174,7 +173,7 @@ def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
     return ranked, needed_epsilon(ranked, comparison.wish) if comparison.wish else None
 
 
-def private_choice(arguments: argparse.Namespace) -> int:
+def private_choice(arguments: argparse.Namespace) -> None:
     """Say what will be spent, choose and release, and say which learner was kept."""
     from privcurve import datasets
     from privcurve.cli import release as releasing
@@ -208,7 +207,6 @@ def private_choice(arguments: argparse.Namespace) -> int:
         "choice and the model together",
     )
     releasing.report(arguments, release(request))
-    return DONE
 
 
 def report(comparison: Comparison) -> str:

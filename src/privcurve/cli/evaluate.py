@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from privcurve.cli import console
 from privcurve.cli.errors import PICTURES, UsageError, check_output, check_picture, check_separator
-from privcurve.errors import DONE
 from privcurve.numerals import amount, count
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     console.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Measure, and write the table; check all that can be checked before anything is spent."""
     from privcurve import extras
     from privcurve.datasets.reading import ENCODING
@@ -124,7 +123,6 @@ def run(arguments: argparse.Namespace) -> int:
         kind = arguments.picture.suffix.lower().removeprefix(".")
         figure = evaluation.draw(rows)
         replace_file(arguments.picture, lambda path: figure.savefig(path, format=kind))
-    return DONE
 
 
 def _check_options(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from privcurve.cli import console
 from privcurve.cli.errors import PICTURES, UsageError, check_picture
-from privcurve.errors import DONE
 from privcurve.numerals import count
 
 HELP = "say what a model makes of each column, by its model.json alone"
@@ -38,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     console.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write tables, and draw a picture where one is asked for."""
     from privcurve.files import replace_file
     from privcurve.models import load
@@ -68,4 +67,3 @@ def run(arguments: argparse.Namespace) -> int:
         kind = picture.suffix.lower().removeprefix(".")
         replace_file(picture, lambda path: figure.savefig(path, format=kind))
     console.print_result(arguments, explanation.lines(most), content)
-    return DONE

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from privcurve.cli.errors import UsageError, check_output
-from privcurve.errors import DONE
 
 HELP = "write a model as a query of SQL, which answers as privcurve predict does"
 EXAMPLES = """\
@@ -34,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("-o", "--output", type=Path, help="where to write it (default: standard output, -)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write the query."""
     from privcurve.files import replace_text
     from privcurve.models import load
@@ -49,4 +48,3 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(text)
     else:
         replace_text(output, text)
-    return DONE
