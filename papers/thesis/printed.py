@@ -20,8 +20,8 @@ from privcurve.tables.table import MISSING, Table
 
 from ._checks import check_curves
 
-# Files of printed numbers, and the outputs with ours.
-TABLES = {"sparsity": "sparsity", "rademacher": "rademacher", "model_card": "model_card"}
+# Files of printed numbers, which have the names of the outputs with ours.
+TABLES = ("sparsity", "rademacher", "model_card")
 
 
 class Printed(Output):
@@ -56,7 +56,7 @@ class Printed(Output):
             request.curves_of(request.methods_of(request.options["learner"])),
             grids=True,
             data=request.study.datasets,
-            outputs=tuple(word for name, word in TABLES.items() if name in files),
+            outputs=tuple(name for name in TABLES if name in files),
             resources=tuple(files.values()),
         )
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import yaml
 from made_up_study import lay_out, request_of
+from paper_files import paper_module
 
 from privcurve import schema
 from privcurve.experiments.study import StudyError
-from privcurve.outputs.registry import paper_module
 
 claims = paper_module("all", "claims")
 judge = paper_module("all", "_verdicts")

@@ -5,9 +5,9 @@ import math
 
 import pandas as pd
 import pytest
+from paper_files import paper_module
 
 from privcurve.analysis import sweep
-from privcurve.outputs.registry import paper_module
 
 communication = paper_module("distributed", "communication")
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from privcurve.outputs.registry import paper_module
+from paper_files import paper_module
 
 comparison = paper_module("thesis", "printed")
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from paper_files import paper_module
 
 from privcurve.learners import registry
-from privcurve.outputs.registry import paper_module
 
 ensembles = paper_module("boosted_dp", "ensembles")
 error_profiles = paper_module("boosted_dp", "error_profiles")

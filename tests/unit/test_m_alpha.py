@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from paper_files import paper_module
 
 from privcurve.kernels.m_alpha import (
     ZETA,
@@ -12,7 +13,6 @@ from privcurve.kernels.m_alpha import (
     link_of_leaves,
     record_weights,
 )
-from privcurve.outputs.registry import paper_module
 from privcurve.privacy.sensitivity.counts import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from paper_files import paper_module
 from sklearn.base import clone
 
 from privcurve.datasets import distinct
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
 from privcurve.learners.one_rule import VoteModel
-from privcurve.outputs.registry import paper_module
 
 margins = paper_module("thesis", "advantage_and_margins")
 rademacher = paper_module("thesis", "rademacher")

@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from paper_files import paper_module
 
 from privcurve.coding import Records
 from privcurve.experiments.models import Inspection
 from privcurve.learners.lazybb import LazyBBClassifier
-from privcurve.outputs.registry import paper_module
 
 rademacher = paper_module("thesis", "rademacher")
 Estimate = paper_module("thesis", "rademacher").Estimate

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-
-from privcurve.outputs.registry import paper_module
+from paper_files import paper_module
 
 sparsity = paper_module("thesis", "sparsity")
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_study import lay_out
+from paper_files import paper_module
 
 from privcurve.analysis import sweep
 from privcurve.experiments.study import StudyError
 from privcurve.figures import style
 from privcurve.outputs import sweep as drawing
-from privcurve.outputs.registry import paper_module
 
 boxes = paper_module("partial", "boxes")
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_study import LINE
+from paper_files import paper_module
 
 from privcurve import datasets
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
-from privcurve.outputs.registry import paper_module
 from privcurve.privacy.calibration.brc import BRCNoise
 from privcurve.workflow import plan
 

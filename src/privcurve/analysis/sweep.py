@@ -146,9 +146,8 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
 
 def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
     # None selects rows without a value.
-    listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
-    at = values.map(lambda value: is_one_of(value, listed)).astype(bool)
-    return at | values.isna() if None in listed else at
+    at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
+    return at | values.isna() if is_one_of(None, wanted) else at
 
 
 def is_one_of(value: Any, wanted: Any) -> bool:

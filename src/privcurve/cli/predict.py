@@ -195,21 +195,18 @@ class _Answers:
     def write(self, parts: Iterable[CodedPiece], target: IO[str], header: list[str]) -> None:
         """Write header and answers, nothing before the first part; probabilities to six digits."""
         out = csv.writer(target, lineterminator="\n")
-        has_header = False
+        first = [header]
         for part in parts:
             columns = self._answer(part)
             for texts in part.copied if self.to_stdout else ():
                 _check_stdout(texts)
-            if not has_header:
-                out.writerow(header)
-                has_header = True
-            out.writerows(zip(*part.copied, *columns, strict=True))
+            out.writerows([*first, *zip(*part.copied, *columns, strict=True)])
+            first = []
             for _, reasons in part.skipped:
                 self.n_skipped += 1
                 for reason in reasons:
                     print(f"privcurve: {reason}", file=sys.stderr)
-        if not has_header:
-            out.writerow(header)
+        out.writerows(first)
 
     def _answer(self, part: CodedPiece) -> list[list[str]]:
         """Return answers and probabilities of all records; skipped records have empty ones."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,10 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
+    # Records of persons are in one memory.
+    persons: NDArray[np.int32] | None = None
+    persons_test: NDArray[np.int32] | None = None
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +86,6 @@ class Dataset(_Dataset):
 
     X: NDArray[np.unsignedinteger[Any]]
     y: NDArray[np.int8]
-    persons: NDArray[np.int32] | None = None
-    persons_test: NDArray[np.int32] | None = None
-    at_most: int | None = None
 
     @property
     def n_rows(self) -> int:
@@ -146,10 +147,6 @@ class PartedDataset(_Dataset):
     """
 
     parts: tuple[Part, ...]
-    # Records of persons are in one memory.
-    persons: ClassVar[None] = None
-    persons_test: ClassVar[None] = None
-    at_most: ClassVar[None] = None
 
     @property
     def n_rows(self) -> int:

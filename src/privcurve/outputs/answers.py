@@ -101,9 +101,9 @@ class Ranking:
     private: pd.DataFrame
     free: pd.DataFrame
     titles: Mapping[str, str]
-    metric: str = ACCURACY
-    n_records: int | None = None
-    failed: pd.DataFrame | None = None
+    metric: str
+    n_records: int | None
+    failed: pd.DataFrame
 
     def name(self, row: pd.Series) -> str:
         """Return what tells a row's learner from others of the same title."""
@@ -187,14 +187,12 @@ class Ranking:
     @property
     def failed_arms(self) -> list[str]:
         """The methods that are not ranked at this ε, as a training has failed."""
-        if self.failed is None:
-            return []
         at = np.isclose(self.failed["epsilon"], self.epsilon, rtol=1e-9, atol=0)
         return self.failed.loc[at, "arm"].tolist()
 
     def _failures(self) -> list[str]:
         """Name the learners that are not ranked, as a training has failed."""
-        rows = [] if self.failed is None else [row for _, row in self.failed.iterrows()]
+        rows = [row for _, row in self.failed.iterrows()]
         free = {True: " (no privacy)", False: ""}
         names = " and ".join(self.name(row) + free[math.isinf(row["epsilon"])] for row in rows)
         return [f"not ranked, as trainings have failed: {names}"] if names else []

@@ -23,11 +23,6 @@ OWN = Path("outputs")
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 
 
-def paper_module(paper: str, name: str) -> ModuleType:
-    """Import a file of a paper that this project ships."""
-    return own.module(home() / PAPERS / paper / f"{name}.py", f"privcurve_papers_{paper}")
-
-
 def _load_outside_outputs() -> Iterator[Output]:
     """Yield the outputs of papers, and of the folder where the run is started.
 
