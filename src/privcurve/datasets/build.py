@@ -231,8 +231,6 @@ def _parser_faults(
 def _file_faults(
     parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Records, n_test: int
 ) -> Iterator[str]:
-    if parser.kind in words.WITH_FILES and words.TRAIN not in files:
-        yield "files: train is missing"
     if parser.kind not in words.WITH_FILES and words.TRAIN in files:
         yield f"a {parser.kind} dataset has no files; drop them"
     if records.parts:

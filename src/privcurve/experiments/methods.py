@@ -293,8 +293,7 @@ def _expand_grid(
         # Checked first: NaN can't be written as canonical JSON.
         registry.check_parameters(entry.name, setting)
     # Two settings can be equal only if an axis has equal values: else the check is skipped.
-    axes = [*grid.values(), *([value] for value in fixed.values())]
-    if any(len(set(map(canonical.text, values))) < len(values) for values in axes):
+    if any(len(set(map(canonical.text, values))) < len(values) for values in grid.values()):
         times = Counter(map(canonical.text, settings))
         twice = next(text for text in times if times[text] > 1)
         raise ValueError(f"the grid names a setting twice: {twice}")

@@ -472,8 +472,7 @@ def _find_faults(tally: Tally) -> Iterator[tuple[str, str]]:
                 "kind",
             )
         else:
-            near = suggestion(next(iter(tally.refused)), column.codes)
-            hint = "" if near == "." else near
+            hint = suggestion(next(iter(tally.refused)), column.codes).rstrip(".")
             yield (
                 f"{column.name!r} holds what is none of its categories: {values}{hint}. List all "
                 f"that there can be, from what is public; or list {OTHER!r}, with unknown: other.",

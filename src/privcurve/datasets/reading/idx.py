@@ -26,8 +26,7 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file of images with the file of its labels, a piece at a time."""
     fields, blocks = description.parser.fields, description.parser.blocks
-    if file.labels is None:
-        raise ValueError("an idx file of images needs a file of labels")
+    assert file.labels is not None  # a description of such a file names them
     with ExitStack() as stack:
         images = stack.enter_context(open_raw(file.path))
         labels = stack.enter_context(open_raw(file.labels))
