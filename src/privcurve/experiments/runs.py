@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +24,6 @@ class Run:
     point: Point
     split: Split
     id: str
-    seed: Seed = field(repr=False, compare=False)
 
 
 class NamedData(Protocol):
@@ -68,19 +67,19 @@ class RunIds:
     def run(self, point: Point, split: Split) -> Run:
         """Return the run of a point on a split."""
         (name,) = self.names(point, [split])
-        return Run(point, split, name, self._base)
+        return Run(point, split, name)
 
     def stream(self, run: Run, delta: float) -> np.random.Generator:
-        """Return the random stream of a run.
+        """Return the random stream of a run, which follows from its id and the seed.
 
         `delta` is what the run uses: its method's δ, or 0 where the mechanism needs none. The
         stream is then that of the method without δ, which is the same mechanism.
         """
-        if delta == self._method.delta:
-            return generator(run)
-        method = replace(self._method, delta=delta)
-        alike = RunIds(self._dataset, self._checksum, method, self._base)
-        return generator(alike.run(run.point, run.split))
+        if delta != self._method.delta:
+            method = replace(self._method, delta=delta)
+            alike = RunIds(self._dataset, self._checksum, method, self._base)
+            run = alike.run(run.point, run.split)
+        return seeds.generator(self._base, run.id)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:
         """Yield the ids of the runs of a point."""
@@ -96,8 +95,3 @@ class RunIds:
                 f'"repeat":{split.repeat},{self._seed},"setting":{setting},{self._version}}}'
             )
             yield hashlib.sha256(key.encode()).hexdigest()
-
-
-def generator(run: Run) -> np.random.Generator:
-    """Return the random stream of a run, which follows from its id and the seed."""
-    return seeds.generator(run.seed, run.id)

@@ -43,7 +43,6 @@ class Line(NamedTuple):
 class Mark(NamedTuple):
     """A wanted height, where a curve reaches it, and the range of that place."""
 
-    name: str
     y: float
     x: float
     low: float
@@ -106,7 +105,7 @@ def curves(
         if line.colour is not None
     ]
     names += [("level", name, y_share(y)) for name, y in levels]
-    names += [("wanted", mark.name, y_share(mark.y))] if mark is not None else []
+    names += [("wanted", "wanted", y_share(mark.y))] if mark is not None else []
     texts = [f'<b class="y" style="top:{y_share(y):.2%}">{text}</b>' for text, y in ticks]
     texts += [f'<b class="x" style="left:{x_share(x):.2%}">{x:g}</b>' for x in xs]
     words = f'<b class="title">{_text(axes[1])}</b><b class="below">{_text(axes[0])}</b>'

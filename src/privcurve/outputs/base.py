@@ -234,11 +234,6 @@ class OutputRequest:
         """What it is made from."""
         return self.output.reads(self)
 
-    @property
-    def record(self) -> Path:
-        """The file that says what its files were made for (:mod:`.record`)."""
-        return MADE / f"{self.target}.json"
-
     def curves_of(self, methods: Iterable[Method]) -> tuple[tuple[str, str], ...]:
         """Return the curves of some methods, on all datasets of the study."""
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))

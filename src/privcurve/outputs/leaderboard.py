@@ -287,7 +287,7 @@ def _picture(
         line = tuple(sorted(points, key=lambda point: point.x))
         lines.append(pictures.Line(at.marked_name(row), line, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
-    mark = want and pictures.Mark("wanted", want.target, want.epsilon, want.low, want.high)
+    mark = want and pictures.Mark(want.target, want.epsilon, want.low, want.high)
     caption = f"Bands: ± one standard error.{GREY * any(line.colour is None for line in lines)}"
     caption += GAP * any(math.isnan(point.y) for line in lines for point in line.points)
     axes = ("privacy budget ε", title)

@@ -118,7 +118,8 @@ def output_record(request: OutputRequest) -> Record:
     """Return the record of an output."""
     reads = request.reads
     datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
-    return Record(request.record, request.files.all, datasets, reads.raw, request.study.name)
+    path = MADE / f"{request.target}.json"
+    return Record(path, request.files.all, datasets, reads.raw, request.study.name)
 
 
 def audit_record(learner: str, dataset: str) -> Record:
