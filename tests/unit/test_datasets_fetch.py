@@ -11,10 +11,10 @@ import pytest
 import requests
 import yaml
 
-from privcurve.datasets import DatasetError, fetch
+from privcurve.datasets import DatasetError
 from privcurve.datasets.catalogue import description_of
 from privcurve.datasets.description import Description
-from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.downloads import RawFile, fetch
 
 CONTENT = b"1,A,1\n2,B,0\n"
 URL = "https://example.invalid/tiny.csv"
@@ -83,22 +83,24 @@ def test_mirror_comes_first(
 ) -> None:
     network = _online(monkeypatch, requests.ConnectionError())
     path = _mirror(tmp_path, CONTENT)
-    assert fetch(tiny, tmp_path / "mirror") == {"train": (RawFile(path),)}
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
     assert fetch(tiny) == {"train": (RawFile(path),)}
     assert network.requests == []
 
 
-def _fetched(description: Description, mirror: Path | None = None) -> Path:
-    ((file,),) = fetch(description, mirror).values()
+def _fetched(description: Description) -> Path:
+    ((file,),) = fetch(description).values()
     return file.path
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-3], CONTENT.replace(b"A", b"B"), b""])
-def test_altered_mirror_is_refused(tiny: Description, tmp_path: Path, content: bytes) -> None:
+def test_altered_mirror_is_refused(
+    tiny: Description, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = _mirror(tmp_path, content)
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
     with pytest.raises(DatasetError) as caught:
-        fetch(tiny, tmp_path / "mirror")
+        fetch(tiny)
     message = str(caught.value)
     for part in (
         str(path),
@@ -113,7 +115,8 @@ def test_download_is_kept_in_the_cache(
 ) -> None:
     network = _online(monkeypatch, CONTENT)
     (tmp_path / "empty").mkdir()
-    path = _fetched(tiny, tmp_path / "empty")
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "empty"))
+    path = _fetched(tiny)
     assert path == tmp_path / "cache" / "tiny" / "tiny.csv"
     assert path.read_bytes() == CONTENT
     assert _fetched(tiny) == path
@@ -138,8 +141,9 @@ def test_offline_message(
 ) -> None:
     network = _online(monkeypatch, requests.ConnectionError("no route"))
     (tmp_path / "mirror").mkdir()
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
     with pytest.raises(DatasetError) as caught:
-        fetch(tiny, tmp_path / "mirror")
+        fetch(tiny)
     message = str(caught.value)
     for part in ("'tiny'", URL, str(tmp_path / "mirror"), "PRIVCURVE_DATA", "a study without"):
         assert part in message

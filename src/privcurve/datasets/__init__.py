@@ -20,7 +20,6 @@ from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import clipping_notes, load, prepare
-from privcurve.datasets.reading import fetch
 from privcurve.datasets.rows import check_folds, distinct, stratified_folds
 
 __all__ = [
@@ -37,7 +36,6 @@ __all__ = [
     "describe",
     "distinct",
     "facts",
-    "fetch",
     "is_current",
     "is_public",
     "load",

@@ -257,7 +257,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
     name, kind = entry["name"], entry["kind"]
     public = bool(entry.get("public", name in public_names))
     if kind in (NUMERIC, DATE):
-        low, high = map(_read_bound_day if kind == DATE else _read_bound, entry["bounds"])
+        low, high = map(_read_bound, entry["bounds"])
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         return Column(
             name,
@@ -301,16 +301,12 @@ def _freeze_list(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
     return {**entry, key: tuple(entry.get(key, ()))}
 
 
-def _read_bound_day(bound: str) -> float:
+def _read_bound(bound: float | str) -> float:
+    """Read a bound: a number, or a day as a text."""
     try:
-        return float(read_day(bound))
+        return float(read_day(bound) if isinstance(bound, str) else bound)
     except ValueError:  # the 31st of February
         return float("nan")
-
-
-def _read_bound(bound: float) -> float:
-    try:
-        return float(bound)
     except OverflowError:  # an integer of more than 308 digits
         return float("inf")
 

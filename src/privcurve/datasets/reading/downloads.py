@@ -31,17 +31,15 @@ class RawFile:
         return (self.path,) if self.labels is None else (self.path, self.labels)
 
 
-def fetch(
-    description: Description, mirror: str | os.PathLike[str] | None = None
-) -> dict[str, tuple[RawFile, ...]]:
+def fetch(description: Description) -> dict[str, tuple[RawFile, ...]]:
     """Get the raw files that a dataset reads, by part, and verify their checksums.
 
-    A mirror is laid out as ``<dataset>/<file>``; by default it is what the environment variable
-    ``PRIVCURVE_DATA`` names. A dataset without files has none. Raises DatasetError if a file can't
-    be had from anywhere, or is not the file it should be: naming all.
+    The environment variable ``PRIVCURVE_DATA`` may name a mirror, laid out as ``<dataset>/<file>``.
+    A dataset without files has none. Raises DatasetError if a file can't be had from anywhere, or
+    is not the file it should be: naming all.
     """
-    mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
-    folder = None if mirror is None else Path(mirror)
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    folder = Path(mirror) if mirror else None
     problems = Problems(description.name)
     all_local = all(file.local is not None for file in description.source_files())
     if folder is not None and not folder.is_dir() and not all_local:
