@@ -30,26 +30,15 @@ STORE = Path("results/store")
 T = TypeVar("T")
 
 
-def coded_checksum(dataset: str) -> str | None:
-    """Return the checksum of a coded dataset; None if it can't be read or will be coded anew.
+def coded_facts(dataset: str) -> dict[str, Any]:
+    """Return the facts of a coded dataset, such as its checksum and those of its raw files.
 
-    It will be if its description has changed.
+    Empty if they can't be read, or it will be coded anew, as its description has changed.
     """
-    coded = _read_coded_facts(dataset)
-    return None if coded is None else str(coded["checksum"])
-
-
-def raw_checksums(dataset: str) -> dict[str, str] | None:
-    """Return the checksums of a coded dataset's raw files; None as in :func:`coded_checksum`."""
-    coded = _read_coded_facts(dataset)
-    return None if coded is None else dict(coded["sources"])
-
-
-def _read_coded_facts(dataset: str) -> dict[str, Any] | None:
     try:
-        return facts(CODED / dataset)
+        return facts(CODED / dataset) or {}
     except ValueError:
-        return None
+        return {}
 
 
 class CurveData(NamedData, Protocol):
@@ -280,8 +269,7 @@ class Curve:
         Raises DatasetError if it was coded from another description.
         """
         check_current(self.data)
-        coded = facts(self.data)
-        return None if coded is None else coded["checksum"]
+        return coded_facts(self.dataset.name).get("checksum")
 
 
 class Block(NamedTuple):

@@ -19,7 +19,7 @@ from typing import Any
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, results
-from privcurve.experiments.curves import Curve, CurveData, JobPart, coded_checksum, curves_of, fill
+from privcurve.experiments.curves import Curve, CurveData, JobPart, coded_facts, curves_of, fill
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
@@ -166,7 +166,7 @@ class Job:
         facts = self.facts
         if facts is None:
             return False
-        checksum = coded_checksum(self.dataset)
+        checksum = coded_facts(self.dataset).get("checksum")
         return all(
             checksum in (None, fact["checksum"]) and not fact["failed"] and not fact.get("left_out")
             for fact in facts

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from privcurve.experiments import canonical
-from privcurve.experiments.curves import Curve, coded_checksum, raw_checksums
+from privcurve.experiments.curves import Curve, coded_facts
 from privcurve.files import replace_text
 from privcurve.outputs.base import AUDITS, MADE, OutputRequest
 from privcurve.privacy import seeds
@@ -79,8 +79,8 @@ class Record(NamedTuple):
             "study": self.study,
             "digest": made_for,
             "complete": complete,
-            "data": {name: coded_checksum(name) for name in self.datasets},
-            "raw": {name: raw_checksums(name) for name in self.raw},
+            "data": {name: coded_facts(name).get("checksum") for name in self.datasets},
+            "raw": {name: coded_facts(name).get("sources") for name in self.raw},
             "files": {str(file): _hash_file(file) for file in self.files},
         }
         replace_text(self.path, json.dumps(content, indent=1) + "\n")
@@ -93,9 +93,14 @@ class Record(NamedTuple):
             made.get("digest") == wanted
             and made.get("complete", True)
             and made.get("files") == {str(file): _hash_file(file) for file in self.files}
-            and all(coded_checksum(name) in (None, data.get(name)) for name in self.datasets)
-            and all(raw_checksums(name) in (None, sources.get(name)) for name in self.raw)
+            and all(_fits(name, "checksum", data) for name in self.datasets)
+            and all(_fits(name, "sources", sources) for name in self.raw)
         )
+
+
+def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
+    """Return whether a coded dataset is what files were made of, or not known."""
+    return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
 
 def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
