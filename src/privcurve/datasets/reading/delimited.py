@@ -79,16 +79,17 @@ def read_pieces(
     if encoding == "utf-8-sig":
         start, encoding = start.removeprefix(codecs.BOM_UTF8), "utf-8"
 
-    def records_in(pieces: Iterator[bytes]) -> Iterator[Record]:
-        all_lines = files.lines_of(files.join_pieces(pieces), encoding)
-        numbered = islice(all_lines, parser.skip_rows, None)
-        return records_of(numbered, parser.separator, parser.comment)
+    def records_in(pieces: Iterator[bytes], first: int, n_skipped: int) -> Iterator[Record]:
+        all_lines = files.lines_of(files.join_pieces(pieces), encoding, first)
+        return records_of(islice(all_lines, n_skipped, None), parser.separator, parser.comment)
 
     pieces = chain([start], pieces)
     n_above = parser.skip_rows
     fields: Sequence[str] = parser.fields
     if parser.header:
-        header, pieces = files.peek(pieces, lambda first: next(records_in(first), (0, [])))
+        header, pieces = files.peek(
+            pieces, lambda top: next(records_in(top, 1, parser.skip_rows), (0, []))
+        )
         n_above, fields = header[0], [field.strip() for field in header[1]]
     place = positions(description, source, fields, problems)
     ends_are_plain = (
@@ -116,9 +117,8 @@ def read_pieces(
             # A quote may be closed in a later piece.
             is_open = not ends_are_plain or b'"' in piece or _has_lone_returns(piece)
             share = None if is_open else share
-            rest = files.join_pieces(chain([piece], pieces if is_open else ()))
-            numbered = islice(files.lines_of(rest, encoding, n_lines + 1), n_skipped, None)
-            records = records_of(numbered, parser.separator, parser.comment)
+            rest = chain([piece], pieces if is_open else ())
+            records = records_in(rest, n_lines + 1, n_skipped)
             parts = tables(description, source, records, len(fields), place, problems, n_left)
         for part in parts:
             part = part if n_left is None else part.head(n_left)

@@ -77,7 +77,7 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         for signature, what in _PACKED.items():
             if start.startswith(signature):
                 raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
-        encoding = _find_encoding(path)
+        encoding = _find_encoding(path, start)
         parser = {"kind": DELIMITED}
         separator, first = _find_separator(path, encoding)
     except READ_ERRORS as error:
@@ -105,11 +105,9 @@ def _sniff_parquet(path: Path) -> Format:
     return Format({"kind": PARQUET}, plain, plain, nested)
 
 
-def _find_encoding(path: Path) -> str:
-    """Return the first encoding that the whole file can be read in."""
-    with open_raw(path) as stream:
-        start = stream.read(4)
-    if start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+def _find_encoding(path: Path, start: bytes) -> str:
+    """Return the first encoding that the whole file, which has this start, can be read in."""
+    if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         raise DatasetError(f"{path} is written in UTF-32: save it as UTF-8")
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
