@@ -271,7 +271,7 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}, {"train_shares": [0.001, 1]}):
         readiness.check(made(**changes), data)
-    with pytest.raises(ValueError, match=r"toy-line: train_shares: 1e-05 of 133. records is none"):
+    with pytest.raises(ValueError, match=r"train_shares: 1e-05 of 133. records is none"):
         readiness.check(made(train_shares=[1e-5, 1]), data)
     # By this Snakemake sees that the check is to be done again.
     shares = (None, [1], [0.1, 1], [1e-5, 1])
@@ -280,7 +280,7 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1
     one_positive.y[0] = 1
-    with pytest.raises(ValueError, match="toy-line: to hold records out, each label needs two"):
+    with pytest.raises(ValueError, match="to hold records out, each label needs two"):
         readiness.check(made(splits=HOLDOUTS), one_positive)
     with pytest.raises(ValueError, match=r"which lazybb \(boost~certified\) does not give"):
         readiness.check(made(metric="log_loss"), data)

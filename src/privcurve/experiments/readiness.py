@@ -31,15 +31,12 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     needs a public fact that the dataset lacks, supports fewer classes, or pays for fewer answers
     than its training and scores need.
     """
-    try:
-        if study.folds:
-            check_folds(labels_for_folds(dataset)[0], study.folds)
-        _check_persons(dataset)
-        train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
-        least = min(method.train_share for method in study.methods.values())
-        Splitter(dataset, 0, least).rows(study.selection_splits[0])
-    except ValueError as error:
-        raise ValueError(f"{dataset.name}: {error}") from None
+    if study.folds:
+        check_folds(labels_for_folds(dataset)[0], study.folds)
+    _check_persons(dataset)
+    train, scored = Splitter(dataset, 0).parts(study.selection_splits[0])
+    least = min(method.train_share for method in study.methods.values())
+    Splitter(dataset, 0, least).rows(study.selection_splits[0])
     for method in study.methods.values():
         by_loss = study.metric == "log_loss"
         # The learner's class is imported only if the registry does not suffice.
