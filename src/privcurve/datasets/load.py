@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,9 +59,8 @@ def load_rows(
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
     """Return the dataset of :func:`load`, and where its two parts stand among the records read."""
     description = describe(name)
-    coded = _load_parts(description, _GrowingArrays(description), watch)
-    dataset = Dataset(**coded.common, X=coded.train.X, y=coded.train.y)
-    return dataset, coded.train.rows, coded.test_rows
+    train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
+    return Dataset(**common, X=train.X, y=train.y), train.rows, test_rows
 
 
 def prepare(
@@ -80,26 +79,21 @@ def prepare(
         save(dataset, folder)
         return dataset
     with PartWriter(description, Path(folder)) as writer:
-        coded = _load_parts(description, writer, watch)
-        dataset = PartedDataset(**coded.common, parts=writer.keep(coded.common["checksum"]))
+        _, _, common = _load_parts(description, writer, watch)
+        dataset = PartedDataset(**common, parts=writer.keep(common["checksum"]))
         save(dataset, folder)
     return dataset
-
-
-class _Loaded(NamedTuple):
-    """Training records, and what else makes a dataset."""
-
-    train: Coded
-    test_rows: NDArray[np.intp]
-    common: dict[str, Any]
 
 
 def _load_parts(
     description: Description,
     sink: _GrowingArrays | PartWriter,
     watch: Callable[[RawTable], None] | None,
-) -> _Loaded:
-    """Fetch, read, code and check; training records go to the sink."""
+) -> tuple[Coded, NDArray[np.intp], dict[str, Any]]:
+    """Fetch, read, code and check; training records go to the sink.
+
+    Return them, where the test part stands among the records read, and what else makes a dataset.
+    """
     name = description.name
     files = fetch(description)
     # Note the state of files before reading: they may change meanwhile.
@@ -136,7 +130,7 @@ def _load_parts(
         "origin": made_from,
     }
     test_rows = np.arange(0) if test is None else train.n_read + test.rows
-    return _Loaded(train, test_rows, common)
+    return train, test_rows, common
 
 
 def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.int32]]:
