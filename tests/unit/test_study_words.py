@@ -91,6 +91,7 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
         ({"folds": 3, "splits": HOLDOUTS}, "'folds' is given with 'splits'"),
         ({"splits": {"holdout": 0.1}}, "give either 'holdout' and 'repeats', or 'folds'"),
         ({"splits": {**HOLDOUTS, "folds": 3}}, "give either 'holdout' and 'repeats', or 'folds'"),
+        ({"splits": {"holdout": float("nan"), "repeats": 2}}, "splits: holdout is not a number"),
         ({"splits": {"folds": 3}}, "splits: folds alone are the runs of 'select: all'"),
         ({"select": "all"}, "'select: all' needs 'outputs'"),
         (

@@ -203,6 +203,8 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} is given with 'splits', which replaces it: keep one")
     if splits is not None and set(splits) not in ({"holdout", "repeats"}, {"folds"}):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
+    if splits is not None and not splits.get("holdout", 1) > 0:  # NaN, which schemas let pass
+        raise ValueError("splits: holdout is not a number; give a share, such as 0.1")
     if splits is not None and "folds" in splits and not select_all:
         raise ValueError(
             "splits: folds alone are the runs of 'select: all'; to select and train afresh, give "

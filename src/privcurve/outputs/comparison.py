@@ -287,6 +287,8 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
 def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
     """Return mean, standard error s·factor, and Student's interval."""
     mean = math.fsum(values) / len(values)
+    if len(values) < 2:
+        return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
     error = float(np.std(values, ddof=1)) * factor
     reach = float(stats.t.ppf(0.5 + LEVEL / 2, len(values) - 1)) * error
     ends = {"low": mean - reach, "high": mean + reach}
