@@ -97,3 +97,11 @@ def test_learning_rate_one_gives_everything_to_the_first_tree():
     assert chunk_ends(10, 3, 1.0, "geometric").tolist() == [10, 10, 10]
     model = DPBoostClassifier(n_trees=3, learning_rate=1.0, n_bins=n_bins, epsilon=100.0)
     assert not model.fit(X, y).leaf_values_[1:].any()
+
+
+def test_learning_rate_one_leaves_nothing_to_a_second_ensemble():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.integers(0, 4, (60, 2)), rng.integers(0, 2, 60)
+    model = DPBoostClassifier(n_trees=4, trees_per_ensemble=2, learning_rate=1.0, n_bins=4)
+    with pytest.raises(ValueError, match="all trees after the first are 0"):
+        model.fit(rows, labels)

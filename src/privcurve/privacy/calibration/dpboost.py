@@ -106,7 +106,8 @@ def dpboost(
     The ledger has for each ensemble an entry of each level, and one of the leaves of its first
     tree; the noise of another tree's is in proportion to its :func:`leaf_l1`.
 
-    Raises ValueError if the budget is out of range, or δ > 0 is asked of the published calibration.
+    Raises ValueError if the budget is out of range, δ > 0 is asked of the published calibration, or
+    η = 1 with several ensembles: all trees after the first are then 0 for any data.
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):
@@ -118,6 +119,11 @@ def dpboost(
             "or delta = 0"
         )
     n_ensembles = math.ceil(n_trees / trees_per_ensemble)
+    if learning_rate == 1 and n_ensembles > 1:
+        raise ValueError(
+            "dpboost: with learning_rate = 1 all trees after the first are 0, and ensembles after "
+            "the first have nothing to say: give a smaller one, or fewer trees (n_trees)"
+        )
     # In units of an ensemble's share of a pure ε.
     levels = Cost(BOUNDED_RANGE_KIND, 0.5 / max_depth, max_depth * n_ensembles)
     leaves = Cost(LAPLACE_KIND, 0.5, n_ensembles)
