@@ -12,7 +12,7 @@ import privcurve
 from privcurve import extras, models
 from privcurve.cli import main
 from privcurve.datasets import Column, Domain, Label
-from privcurve.learners import PrivGAMClassifier, TopDownTreeClassifier
+from privcurve.learners import LazyBBClassifier, PrivGAMClassifier, TopDownTreeClassifier
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.models.explain import Effects
 
@@ -117,3 +117,11 @@ def test_a_tree_that_asks_for_three_codes_is_no_sum_though_no_random_cell_has_th
     assert set(model.predict(X)) == {0, 1}
     assert not told.is_sum
     assert "always" not in str(told)
+
+
+def test_votes_are_no_sum_where_the_last_round_breaks_ties():
+    X = np.random.default_rng(0).integers(0, 4, (500, 3)).astype(np.uint8)
+    start = {"start": "public", "public_columns": [0]}
+    for n_rounds, more, joins in ((5, {}, False), (6, {}, True), (6, start, False)):
+        model = LazyBBClassifier(n_rounds=n_rounds, n_bins=4, random_state=1, **more)
+        assert model.fit(X, (X[:, 0] > 1).astype(int)).joins_columns == joins

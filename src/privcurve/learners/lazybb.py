@@ -226,8 +226,9 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     @property
     def joins_columns(self) -> bool:
         """Whether a tree asks about two columns, or a tie of all rounds is broken by the last."""
-        may_tie = self.ties_ == LAST_ROUND and self.model_.n_rounds % 2 == 0
-        return may_tie or super().joins_columns
+        # With a public start no tie is broken.
+        may_tie = self.start != PUBLIC_START and self.ties_ == LAST_ROUND
+        return (may_tie and self.model_.n_rounds % 2 == 0) or super().joins_columns
 
     def _worth(self) -> float:
         if self.vote_worth is not None:

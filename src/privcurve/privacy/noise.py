@@ -109,7 +109,8 @@ class Announced:
     def check_mechanism(self, pure: bool) -> None:
         """Refuse (ValueError) a mechanism that costs more than :meth:`cost` or ε says."""
         kind = MECHANISMS[self.mechanism(pure)].kind
-        if kind == GAUSSIAN_KIND if pure else kind != self.cost().kind:
+        is_refused = kind == GAUSSIAN_KIND if pure else kind != self.cost().kind
+        if is_refused:
             relation = "= 0" if pure else "> 0"
             raise ValueError(f"{self.what}: {self.by} noise is not for delta {relation}")
 

@@ -63,9 +63,9 @@ _SIZE = 32
 # What noise may be drawn from: it takes all 64 bits of a word (of MT19937 two words) and all 53 of
 # a fraction. Some other generators have fewer, and noise of them would hide nothing.
 KINDS = (
-    *(np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64),
-    *(np.random.MT19937, ChaCha),
-)
+    np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937,
+    ChaCha,
+)  # fmt: skip
 # Ids depend on the generator: raise the number when secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
 # How many numbers seed a stream that is drawn from another one.
