@@ -10,6 +10,7 @@ from broken_majority import X, Y, broken
 from randomgen import DSFMT, MT19937, PCG32
 
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
+from privcurve.learners.shared import sealing
 from privcurve.parts import Totals
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.curator import EXACT, Call, Curator
@@ -190,6 +191,14 @@ def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
     monkeypatch.setattr(NoisyMajorityClassifier, "_release", release)
     with pytest.raises(SealedError, match=r"left_ of the fitted model .* tells the noise"):
         NoisyMajorityClassifier(n_bins=2, epsilon=1.0, random_state=1).fit([[0], [1]], [0, 1])
+
+
+def test_a_model_that_keeps_no_curator_is_not_searched(monkeypatch):
+    # The search takes a tenth of a small fit.
+    searches = []
+    monkeypatch.setattr(sealing, "_find_held", lambda *value: searches.append(value))
+    NoisyMajorityClassifier(n_bins=2, epsilon=1.0, random_state=1).fit([[0], [1]], [0, 1])
+    assert not searches
 
 
 def test_what_makes_answers_of_records_tells_nothing():

@@ -48,17 +48,14 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             continue
         fit_name = FitName(name)
         n_alone = getrefcount(fit_name)
-        for door in doors:
-            door.sealed_for = fit_name
+        _seal_for(doors, fit_name)
         n_before = _count_references(doors)
         # NumPy's warnings would reveal exact values; those about public numbers are off too.
         with np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(fit_name, records, counted), doors)
         if fit_name.refused:
             raise fit_name.refused
-        for door in doors:
-            for one in (door, *door.parties):
-                one.sealed_for = name
+        _seal_for(doors, name)
         is_kept = _count_references(doors) != n_before
         for learner in chosen:
             refuse_noise_kept(learner, name, deeply=is_kept)
@@ -93,6 +90,13 @@ def _line_of(model: Any, attribute: str) -> str:
     lines = (k for k, line in enumerate(linecache.getlines(path), 1) if sets.search(line))
     number = next(lines, None)
     return name_line(path, number) if number else type(model).__name__
+
+
+def _seal_for(doors: Sequence[Curator], name: str) -> None:
+    # A function of its own: a variable of `fit` that names a curator would count as a reference.
+    for door in doors:
+        for one in (door, *door.parties):
+            one.sealed_for = name
 
 
 def _count_references(doors: Sequence[Curator]) -> list[int]:
