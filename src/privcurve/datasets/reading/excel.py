@@ -7,7 +7,7 @@ import posixpath
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -57,25 +57,29 @@ def read(
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    records: Iterator[Record] = (row for row in _filter_rows(cells) if row[0] > parser.skip_rows)
+    uncomputed: set[int] = set()
+    all_rows = _filter_rows(cells, uncomputed)
+    records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:
         records = islice(records, parser.rows + parser.header)
     if parser.header:
         _, names = next(records, (0, ()))
         fields = tuple(_read_row(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
+    name_at = {j: name for name, j in place.items()}
     empty = defaultdict(list)
     for row, j, why in chain(_find_merged(sheet, len(cells)), _find_uncomputed(file, sheet)):
-        if j < len(fields):
-            empty[row].append((fields[j], why))
+        if j in name_at:
+            empty[row].append((name_at[j], why))
+            if why == _COMPUTE:
+                uncomputed.add(row)
+    # Rows of such formulas alone look blank, and are not among the cells at the end of a sheet.
+    cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
-                if name in table.columns:
-                    fault, _, remedy = why.partition(". ")
-                    problems.refuse(
-                        row, f"{table.place_of(k)}: {name!r} {fault}.", remedy, (name, why)
-                    )
+                fault, _, remedy = why.partition(". ")
+                problems.refuse(row, f"{table.place_of(k)}: {name!r} {fault}.", remedy, (name, why))
         columns = {name: list(column) for name, column in table.columns.items()}
         yield replace(table, columns=convert_columns(description, source, columns))
 
@@ -167,10 +171,10 @@ def _read_position(letters: str) -> int:
     return position - 1
 
 
-def _filter_rows(cells: list[list[Any]]) -> Iterator[Record]:
-    """Yield the rows that are not blank, with their numbers."""
+def _filter_rows(cells: list[list[Any]], others: Collection[int] = ()) -> Iterator[Record]:
+    """Yield the rows that are not blank, and some others, with their numbers."""
     for number, row in enumerate(cells, start=1):
-        if any(cell != "" for cell in row):
+        if number in others or any(cell != "" for cell in row):
             yield number, row
 
 
