@@ -248,7 +248,7 @@ def _check_domain(domain: Domain) -> None:
     """Refuse a domain that can't code records."""
     for column in domain.columns:
         merged = column.merged
-        if merged and (len(merged) <= column.bins or sorted(set(merged)) != list(merged)):
+        if merged and (len(merged) != column.bins + 1 or sorted(set(merged)) != list(merged)):
             raise ValueError(f"merged bins of the column {column.name!r} have other edges")
     for fault in column_faults(domain.columns):
         raise ValueError(fault)
