@@ -268,10 +268,11 @@ def test_each_fault_of_a_skipped_record_is_told_in_every_form(folder, capsys):
     bad = TABLE.replace('P2,"Rome, north",95', "P2,Osl,old").replace("60", "inf")
     (folder / "new.csv").write_text(bad)
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
-    frame.to_parquet(folder / "new.parquet")
+    for name in ("new.parquet", "new.pq"):
+        frame.to_parquet(folder / name)
     workbook(folder / "new.xlsx", {"Data": [list(frame), *frame.values.tolist()]})
     expected = None
-    for name in ("new.csv", "new.parquet", "new.xlsx"):
+    for name in ("new.csv", "new.parquet", "new.pq", "new.xlsx"):
         assert predict(f"{name} --id id --id age --on-error skip") == 3
         told = capsys.readouterr()
         assert expected in (None, told.out), name
@@ -395,6 +396,7 @@ BAD = [
         {"new.csv.gz": gzip.compress(TABLE.encode() * 9)[:-9]},
     ),
     ("model.json a.csv.gz", "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
+    ("model.json a.zip", "a.zip .*: it is a zip archive", {"a.zip": b"PK\3\4rest"}),
     ("model.json a.parquet", "a.parquet can't be read", {"a.parquet": b"PAR1 and no more"}),
     ("model.json a.xlsx", "a.xlsx can't be read", {"a.xlsx": TABLE}),
     (f"{ASK} -o .", ". is a folder"),

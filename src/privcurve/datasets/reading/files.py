@@ -23,6 +23,13 @@ _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
+# First bytes of files that are packed in other ways, which are not read.
+_PACKED = {
+    b"PK\x03\x04": "a zip archive",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x1f\x9d": "packed by compress",
+}
 _UNPACKED_AT_ONCE = 1 << 18
 
 # Packed tables are a tenth of their size. A file that unpacks to more bytes than this, and to more
@@ -35,10 +42,15 @@ def open_raw(path: Path) -> BinaryIO:
     """Open a file for its bytes; what gzip has packed is unpacked, under any name.
 
     Bytes that are damaged, or too many, raise an error while they are read (`ValueError`,
-    `EOFError`, `zlib.error`).
+    `EOFError`, `zlib.error`); other ways of packing a `ValueError` at once.
     """
     file = path.open("rb")
-    if path.suffix != ".gz" and file.peek(2)[:2] != _GZIP:
+    start = file.peek(8)
+    for signature, what in _PACKED.items():
+        if start.startswith(signature):
+            file.close()
+            raise ValueError(f"it is {what}: unpack it (only .gz is read as it is)")
+    if path.suffix != ".gz" and start[:2] != _GZIP:
         return file
     stream = gzip.GzipFile(fileobj=file, mode="rb")
     pieces = iter(lambda: stream.read(_UNPACKED_AT_ONCE), b"")

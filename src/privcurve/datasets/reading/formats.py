@@ -24,14 +24,6 @@ ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 # How many lines tell the separator.
 _LINES = 200
 
-# First bytes of packed files, which are not read.
-_PACKED = {
-    b"PK\x03\x04": "a zip archive",
-    b"BZh": "packed by bzip2",
-    b"\xfd7zXZ": "packed by xz",
-    b"\x1f\x9d": "packed by compress",
-}
-
 
 @dataclass(frozen=True)
 class Format:
@@ -66,17 +58,14 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         is_excel = path.suffix.lower() in EXCEL_ENDINGS
         if sheet and not is_excel:
             raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
-        with open_raw(path) as stream:
-            start = stream.read(8)
-        if start[:4] == b"PAR1":
-            return _sniff_parquet(path)
         if is_excel:
             first, sheets = first_row(path, sheet)
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
             return replace(_name_fields(parser, first, header), sheets=sheets)
-        for signature, what in _PACKED.items():
-            if start.startswith(signature):
-                raise DatasetError(f"{path} is {what}: unpack it (only .gz is read as it is)")
+        with open_raw(path) as stream:
+            start = stream.read(8)
+        if start[:4] == b"PAR1":
+            return _sniff_parquet(path)
         encoding = _find_encoding(path, start)
         parser = {"kind": DELIMITED}
         separator, first = _find_separator(path, encoding)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,18 @@ from privcurve.datasets.reading.table import (
     positions,
     unreadable_error,
 )
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is of Parquet, by its name or by how it begins and ends."""
+    if path.suffix.lower() == ".parquet":
+        return True
+    if not path.is_file() or path.stat().st_size < 8:
+        return False
+    with path.open("rb") as file:
+        start = file.read(4)
+        file.seek(-4, os.SEEK_END)
+        return start == file.read() == b"PAR1"
 
 
 def schema_of(path: Path) -> Any:

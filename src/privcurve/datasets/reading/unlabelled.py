@@ -76,7 +76,7 @@ def open_unlabelled(
     if sheet and suffix not in EXCEL_ENDINGS:
         raise DatasetError(f"{source} is not an Excel file, and has no sheets: leave out --sheet")
     parser = Parser(DELIMITED, header=True, encoding=encoding)
-    if suffix == ".parquet":
+    if parquet.is_parquet(path):
         parser = Parser(PARQUET)
     elif suffix in EXCEL_ENDINGS:
         parser = Parser(EXCEL, header=True, sheet=sheet)
