@@ -198,10 +198,12 @@ def release(
         raise spent from error
     try:
         ledger.close(entry, budget_ledger.DONE, facts)
-    except WriteError as error:
-        raise ReleaseError(
-            f"{error} (The ledger counts this release as spent since it began, and its model and "
-            f"card are whole, in {released.folder}: another try would be another release.)"
+    except (WriteError, KeyboardInterrupt) as error:
+        kind = ReleaseError if isinstance(error, WriteError) else KeyboardInterrupt
+        raise kind(
+            f"{str(error) or 'stopped.'} (The ledger, {ledger.path}, counts this release as spent "
+            f"since it began, and its model and card are whole, in {released.folder}: another try "
+            "would be another release.)"
         ) from error
     return released
 
@@ -216,12 +218,8 @@ def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseExce
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
-    if isinstance(error, (PartError, ReleaseError)):
+    if isinstance(error, (PartError, ReleaseError, OSError)):
         return ReleaseError(f"{error} ({counts}: it had begun. {ANOTHER_TRY}.)")
-    if isinstance(error, OSError):
-        return ReleaseError(
-            f"{error} ({counts}: its model was trained. Another try is another release.)"
-        )
     if isinstance(error, (ValueError, ArithmeticError, models.ModelError)):
         return ReleaseError(
             f"{learner} could not be trained: {error} ({counts}: that it failed may tell something "
