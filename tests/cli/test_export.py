@@ -257,3 +257,16 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     bayes = NoisyBayesClassifier(n_bins=3, classes=DOMAIN.label.names)
     models.save("model.json", bayes.fit(codes[:, :1] % 3, labels), domain)
     refuse(tmp_path, capsys, "export model.json", "groups of patterns")
+
+
+def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():
+    titles = ("a", "?", "other")
+    town = Column("town", "categorical", categories=tuple((title, title) for title in titles))
+    domain = Domain((town,), Label("y", "no", "yes"), missing=("-9.00", "0.50"), unknown="other")
+    codes = np.array([[0], [1], [2], [1]] * 20, dtype=np.uint8)
+    learner = NoisyBayesClassifier(epsilon=50, n_bins=3, classes=("no", "yes"), random_state=0)
+    models.save("model.json", learner.fit(codes, ["no", "yes", "no", "no"] * 20), domain)
+    cells = ["-9", -9, "-9.0", -9.0, "-9.00", "-9.000", "0.5", 0.5, "0.50", "9", "a"]
+    table = pd.DataFrame({"town": cells}, dtype=object)
+    scores = models.load("model.json").decision_function(table)
+    assert ask(table).iloc[:, -1].tolist() == pytest.approx(scores.tolist())

@@ -12,7 +12,7 @@ from scipy.special import expit
 from privcurve.coding import Floats
 from privcurve.datasets.coding import Markers, TextCodes, days_of
 from privcurve.datasets.domain import NUMERIC, Column, Domain, format_day
-from privcurve.datasets.reading import TRUTHS
+from privcurve.datasets.reading import TRUTHS, text_of
 from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation
@@ -160,7 +160,9 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
-    words |= {word: word for word in (*column.codes, "", *domain.missing)}
+    markers = Markers(domain.missing, domain.decimal).amounts
+    numbers = (str(text_of(amount, (), domain.decimal)) for amount in markers)
+    words |= {word: word for word in (*column.codes, "", *domain.missing, *numbers)}
     # A whole number may be stored with a point, and with any number of zeros behind it.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
