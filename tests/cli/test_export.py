@@ -260,13 +260,23 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
 
 
 def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():
-    titles = ("a", "?", "other")
-    town = Column("town", "categorical", categories=tuple((title, title) for title in titles))
-    domain = Domain((town,), Label("y", "no", "yes"), missing=("-9.00", "0.50"), unknown="other")
-    codes = np.array([[0], [1], [2], [1]] * 20, dtype=np.uint8)
-    learner = NoisyBayesClassifier(epsilon=50, n_bins=3, classes=("no", "yes"), random_state=0)
-    models.save("model.json", learner.fit(codes, ["no", "yes", "no", "no"] * 20), domain)
     cells = ["-9", -9, "-9.0", -9.0, "-9.00", "-9.000", "0.5", 0.5, "0.50", "9", "a"]
+    check_texts(["a", "?", "other"], cells, missing=("-9.00", "0.50"))
+
+
+def test_numbers_among_categories_with_a_comma_are_numbers_in_the_table():
+    cells = [1.5, "1,5", 2, 2.0, "2,0", "a,b", "a.b", -9.5, "-9,5"]
+    check_texts(["1,5", "2", "a,b", "other", "?"], cells, decimal=",", missing=("-9.5",))
+
+
+def check_texts(titles, cells, **reading):
+    """Check that a column of such categories is answered as `predict` does."""
+    town = Column("town", "categorical", categories=tuple((title, title) for title in titles))
+    domain = Domain((town,), Label("y", "no", "yes"), unknown="other", **reading)
+    n = len(titles)
+    codes = np.array([[k] for k in range(n)] * 20 + [[1]] * 20, dtype=np.uint8)
+    learner = NoisyBayesClassifier(epsilon=50, n_bins=n, classes=("no", "yes"), random_state=0)
+    models.save("model.json", learner.fit(codes, np.where(codes[:, 0] % 2, "yes", "no")), domain)
     table = pd.DataFrame({"town": cells}, dtype=object)
     scores = models.load("model.json").decision_function(table)
     assert ask(table).iloc[:, -1].tolist() == pytest.approx(scores.tolist())

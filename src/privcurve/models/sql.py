@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit
 
 from privcurve.coding import Floats
-from privcurve.datasets.coding import Markers, TextCodes, days_of
+from privcurve.datasets.coding import Markers, TextCodes, amount_of, days_of
 from privcurve.datasets.domain import NUMERIC, Column, Domain, format_day
 from privcurve.datasets.reading import TRUTHS, text_of
 from privcurve.learners.shared.chances import clipped_log_odds
@@ -160,14 +160,17 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
-    markers = Markers(domain.missing, domain.decimal).amounts
-    numbers = (str(text_of(amount, (), domain.decimal)) for amount in markers)
-    words |= {word: word for word in (*column.codes, "", *domain.missing, *numbers)}
+    decimal, markers = domain.decimal, Markers(domain.missing, domain.decimal).amounts
+    listed = [*column.codes, *(str(text_of(amount, (), decimal)) for amount in markers)]
+    # 1,5 is 1.5 in a column of numbers.
+    amounts = [word for word in listed if amount_of(word, decimal) is not None]
+    words |= {word.replace(decimal, "."): word for word in amounts}
+    words |= {word: word for word in (*listed, "", *domain.missing)}
     # A whole number may be stored with a point, and with any number of zeros behind it.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
-    stems = {f"{word}{domain.decimal}": f"{word}{domain.decimal}0" for word in integers}
+    stems = {f"{word}{decimal}": f"{word}{decimal}0" for word in integers}
     # The text "\0" is never listed.
     nothing, other = (
         values[code] if code >= 0 else "NULL" for code in codes.code_all([None, "\0"])
