@@ -240,6 +240,9 @@ def test_times_and_numbers_are_categories_as_they_are_written_or_refused(folder)
     number = "  - {name: x2, kind: categorical, categories: [1.10, other]}\n"
     ((_, message),) = columns_of(rows, number)
     assert message.endswith("YAML reads it as the number 1.1: put it in quotes.")
+    # Of these 1 and 1.0 are both categories; of a "1.0" only the latter would be.
+    ((_, message),) = columns_of(rows, number.replace("1.10", "1.0"))
+    assert message.endswith("the number 1.0: write 1; or, for that text alone, put it in quotes.")
 
 
 def test_faults_of_many_columns_of_one_entry_are_some_and_a_number(folder):
