@@ -342,6 +342,8 @@ def test_a_sheet_is_named(folder, capsys):
     workbook(folder / "new.xlsx", {"notes": [["a"], [1]], "May 2024": cells})
     expected = answers(capsys, "new.csv --proba")
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
+    assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
+    assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
     refuse(folder, capsys, "predict model.json new.xlsx", "no columns 'age'")
     said = "no sheet 'May'.*Its sheets: notes, May 2024"
     refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)

@@ -85,9 +85,14 @@ def open_unlabelled(
         if not path.is_file():
             why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
             raise DatasetError(f"{path} can't be read: {why}")
-        is_parquet = parser.kind == PARQUET
-        ignored = _find_unused(description, parquet.schema_of(path).names) if is_parquet else ()
-        read = parquet.read if is_parquet else excel.read
+        try:
+            if parser.kind == PARQUET:
+                read, names = parquet.read, parquet.schema_of(path).names
+            else:
+                read, names = excel.read, excel.first_row(path, sheet)[0][1]
+        except READ_ERRORS as error:
+            raise unreadable_error(description, source, error) from None
+        ignored = _find_unused(description, names)
         return UnlabelledFile(description, ignored, partial(read, description, RawFile(path)))
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
