@@ -335,8 +335,8 @@ def _reason(error: Any) -> str:
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
         # Of categories 1 is 1.0 in a file too, but "1.0" is not 1.
         is_whole = isinstance(given, float) and given.is_integer()
-        whole = f"write {int(given)}; or, for that text alone, " if is_whole else ""
-        quoted = f"YAML reads it as the number {given}: {whole}put it in quotes"
+        remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
+        quoted = f"YAML reads it as the number {given}: {remedy}put it in quotes"
         return quoted + _expectation(error, ". Expected: ")
     return error.message + _expectation(error, ". Expected: ")
 
