@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import re
 import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
@@ -23,10 +24,10 @@ _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
-# First bytes of files that are packed in other ways, which are not read.
+# First bytes, as patterns, of files that are packed in other ways, which are not read.
 _PACKED = {
     b"PK\x03\x04": "a zip archive",
-    b"BZh": "packed by bzip2",
+    b"BZh[1-9]1AY": "packed by bzip2",
     b"\xfd7zXZ": "packed by xz",
     b"\x1f\x9d": "packed by compress",
 }
@@ -47,7 +48,7 @@ def open_raw(path: Path) -> BinaryIO:
     file = path.open("rb")
     start = file.peek(8)
     for signature, what in _PACKED.items():
-        if start.startswith(signature):
+        if re.match(signature, start):
             file.close()
             raise ValueError(f"it is {what}: unpack it (only .gz is read as it is)")
     if path.suffix != ".gz" and start[:2] != _GZIP:
