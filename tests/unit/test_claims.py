@@ -31,40 +31,38 @@ TABLE = pd.DataFrame(
 )
 PRINTED = pd.DataFrame({"dataset": ["a", "b"], "arm": ["lr", "lr"], "accuracy": [0.79, 0.75]})
 
-SOME = {"claim": "c", "source": "s", "where": {"arm": "lr"}, "above": 0}
+NAMED = {"name": "C", "claim": "c", "source": "s"}
+SOME = {**NAMED, "where": {"arm": "lr"}, "above": 0}
+# Ours less what is printed, dataset by dataset.
+LESS_PRINTED = {**NAMED, "where": {"arm": "lr"}, "by": ["dataset", "arm"], "less_printed": "p.csv"}
+BOOST = {**NAMED, "where": {"arm": "boost"}, "above": 0}
 
 
-def verdict(claim, printed=None):
-    full = {"name": "C", "claim": "c", "source": "s", **claim}
-    return judge.verdicts([full], {"accuracy": TABLE}, printed).iloc[0]
+def judged(claim, table=TABLE, printed=None):
+    """Judge one claim on the accuracies, or on another table that it names."""
+    tables = {claim.get("table", "accuracy"): table}
+    return judge.verdicts([{**NAMED, **claim}], tables, printed)
+
+
+def verdict(claim, table=TABLE, printed=None):
+    return judged(claim, table, printed).iloc[0]
 
 
 def test_printed_numbers_are_taken_off_row_by_row():
-    claim = {
-        **{"where": {"arm": "lr"}, "by": ["dataset", "arm"]},
-        **{"less_printed": "p.csv", "within": [0, 0.02]},
-    }
-    row = verdict(claim, {"p.csv": PRINTED})
+    row = verdict({**LESS_PRINTED, "within": [0, 0.02]}, printed={"p.csv": PRINTED})
     assert (row["n_pass"], row["n_places"], row["verdict"]) == (1, 2, judge.MIXED)
-    assert row["least"] == pytest.approx(-0.05)
-    assert row["largest"] == pytest.approx(0.01)
-    assert verdict({**claim, "within": [0, 0.06]}, {"p.csv": PRINTED})["verdict"] == judge.HOLDS
-
-
-def test_a_row_without_a_printed_number_is_not_passed_over():
-    claim = {
-        **{"where": {"arm": "lr"}, "by": ["dataset", "arm"]},
-        **{"less_printed": "p.csv", "within": [0, 1]},
-    }
-    assert verdict(claim, {"p.csv": PRINTED[:1]})["verdict"] == judge.UNKNOWN
+    assert (row["least"], row["largest"]) == pytest.approx((-0.05, 0.01))
+    wide = {**LESS_PRINTED, "within": [0, 0.06]}
+    assert verdict(wide, printed={"p.csv": PRINTED})["verdict"] == judge.HOLDS
+    # A row without a printed number is not passed over.
+    assert verdict(wide, printed={"p.csv": PRINTED[:1]})["verdict"] == judge.UNKNOWN
 
 
 def test_a_printed_number_without_its_keys_is_refused(tmp_path):
     PRINTED.to_csv(tmp_path / "p.csv", index=False)
-    claim = {**SOME, "name": "C", "by": ["dataset", "arm"], "less_printed": "p.csv"}
-    judge.check_printed(claim, tmp_path / "p.csv")
+    judge.check_printed(LESS_PRINTED, tmp_path / "p.csv")
     with pytest.raises(ValueError, match="has no column 'epsilon'"):
-        judge.check_printed({**claim, "by": ["dataset", "epsilon"]}, tmp_path / "p.csv")
+        judge.check_printed({**LESS_PRINTED, "by": ["dataset", "epsilon"]}, tmp_path / "p.csv")
 
 
 @pytest.mark.parametrize("each", [[], ["dataset"]])
@@ -76,10 +74,8 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
     assert (row["verdict"], row["why"]) == (judge.UNKNOWN, "no row has dataset bb")
     text = claims.format_table(pd.DataFrame([row]))["verdict"].iloc[0]
     assert text == "not computed: no row has dataset bb"
-    less = {"where": {"arm": "boost"}, "less": {"arm": "lr", "epsilon": [1, 7]}, "above": 0}
-    assert verdict(less)["why"] == "no row has epsilon 7"
-    less["less"] = {"arm": "ridge"}
-    assert verdict(less)["why"] == "no row has arm ridge"
+    less = {"arm": "ridge", "epsilon": [1, 7]}
+    assert verdict({**BOOST, "less": less})["why"] == "no row has arm ridge, epsilon 7"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +166,7 @@ def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
 
 
 def test_a_line_is_compared_at_each_epsilon():
-    claim = {"where": {"arm": "boost"}, "less": {"arm": "lr"}, "above": 0}
+    claim = {**BOOST, "less": {"arm": "lr"}}
     row = verdict(claim)
     assert (row["n_pass"], row["n_places"], row["verdict"]) == (1, 2, judge.MIXED)
     assert verdict({**claim, "every": True})["verdict"] == judge.FAILS
@@ -179,71 +175,62 @@ def test_a_line_is_compared_at_each_epsilon():
 def test_a_curve_without_the_epsilon_is_not_compared_at_its_limit():
     more = {"dataset": ["a", "a"], "arm": ["dp", "dp"], "accuracy": [0.7, 0.8]}
     table = pd.concat([TABLE, pd.DataFrame({**more, "epsilon": [1.0, math.inf]})])
-    claim = {"name": "C", "claim": "c", "source": "s", "above": 0, "less": {"arm": "dp"}}
-    claim["where"] = {"arm": "boost", "dataset": "a"}
-    (row,) = judge.verdicts([claim], {"accuracy": table}).to_dict("records")
-    assert row["mean"] == pytest.approx(0.05)
+    claim = {**BOOST, "where": {"arm": "boost", "dataset": "a"}, "less": {"arm": "dp"}}
+    assert verdict(claim, table)["mean"] == pytest.approx(0.05)
     table.loc[table["arm"].eq("dp") & table["epsilon"].eq(1), "epsilon"] = 2.0
-    assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.UNKNOWN
+    assert verdict(claim, table)["verdict"] == judge.UNKNOWN
 
 
 @pytest.mark.parametrize(("best", "gap"), [("largest", -0.05), ("smallest", 0.05)])
 def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
     own = {"dataset": "a", "arm": "dp", "epsilon": 1.0, "accuracy": 0.70}
     table = pd.concat([TABLE, pd.DataFrame([own])])
-    claim = {"name": "C", "claim": "c", "source": "s", "above": 0, "less": {"arm": ["lr", "dp"]}}
-    claim["where"] = {"arm": "boost", "dataset": "a"}
-    row = judge.verdicts([{**claim, "against": best}], {"accuracy": table}).iloc[0]
-    assert row["mean"] == pytest.approx(gap)
+    claim = {**BOOST, "where": {"arm": "boost", "dataset": "a"}, "less": {"arm": ["lr", "dp"]}}
+    assert verdict({**claim, "against": best}, table)["mean"] == pytest.approx(gap)
     with pytest.raises(ValueError, match="claim C: several rows of 'less' are for one dataset and"):
-        judge.verdicts([claim], {"accuracy": table})
+        judged(claim, table)
 
 
 def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
     rows = {"arm": ["boost", "dp1", "dp2"], "accuracy": [0.75, 0.7, 0.8]}
     table = pd.concat([pd.DataFrame({"dataset": "a", "epsilon": e, **rows}) for e in (1.0, 2.0)])
-    claim = {**SOME, "name": "C", "where": {"arm": "boost"}, "less": {"arm": ["dp1", "dp2"]}}
-    claim["against"] = "largest"
-    assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.FAILS
+    claim = {**BOOST, "less": {"arm": ["dp1", "dp2"]}, "against": "largest"}
+    assert verdict(claim, table)["verdict"] == judge.FAILS
     lacks = table[~(table["arm"].eq("dp2") & table["epsilon"].eq(2))]
-    assert judge.verdicts([claim], {"accuracy": lacks})["verdict"][0] == judge.UNKNOWN
+    assert verdict(claim, lacks)["verdict"] == judge.UNKNOWN
 
 
 @pytest.mark.parametrize("table", ["accuracy", judge.RUNS])
 @pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"arm": "lr"}}])
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
-    claim = {**SOME, "name": "C", "where": {"arm": "boost"}, "table": table, "value": "kind"}
     with pytest.raises(ValueError, match="claim C: 'kind' is not of numbers"):
-        judge.verdicts([{**claim, **more}], {table: runs})
+        judged({**BOOST, "table": table, "value": "kind", **more}, runs)
 
 
-def test_a_rank_correlation_with_a_text_is_refused_by_the_name_of_its_claim():
-    claim = {"where": {"arm": "boost"}, "statistic": "spearman", "over": ["dataset"], "above": 0}
-    with pytest.raises(ValueError, match="claim C: 'dataset' is not of numbers"):
-        verdict(claim)
-
-
-def test_several_rows_of_a_key_are_refused():
-    with pytest.raises(ValueError, match="several rows have the same dataset"):
-        verdict({"where": {"arm": ["lr", "boost"]}, "by": ["dataset"], "above": 0})
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"statistic": "spearman", "over": ["dataset"]}, "claim C: 'dataset' is not of numbers"),
+        ({"by": ["epsilon"]}, "several rows have the same epsilon"),
+    ],
+)
+def test_what_has_no_number_of_its_own_is_refused_by_the_name_of_its_claim(words, says):
+    with pytest.raises(ValueError, match=says):
+        judged({**BOOST, **words})
 
 
 def test_of_several_rows_of_a_base_none_is_taken():
     rows = {"dataset": "a", "epsilon": [1.0, 1, 2], "arm": "boost", "accuracy": [0.7, 0.6, 0.8]}
     table = pd.DataFrame({**rows, "delta": [0, 1e-5, 0]})
-    claim = {**SOME, "name": "C", "where": {"arm": "boost", "epsilon": 2}, "base": {"epsilon": 1}}
-    (alone,) = judge.verdicts([claim], {"accuracy": table[table["delta"] == 0]}).to_dict("records")
-    assert alone["mean"] == pytest.approx(0.1)
-    assert judge.verdicts([claim], {"accuracy": table})["verdict"][0] == judge.UNKNOWN
+    claim = {**BOOST, "where": {"arm": "boost", "epsilon": 2}, "base": {"epsilon": 1}}
+    assert verdict(claim, table[table["delta"] == 0])["mean"] == pytest.approx(0.1)
+    assert verdict(claim, table)["verdict"] == judge.UNKNOWN
 
 
 def test_claims_of_studies_are_in_the_order_of_their_names():
     tables = {
-        study: judge.verdicts(
-            [{**SOME, "name": name} for name in names],
-            {"accuracy": TABLE},
-        )
+        study: judge.verdicts([{**SOME, "name": name} for name in names], {"accuracy": TABLE})
         for study, names in {"one": ["C10", "C2 R"], "two": ["C2 F", "C1", "C10"]}.items()
     }
     table = claims.gather_verdicts(tables)
@@ -272,7 +259,7 @@ def test_verdicts_of_each_paper_are_counted_and_our_own_questions_apart():
 
 
 def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
-    table = judge.verdicts([{**SOME, "name": "C", "quote": "so"}], {"accuracy": TABLE})
+    table = judged({**SOME, "quote": "so"})
     written = []
     context = SimpleNamespace(
         others={"claims": SimpleNamespace(study=SimpleNamespace(paper=None, name="mine"))},
@@ -299,9 +286,9 @@ def runs(**of_methods):
     )
 
 
-def of_runs(claim, table):
-    full = {"name": "C", "claim": "c", "source": "s", "table": "runs", **claim}
-    return judge.verdicts([full], {"runs": table})
+TREE = {"table": "runs", "where": {"method": "tree"}}
+LESS_LINE = {**TREE, "less": {"method": "line"}}
+HIGHER = {**LESS_LINE, "above": 0}
 
 
 def test_differences_of_runs_are_paired_by_their_split():
@@ -310,14 +297,14 @@ def test_differences_of_runs_are_paired_by_their_split():
         tree=lambda epsilon, split: split + epsilon / 100 + (split == 4) * 0.004,
         line=lambda epsilon, split: split + 0.01,
     )
-    claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
-    (row,) = of_runs(claim, table).to_dict("records")
+    row = verdict(HIGHER, table)
     # By ε 0, 0.01 and 0.03, and 0.001 more as a mean over splits.
     assert (row["n_places"], row["n_pass"], row["verdict"]) == (6, 6, judge.HOLDS)
     assert row["least"] == pytest.approx(0.001)
     # Of 0, 0, 0, 0.004: their standard deviation is 0.002, over the root of four splits.
     assert row["standard_error"] == pytest.approx(0.001)
-    each = of_runs({**claim, "each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}, table)
+    of_each = {"each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}
+    each = judged({**HIGHER, **of_each}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
     assert "± 0.001" in claims.format_table(each)["ours"][0]
@@ -325,16 +312,14 @@ def test_differences_of_runs_are_paired_by_their_split():
 
 def test_one_split_gives_no_standard_error():
     table = runs(tree=lambda epsilon, _: 0.5 + epsilon / 100, line=lambda *_: 0.5)
-    claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "above": 0}
-    once = table[table["repeat"] == 1]
-    (row,) = of_runs(claim, once).to_dict("records")
+    row = verdict(HIGHER, table[table["repeat"] == 1])
     assert (row["n_places"], row["n_pass"], row["verdict"]) == (6, 6, judge.UNDECIDED)
     assert (row["n_for"], row["n_against"]) == (0, 0)
     assert row["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
     assert np.isnan(row["standard_error"])
     # Nor do rows that a single split has, while others have several.
     of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["method"] == "line"))]
-    (row,) = of_runs(claim, of_a).to_dict("records")
+    row = verdict(HIGHER, of_a)
     assert row["verdict"] == judge.UNDECIDED
     assert np.isnan(row["standard_error"])
 
@@ -342,15 +327,15 @@ def test_one_split_gives_no_standard_error():
 def test_runs_of_several_curves_are_no_mean():
     table = runs(tree=lambda *_: 0.5, line=lambda *_: 0.7)
     with pytest.raises(ValueError, match="claim C: several runs of one split have the same"):
-        of_runs({"where": {"dataset": "a"}, "above": 0}, table)
-    assert of_runs({"where": {"method": "tree"}, "above": 0}, table)["n_places"][0] == 6
+        judged({**TREE, "where": {"dataset": "a"}, "above": 0}, table)
+    assert verdict({**TREE, "above": 0}, table)["n_places"] == 6
 
 
 def test_folds_of_one_partition_are_splits():
     table = runs(tree=lambda _, split: 0.5 + split / 100)
     folds = table.assign(fold=table["repeat"].map("{}/4".format), repeat=0)
-    claim = {"where": {"method": "tree"}, "above": 0}
-    assert of_runs(claim, folds).equals(of_runs(claim, table))
+    claim = {**TREE, "above": 0}
+    assert judged(claim, folds).equals(judged(claim, table))
 
 
 def test_statistics_over_an_axis():
@@ -360,8 +345,8 @@ def test_statistics_over_an_axis():
     )
 
     def statistic(name, **more):
-        claim = {"where": {"method": "tree"}, "statistic": name, "over": ["epsilon"], "above": -9}
-        return of_runs({**claim, **more, "each": ["dataset"]}, table)["mean"][0]
+        claim = {**TREE, "statistic": name, "over": ["epsilon"], "above": -9, "each": ["dataset"]}
+        return verdict({**claim, **more}, table)["mean"]
 
     assert statistic("spearman") == pytest.approx(0.5)
     assert statistic("smallest_step") == pytest.approx(-0.1)
@@ -375,16 +360,12 @@ def test_statistics_over_an_axis():
 
 def test_a_spread_of_runs_and_a_run_that_failed():
     table = runs(tree=lambda epsilon, split: epsilon * (split % 2))
-    claim = {
-        "where": {"method": "tree", "epsilon": 4},
-        "of_runs": "std",
-        "within": [4 * 0.57735, 1e-4],
-    }
-    (row,) = of_runs(claim, table).to_dict("records")
-    assert row["verdict"] == judge.HOLDS
+    claim = {"table": "runs", "where": {"method": "tree", "epsilon": 4}, "of_runs": "std"}
+    assert verdict({**claim, "within": [4 * 0.57735, 1e-4]}, table)["verdict"] == judge.HOLDS
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
-    assert of_runs({"where": {"epsilon": 1.0}, "above": -1}, failed)["verdict"][0] == judge.UNKNOWN
-    nowhere = of_runs({"where": {"dataset": "avazu"}, "each": ["dataset"], "above": 0}, table)
+    of_one = {**TREE, "where": {"epsilon": 1.0}, "above": -1}
+    assert verdict(of_one, failed)["verdict"] == judge.UNKNOWN
+    nowhere = judged({**of_one, "where": {"dataset": "avazu"}, "each": ["dataset"]}, table)
     assert nowhere[["name", "verdict"]].to_numpy().tolist() == [["C", judge.UNKNOWN]]
 
 
@@ -404,9 +385,7 @@ def of_places(*errors, **claim):
         for method in ("tree", "line")
         for k in range(N_SPLITS)
     ]
-    criterion = claim if "within" in claim else {"above": 0, **claim}
-    full = {"where": {"method": "tree"}, "less": {"method": "line"}, **criterion}
-    return of_runs(full, pd.DataFrame(rows)).iloc[0]
+    return verdict({**LESS_LINE, **claim}, pd.DataFrame(rows))
 
 
 @pytest.mark.parametrize(
@@ -432,41 +411,43 @@ def of_places(*errors, **claim):
 def test_a_place_counts_beyond_two_standard_errors_with_holms_correction(
     errors, every, sides, expected
 ):
-    row = of_places(*errors, **({"every": True} if every else {}))
+    row = of_places(*errors, above=0, every=every)
     assert (row["n_for"], row["n_against"]) == sides
     assert row["verdict"] == expected
-    assert (
-        f"{sides[0]} for, {sides[1]} against" in claims.format_table(row.to_frame().T)["beyond"][0]
-    )
+    beyond = claims.format_table(row.to_frame().T)["beyond"][0]
+    assert beyond == f"{sides[0]} for, {sides[1]} against"
 
 
-def test_a_margin_around_a_number_is_judged_from_both_sides():
-    assert of_places(50, 45, within=[0.5, 0.1])["verdict"] == judge.HOLDS
-    assert of_places(70, 50, within=[0.5, 0.1])["verdict"] == judge.MIXED
-    assert of_places(30, within=[0.5, 0.1])["verdict"] == judge.FAILS
-    # Its edge is within two standard errors.
-    assert of_places(61, within=[0.5, 0.1])["verdict"] == judge.UNDECIDED
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ((50, 45), judge.HOLDS),
+        ((70, 50), judge.MIXED),
+        ((30,), judge.FAILS),
+        # Its edge is within two standard errors.
+        ((61,), judge.UNDECIDED),
+    ],
+)
+def test_a_margin_around_a_number_is_judged_from_both_sides(errors, expected):
+    assert of_places(*errors, within=[0.5, 0.1])["verdict"] == expected
 
 
-def test_the_share_of_places_that_pass_has_an_error_of_its_own():
-    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "arm": "lr", "gain": 1.0})
-
-    def of_share(n_pass):
-        ours = table.assign(gain=[1.0] * n_pass + [-1.0] * (19 - n_pass))
-        # Datasets are told by their column, wherever it stands.
-        keys = ["arm", "dataset"]
-        claim = {"where": {"arm": "lr"}, "value": "gain", "by": keys, "share": 0.5}
-        full = {"name": "C", "claim": "c", "source": "s", "above": 0, **claim}
-        return judge.verdicts([full], {"accuracy": ours})["verdict"][0]
-
-    # Thirteen of nineteen coins are no wonder.
-    assert of_share(13) == judge.UNDECIDED
-    assert of_share(15) == judge.HOLDS
-    assert of_share(3) == judge.FAILS
+# Thirteen of nineteen coins are no wonder.
+@pytest.mark.parametrize(
+    ("n_pass", "expected"), [(13, judge.UNDECIDED), (15, judge.HOLDS), (3, judge.FAILS)]
+)
+def test_the_share_of_places_that_pass_has_an_error_of_its_own(n_pass, expected):
+    gains = [1.0] * n_pass + [-1.0] * (19 - n_pass)
+    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "arm": "lr", "gain": gains})
+    # Datasets are told by their column, wherever it stands.
+    claim = {**SOME, "value": "gain", "by": ["arm", "dataset"], "share": 0.5}
+    assert verdict(claim, table)["verdict"] == expected
 
 
 def test_what_was_not_built_refutes_nothing():
-    row = of_places(-9, every=True, not_comparable="its combiner is not built", changed="the bar")
+    row = of_places(
+        -9, above=0, every=True, not_comparable="its combiner is not built", changed="the bar"
+    )
     assert row["verdict"] == judge.NOT_COMPARABLE
     (texts,) = claims.format_table(row.to_frame().T).to_dict("records")
     assert texts["verdict"] == "not comparable: its combiner is not built"
@@ -479,27 +460,22 @@ def test_gains_since_a_base_are_compared():
         tree=lambda epsilon, split: 0.5 + epsilon / 10 + split / 100,
         line=lambda epsilon, split: 0.9 + epsilon / 10 + split / 50,
     )
-    claim = {"where": {"method": "tree"}, "less": {"method": "line"}, "within": [0, 0.01]}
-    (row,) = of_runs({**claim, "base": {"epsilon": 4.0}}, table).to_dict("records")
-    assert row["largest"] == pytest.approx(0)
-    assert row["least"] == pytest.approx(0)
+    claim = {**LESS_LINE, "within": [0, 0.01]}
+    row = verdict({**claim, "base": {"epsilon": 4.0}}, table)
+    assert (row["least"], row["largest"]) == pytest.approx((0, 0))
     assert row["verdict"] == judge.HOLDS
     assert "less that at epsilon = 4" in row["criterion"]
-    assert of_runs(claim, table)["verdict"][0] == judge.FAILS
+    assert verdict(claim, table)["verdict"] == judge.FAILS
 
 
 def test_another_column_is_taken_off_and_one_more_beside():
     table = TABLE.assign(bound=[0.3, 0.4, 0.5, 0.75], spread=0.02)
-    claim = {"where": {"arm": "boost"}, "less": {"arm": "boost"}, "value": "bound"}
-
-    def of(more):
-        full = {"name": "C", "claim": "c", "source": "s", "at_most": 0, **claim, **more}
-        return judge.verdicts([full], {"accuracy": table}).iloc[0]
-
-    row = of({"less_value": "accuracy"})
+    boost = {"where": {"arm": "boost"}, "less": {"arm": "boost"}, "at_most": 0}
+    claim = {**boost, "value": "bound", "less_value": "accuracy"}
+    row = verdict(claim, table)
     assert (row["least"], row["largest"]) == pytest.approx((-0.35, 0.03))
     assert row["criterion"] == "bound less accuracy ≤ 0 in all places"
-    assert of({"less_value": "accuracy", "less_plus": "spread"})["largest"] == pytest.approx(0.01)
+    assert verdict({**claim, "less_plus": "spread"}, table)["largest"] == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("path", sorted(Path("papers").glob("*/claims.yaml")), ids=str)
