@@ -27,16 +27,16 @@ class Case:
     others: dict[str, dict[str, Any]] = field(default_factory=dict)
     encoding: str = "utf-8"
 
-    def copy(self) -> Case:
+    def copy(self):
         """Return one that can be changed."""
         return copy.deepcopy(self)
 
     @property
-    def yaml(self) -> str:
+    def yaml(self):
         """The description as its file has it."""
         return self.text if self.text is not None else dumped(self.content)
 
-    def write(self, folder: Path) -> None:
+    def write(self, folder):
         """Write all files into a working folder."""
         (folder / "descriptions").mkdir(exist_ok=True)
         (folder / "data").mkdir(exist_ok=True)
@@ -51,21 +51,21 @@ class Case:
 class _Dumper(yaml.SafeDumper):
     """Writes no aliases."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data):
         return True
 
 
-def dumped(content: Any) -> str:
+def dumped(content):
     """Write YAML as people do: one key a line, in their order."""
     return yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
 
 
-def _records(n: int, **columns: list[Any]) -> list[list[Any]]:
+def _records(n, **columns):
     """Return rows of columns, each of whose values come again and again."""
     return [[values[k % len(values)] for values in columns.values()] for k in range(n)]
 
 
-def _delimited(names: str, rows: list[list[Any]], **how: Any) -> Table:
+def _delimited(names, rows, **how):
     return Table("delimited", names.split(), rows, **how)
 
 

@@ -8,7 +8,7 @@ from random import Random
 from cases import CASES, Case
 from table_mutators import OF_TABLE
 from valid_mutators import OF_CASE
-from yaml_mutators import OF_CONTENT, OF_TEXT, Told
+from yaml_mutators import OF_CONTENT, OF_TEXT
 
 # What is mutated, and how often of nine times; of two, the one that stands first here is first.
 KINDS = {"case": 2, "table": 3, "content": 3, "text": 1}
@@ -23,11 +23,11 @@ class Mutation:
     words: str
     names: list[str]
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"mutation {self.number} of {self.case.title!r}: {self.words}"
 
 
-def mutation(number: int) -> Mutation:
+def mutation(number):
     """Return a mutation of a description or of its table; one of five is two."""
     rng = Random(f"dataset {number}")
     while True:
@@ -41,7 +41,7 @@ def mutation(number: int) -> Mutation:
             return Mutation(number, case, words, [*names, *_elsewhere(names, case)])
 
 
-def _elsewhere(names: list[str], case: Case) -> list[str]:
+def _elsewhere(names, case):
     """Return where else a culprit shows: a file read in another way does so line by line."""
     if "parser" in names:
         return list(case.tables)
@@ -51,7 +51,7 @@ def _elsewhere(names: list[str], case: Case) -> list[str]:
     )
 
 
-def _one(rng: Random, case: Case, kind: str) -> Told | None:
+def _one(rng, case, kind):
     if kind == "text":
         case.text, words, names = rng.choice(OF_TEXT)(rng, case.yaml)
         return words, names

@@ -1,17 +1,13 @@
 """What must come of a mutation: one message that names the culprit, or the codes of its cells."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import one_cell
-from cases import BY_TITLE, Case
+from cases import BY_TITLE
 
 from privcurve import datasets
-from privcurve.datasets import Dataset, DatasetError
+from privcurve.datasets import DatasetError
 
 # Said beside the message itself: where to look for more.
 HINT = "privcurve check "
@@ -20,7 +16,7 @@ READING = ("parser", "files", "records", "based_on")
 WRITING = ("kind", "names", "separator", "header", "above", "encoding", "line_end", "sheet")
 
 
-def coded() -> tuple[Dataset | None, str]:
+def coded():
     """Return what the program makes of descriptions/mine.yaml, or its message."""
     try:
         return datasets.load("mine"), ""
@@ -28,7 +24,7 @@ def coded() -> tuple[Dataset | None, str]:
         return None, str(error)
 
 
-def faults_of(case: Case, names: Sequence[str] = ()) -> list[str]:
+def faults_of(case, names=()):
     """Say what is wrong with what the program made of a case: nothing, mostly.
 
     Parameters
@@ -48,7 +44,7 @@ def faults_of(case: Case, names: Sequence[str] = ()) -> list[str]:
     return [] if expected in (None, codes) else [f"codes {codes}, not {expected}"]
 
 
-def codes_of(case: Case, domain: Any) -> list[list[int | None]] | None:
+def codes_of(case, domain):
     """Return the code of each cell, each alone; None where the file is read in another way."""
     path, table = next(iter(case.tables.items()))
     other = BY_TITLE[case.title]
@@ -69,7 +65,7 @@ def codes_of(case: Case, domain: Any) -> list[list[int | None]] | None:
     ]
 
 
-def cells_of(row: Sequence[Any]) -> Sequence[Any]:
+def cells_of(row):
     """Return the cells of a record of LIBSVM, 0 where none is written; of idx as they are."""
     if not isinstance(row[0], str):
         return row
@@ -80,7 +76,7 @@ def cells_of(row: Sequence[Any]) -> Sequence[Any]:
     return cells
 
 
-def faults_of_message(message: str, names: Sequence[str]) -> list[str]:
+def faults_of_message(message, names):
     """Say what is wrong with a message: it must name the culprit, and say each thing once."""
     faults = []
     lines = [line for line in message.splitlines() if not line.startswith(HINT)]

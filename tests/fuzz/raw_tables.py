@@ -6,7 +6,6 @@ import gzip
 import io
 import struct
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from raw_files import workbook
@@ -29,16 +28,16 @@ class Table:
     merged: tuple[str, ...] = ()
     packed: bool = False
 
-    def written(self, folder: Path) -> bytes:
+    def written(self, folder):
         """Return the bytes of the file."""
-        data: bytes = getattr(self, f"_{self.kind}")(folder)
+        data = getattr(self, f"_{self.kind}")(folder)
         return gzip.compress(data, mtime=0) if self.packed else data
 
-    def _delimited(self, folder: Path) -> bytes:
+    def _delimited(self, folder):
         rows = [self.names, *self.rows] if self.header else self.rows
         return (self.above + "".join(map(self._line, rows))).encode(self.encoding, "replace")
 
-    def _line(self, cells: list[Any]) -> str:
+    def _line(self, cells):
         quoted = {self.separator, '"', "\n", "\r"}
         texts = [
             '"' + text.replace('"', '""') + '"' if quoted & set(text) else text
@@ -46,11 +45,11 @@ class Table:
         ]
         return self.separator.join(texts) + self.line_end
 
-    def _libsvm(self, folder: Path) -> bytes:
+    def _libsvm(self, folder):
         lines = [" ".join([str(row[-1]), *row[:-1]]) + self.line_end for row in self.rows]
         return (self.above + "".join(lines)).encode(self.encoding, "replace")
 
-    def _parquet(self, folder: Path) -> bytes:
+    def _parquet(self, folder):
         import pyarrow
         from pyarrow import parquet
 
@@ -66,14 +65,14 @@ class Table:
         parquet.write_table(pyarrow.Table.from_arrays(arrays, self.names), stream)
         return stream.getvalue()
 
-    def _excel(self, folder: Path) -> bytes:
+    def _excel(self, folder):
         path = folder / "written.xlsx"
         above = [[text] for text in self.above.splitlines()]
         rows = [*above, *([self.names] if self.header else []), *self.rows]
         workbook(path, {"About": [["x"]], self.sheet: rows}, self.merged)
         return path.read_bytes()
 
-    def _idx(self, folder: Path) -> bytes:
+    def _idx(self, folder):
         shape = (len(self.rows), *((2, 2) if len(self.names) == 4 else (len(self.names),)))
         shape = shape[:1] if self.names == ["label"] else shape
         head = struct.pack(f">HBB{len(shape)}I", 0, 8, len(shape), *shape)

@@ -13,7 +13,7 @@ from oracle import coded, faults_of  # noqa: E402
 from studies import faults_of_study, message_of, study_mutation  # noqa: E402
 
 
-def main() -> None:
+def main():
     kind, number = sys.argv[1], int(sys.argv[2])
     os.chdir(tempfile.mkdtemp())
     if kind == "study":

@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import yaml
 from cases import dumped
@@ -20,9 +19,7 @@ from privcurve.workflow import reading
 ROOT = Path(__file__).parents[2]
 MANY = 2000  # Splits that are more than anyone asks for, and are not written out.
 DATASETS = ("toy-line", "wdbc", "adult", "mnist", "adult-balanced")
-STUDIES: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("studies.yaml").read_text("utf-8")
-)
+STUDIES = yaml.safe_load(Path(__file__).with_name("studies.yaml").read_text("utf-8"))
 
 
 @dataclass
@@ -35,11 +32,11 @@ class StudyMutation:
     words: str
     names: list[str]
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"mutation {self.number} of the study {self.title!r}: {self.words}"
 
 
-def study_mutation(number: int) -> StudyMutation:
+def study_mutation(number):
     """Return a mutation of a study by its number; one of five is two."""
     rng = Random(f"study {number}")
     while True:
@@ -58,7 +55,7 @@ def study_mutation(number: int) -> StudyMutation:
             return StudyMutation(number, title, text.encode(), said, names)
 
 
-def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
+def values(rng, content):
     """Say something else that is allowed, mostly."""
     top = [
         ("epsilons", rng.choice([[0.1], [0.1, 0.2, 0.3], [1, 1.0], [float("inf"), 1], [1e-9]])),
@@ -109,7 +106,7 @@ def values(rng: Random, content: Any) -> tuple[str, list[str]] | None:
     return f"{key} is {value}", [*names, "select", "title"]
 
 
-def message_of(folder: Path) -> str:
+def message_of(folder):
     """Return why the program refuses the study in a folder; nothing if it plans its jobs."""
     configuration = {"studies": ["mine"], "studies_folder": str(folder), "audit": False, "seed": 1}
     plan = reading.read({**configuration, "seconds_per_job": 30}, ROOT)
@@ -123,7 +120,7 @@ def message_of(folder: Path) -> str:
     return ""
 
 
-def faults_of_study(folder: Path, names: list[str]) -> list[str]:
+def faults_of_study(folder, names):
     """Say what is wrong with what the program says of a study: nothing, mostly."""
     message = message_of(folder)
     return faults_of_message(message, names) if message else []

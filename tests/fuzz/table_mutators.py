@@ -1,17 +1,8 @@
 """Mutations of a raw file: of its cells, its rows, its names, and its bytes."""
 
-from __future__ import annotations
-
 import unicodedata
-from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
-from random import Random
-from typing import Any
-
-from cases import Case
-from raw_tables import Table
-from yaml_mutators import Told
 
 ODD_TEXTS = [
     *("", " ", "?", "NA", "na", "nan", "NaN", "inf", "-inf", "1e400", "1_0", "0x1f", "1,5", "1.5"),
@@ -23,12 +14,12 @@ ODD_TEXTS = [
     *("Malmö", "a,b", "a;b", "a\tb", "x\ny", "x\n\ny", "x\n# y", "I*", "*", "i21", "E10", "e"),
     *("--", "1e5", "0.30000000000000004", "-0"),
 ]
-ODD_NUMBERS: list[Any] = [
+ODD_NUMBERS = [
     *(None, 0, -0.0, 1, 1.5, -999, -999.0, 10**9, 1e308, float("inf"), float("nan"), 150, 12, 12.0),
     *(True, False, "", "NA", "x", "12", "1.5", "-999.0", date(2020, 1, 1), Decimal("1.50"), b"x"),
     *(0.1, datetime(2020, 1, 1, 23, 59), [1], 2**53, 1e-320, 99.99999999999999),
 ]
-ODD_CELLS: list[Any] = [
+ODD_CELLS = [
     *("", "=1+1", "#N/A", True, False, 0, 1.5, 150, "150", " x ", -999, "-999.0", "NA", 12.0),
 ]
 ENTRIES = [
@@ -38,17 +29,16 @@ ENTRIES = [
 ]
 
 
-def _table(rng: Random, case: Case) -> tuple[str, Table]:
+def _table(rng, case):
     return rng.choice(list(case.tables.items()))
 
 
-def cell(rng: Random, case: Case) -> Told | None:
+def cell(rng, case):
     """Put an odd value into a cell."""
     path, table = _table(rng, case)
     if not table.rows:
         return None
     row, j = rng.randrange(len(table.rows)), rng.randrange(len(table.names))
-    new: Any
     if table.kind == "idx":
         new = rng.choice([0, 1, 127, 128, 255])
     elif table.kind == "libsvm":
@@ -69,7 +59,7 @@ def cell(rng: Random, case: Case) -> Told | None:
     return f"{table.names[j]} of record {row + 1} of {path} is {new!r} in place of {old!r}", names
 
 
-def _fitting(table: Table, j: int, new: Any) -> Any:
+def _fitting(table, j, new):
     """Return a value that stands in the column as it is, or make all of it of the same type."""
     column = [row[j] for row in table.rows]
     kinds = {type(value) for value in column if value is not None}
@@ -81,11 +71,11 @@ def _fitting(table: Table, j: int, new: Any) -> Any:
     return str(new)
 
 
-def column_type(rng: Random, case: Case) -> Told | None:
+def column_type(rng, case):
     """Write all of a column as another type."""
     path, table = _table(rng, case)
     j = rng.randrange(len(table.names))
-    makes: list[Callable[[Any], Any]] = [str, lambda v: float(v), lambda v: int(float(v)), bool]
+    makes = [str, lambda v: float(v), lambda v: int(float(v)), bool]
     if table.kind == "parquet":
         makes += [lambda v: Decimal(str(v)), lambda v: str(v).encode(), lambda v: [v]]
         makes += [lambda v: None, lambda v: datetime(2020, 1, int(float(v)) % 28 + 1)]
@@ -108,7 +98,7 @@ def column_type(rng: Random, case: Case) -> Told | None:
     ]
 
 
-def rows(rng: Random, case: Case) -> Told | None:
+def rows(rng, case):
     """Leave out, repeat, or reorder records."""
     path, table = _table(rng, case)
     if not table.rows:
@@ -130,7 +120,7 @@ def rows(rng: Random, case: Case) -> Told | None:
     return f"records of {path}: {how} ({row + 1})", names
 
 
-def fields(rng: Random, case: Case) -> Told | None:
+def fields(rng, case):
     """Leave out, add, repeat or reorder columns, or only their names."""
     path, table = _table(rng, case)
     j = rng.randrange(len(table.names))
@@ -168,7 +158,7 @@ def fields(rng: Random, case: Case) -> Told | None:
     return f"columns of {path}: {how} {name}", names
 
 
-def layout(rng: Random, case: Case) -> Told | None:
+def layout(rng, case):
     """Write the file in another encoding, with other separators, lines or remarks."""
     path, table = _table(rng, case)
     how = rng.choice(
@@ -197,7 +187,7 @@ DAMAGE = {
 }
 
 
-def damage(rng: Random, case: Case) -> Told | None:
+def damage(rng, case):
     """Damage the bytes of the file."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
@@ -232,7 +222,7 @@ def damage(rng: Random, case: Case) -> Told | None:
     return f"{path} is damaged: {how} at byte {place}", names
 
 
-def description_file(rng: Random, case: Case) -> Told | None:
+def description_file(rng, case):
     """Write the description in another encoding."""
     case.encoding = rng.choice(["latin-1", "utf-16", "utf-8-sig", "cp500"])
     try:
@@ -242,7 +232,7 @@ def description_file(rng: Random, case: Case) -> Told | None:
     return f"the description is written in {case.encoding}", ["mine.yaml"]
 
 
-def other_file(rng: Random, case: Case) -> Told | None:
+def other_file(rng, case):
     """Say something of a file that may be wrong: its checksum, its size, its place."""
     files = case.content.get("files")
     if not files:
@@ -265,7 +255,7 @@ def other_file(rng: Random, case: Case) -> Told | None:
     return f"files: {part}: {how}", [given["local"], "sha256", "bytes"]
 
 
-OF_TABLE: list[Callable[[Random, Case], Told | None]] = [
+OF_TABLE = [
     *(cell, cell, cell, cell, cell, column_type, rows, fields, fields, layout, damage),
     *(damage, description_file, other_file),
 ]

@@ -4,16 +4,11 @@ the code that each cell has by itself.
 A failure names its number. To look at one:  python tests/fuzz/show.py dataset 123
 """
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from cases import BY_TITLE, CASES, Case
+from cases import BY_TITLE, CASES
 from mutations import mutation
 from oracle import coded, faults_of, faults_of_message
 from studies import STUDIES, faults_of_study, message_of, study_mutation
@@ -29,7 +24,7 @@ FEW_STUDIES = range(N_PARTS * N_STUDIES, N_PARTS * N_STUDIES + 15)
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """Work in an empty folder, where no file of another machine is."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
@@ -37,26 +32,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
-def test_what_is_mutated_is_right(case: Case, folder: Path) -> None:
+def test_what_is_mutated_is_right(case, folder):
     case.write(folder)
     assert coded()[1] == ""
     assert faults_of(case) == []
 
 
 @pytest.mark.parametrize("title", STUDIES)
-def test_studies_that_are_mutated_are_right(title: str, folder: Path) -> None:
+def test_studies_that_are_mutated_are_right(title, folder):
     (folder / "mine.yaml").write_text(written(STUDIES[title]))
     assert message_of(folder) == ""
 
 
-def test_a_few_mutations(folder: Path) -> None:
+def test_a_few_mutations(folder):
     assert list(of_datasets(folder, FEW)) == []
     assert list(of_studies(folder, FEW_STUDIES)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(N_PARTS))
-def test_a_thousand_mutations(part: int, folder: Path) -> None:
+def test_a_thousand_mutations(part, folder):
     faults = [
         *of_datasets(folder, range(part * N_DATASETS, (part + 1) * N_DATASETS)),
         *of_studies(folder, range(part * N_STUDIES, (part + 1) * N_STUDIES)),
@@ -64,7 +59,7 @@ def test_a_thousand_mutations(part: int, folder: Path) -> None:
     assert not faults, "\n".join(faults)
 
 
-def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
+def of_datasets(folder, numbers):
     """Yield what is wrong with what comes of some mutations of descriptions and tables."""
     for number in numbers:
         one = mutation(number)
@@ -73,7 +68,7 @@ def of_datasets(folder: Path, numbers: range) -> Iterator[str]:
         yield from (f"{one}: {fault}" for fault in faults_of(one.case, one.names))
 
 
-def of_studies(folder: Path, numbers: range) -> Iterator[str]:
+def of_studies(folder, numbers):
     """Return the same of some mutations of studies."""
     # Studies know the datasets of the project alone: no description of before may be there.
     _remove_datasets(folder)
@@ -83,7 +78,7 @@ def of_studies(folder: Path, numbers: range) -> Iterator[str]:
         yield from (f"{one}: {fault}" for fault in faults_of_study(folder, one.names))
 
 
-def _remove_datasets(folder: Path) -> None:
+def _remove_datasets(folder):
     for name in ("descriptions", "data"):
         shutil.rmtree(folder / name, ignore_errors=True)
 
@@ -101,16 +96,14 @@ def _remove_datasets(folder: Path) -> None:
         (" \n", ["the message is empty"]),
     ],
 )
-def test_messages_are_judged(fault: str, said: list[str]) -> None:
+def test_messages_are_judged(fault, said):
     faults = faults_of_message(fault, ["age"])
     assert len(faults) == len(said)
     assert all(one.startswith(start) for one, start in zip(faults, said, strict=True))
 
 
-def test_a_value_on_an_edge_in_the_bin_below_is_noticed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def below(numbers: Any, edges: Any) -> Any:
+def test_a_value_on_an_edge_in_the_bin_below_is_noticed(folder, monkeypatch):
+    def below(numbers, edges):
         return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="left")
 
     monkeypatch.setattr(coder, "code_by_edges", below)

@@ -1,19 +1,14 @@
-"""Mutations of any YAML file: of its content, and of how it is spelt."""
+"""Mutations of any YAML file: of its content, and of how it is spelt.
 
-from __future__ import annotations
+Each returns what it did in words, and what a message may call the culprit; None if it did nothing.
+"""
 
 import copy
 import math
 import re
 import unicodedata
-from collections.abc import Callable
-from random import Random
-from typing import Any
 
-# A mutation in words, and what a message may call its culprit.
-Told = tuple[str, list[str]]
-
-ODD_VALUES: list[Any] = [
+ODD_VALUES = [
     *(None, True, False, 0, 1, -1, 2, 1.5, -0.5, 1e308, -1e308, 10**20, 10**400, 5e-324, math.nan),
     *(math.inf, -math.inf, "", " ", "x", "é", "12", "0.5", "nan", "inf", ".", "yes", [], {}, [1]),
     *(["x"], [1, 2], [None], {"a": 1}, [[1, 2]], "2020-01-01", "x" * 300, "a{1..3}", "a{3..1}"),
@@ -32,9 +27,9 @@ BROKEN = ("[1, 2", "{a: 1", "'open", "? x", "|", ">", "a: b", "- x", "*a", "%x",
 CONTAINERS = ("columns", "files", "train", "test")
 
 
-def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(content, path=()):
     """Return the paths of all that stands in a content, from outside to inside."""
-    entries: list[Any] = []
+    entries = []
     if isinstance(content, dict):
         entries = list(content)
     elif isinstance(content, list):
@@ -45,14 +40,14 @@ def places(content: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return steps
 
 
-def at(content: Any, path: tuple[Any, ...]) -> Any:
+def at(content, path):
     """Return what stands at a place."""
     for step in path:
         content = content[step]
     return content
 
 
-def called(content: Any, path: tuple[Any, ...]) -> list[str]:
+def called(content, path):
     """Return what a message may call a place: its keys, but for containers, and a column's name."""
     names = [str(step) for step in path if isinstance(step, str) and step not in CONTAINERS]
     for end in range(len(path)):
@@ -64,7 +59,7 @@ def called(content: Any, path: tuple[Any, ...]) -> list[str]:
     return names or [str(step) for step in path]
 
 
-def written(value: Any) -> list[str]:
+def written(value):
     """Return how a message may write a value."""
     if isinstance(value, (dict, list)):
         entries = [*value, *value.values()] if isinstance(value, dict) else value
@@ -73,7 +68,7 @@ def written(value: Any) -> list[str]:
     return [text[:20] for text in (str(value), repr(value)) if len(text) > 1]
 
 
-def misspell_key(rng: Random, content: Any) -> Told | None:
+def misspell_key(rng, content):
     """Change the letters of a key."""
     paths = [path for path in places(content) if isinstance(path[-1], str)]
     path = rng.choice(paths)
@@ -98,13 +93,13 @@ def misspell_key(rng: Random, content: Any) -> Told | None:
     return f"the key {'.'.join(map(str, path))} is spelt {typo!r}", names
 
 
-def _rename(parent: dict[Any, Any], key: Any, other: Any) -> None:
+def _rename(parent, key, other):
     entries = [(other if one == key else one, value) for one, value in parent.items()]
     parent.clear()
     parent.update(entries)
 
 
-def drop(rng: Random, content: Any) -> Told | None:
+def drop(rng, content):
     """Take out a key or an entry."""
     path = rng.choice(places(content))
     gone = at(content, path)
@@ -115,7 +110,7 @@ def drop(rng: Random, content: Any) -> Told | None:
     return f"{'.'.join(map(str, path))} is left out", names
 
 
-def retype(rng: Random, content: Any) -> Told | None:
+def retype(rng, content):
     """Put an odd value in place of one, or write it as another type."""
     path = rng.choice(places(content))
     old = at(content, path)
@@ -137,14 +132,14 @@ def retype(rng: Random, content: Any) -> Told | None:
     return f"{'.'.join(map(str, path))} is {shown}", names
 
 
-def _number(value: Any) -> Any:
+def _number(value):
     try:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return value
 
 
-def nudge(rng: Random, content: Any) -> Told | None:
+def nudge(rng, content):
     """Change a number a little: what is allowed stays allowed, mostly."""
     paths = [p for p in places(content) if type(at(content, p)) in (int, float)]
     if not paths:
@@ -157,7 +152,7 @@ def nudge(rng: Random, content: Any) -> Told | None:
     return f"{'.'.join(map(str, path))} is {new} in place of {old}", names
 
 
-def repeat(rng: Random, content: Any) -> Told | None:
+def repeat(rng, content):
     """Let an entry of a list stand twice."""
     paths = [p for p in places(content) if isinstance(at(content, p[:-1]), list)]
     if not paths:
@@ -176,7 +171,7 @@ def repeat(rng: Random, content: Any) -> Told | None:
     return f"{'.'.join(map(str, path))} stands twice, as {str(twin)[:80]!r} too", names
 
 
-def swap(rng: Random, content: Any) -> Told | None:
+def swap(rng, content):
     """Put entries of a list, or keys of a mapping, in another order."""
     paths = [p for p in [(), *places(content)] if isinstance(at(content, p), (list, dict))]
     path = rng.choice(paths)
@@ -193,7 +188,7 @@ def swap(rng: Random, content: Any) -> Told | None:
     return f"{'.'.join(map(str, path)) or 'all'} is in another order", names
 
 
-def move(rng: Random, content: Any) -> Told | None:
+def move(rng, content):
     """Put a key at another place, where it may not belong."""
     mappings = [p for p in [(), *places(content)] if isinstance(at(content, p), dict)]
     path = rng.choice([p for p in places(content) if isinstance(p[-1], str)])
@@ -209,7 +204,7 @@ def move(rng: Random, content: Any) -> Told | None:
     return f"{'.'.join(map(str, path))} stands in {'.'.join(map(str, target)) or 'the top'}", names
 
 
-OF_CONTENT: list[Callable[[Random, Any], Told | None]] = [
+OF_CONTENT = [
     *(misspell_key, drop, retype, retype, retype, nudge, repeat, swap, move),
 ]
 
@@ -217,7 +212,7 @@ OF_CONTENT: list[Callable[[Random, Any], Told | None]] = [
 _LINE = re.compile(r"^(?P<head>\s*(?:- )*(?:[^\s:'\"][^:'\"]*:(?= |$))?)(?P<value>.*)$")
 
 
-def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
+def respell(rng, text):
     """Write a value, or a key, in another way."""
     lines = text.splitlines()
     number = rng.randrange(len(lines) or 1)
@@ -238,7 +233,7 @@ def respell(rng: Random, text: str) -> tuple[str, str, list[str]]:
     return "\n".join(lines) + "\n", f"line {number + 1} is {lines[number]!r}", names
 
 
-def above(lines: list[str], number: int) -> list[str]:
+def above(lines, number):
     """Return the keys above a line, and the name of its column: a value has no name of its own."""
     before = lines[: number + 1]
     keys = [line.strip(" -").partition(":")[0].strip("'") for line in before[-7:]]
@@ -246,18 +241,18 @@ def above(lines: list[str], number: int) -> list[str]:
     return [word for word in [*keys, *names[-1:]] if word]
 
 
-def near(number: int) -> list[str]:
+def near(number):
     """Return what a message calls a line that YAML can't read: at times a line later."""
     return [f"line {number + k}" for k in (1, 2, 3)]
 
 
-def _bare(spelling: str) -> str:
+def _bare(spelling):
     return (
         spelling.split()[-1].strip("'\"") if spelling.startswith("!!") else spelling.strip("'\"+")
     )
 
 
-def line_twice(rng: Random, text: str) -> tuple[str, str, list[str]]:
+def line_twice(rng, text):
     """Let a line stand twice."""
     lines = text.splitlines()
     number = rng.randrange(len(lines) or 1)
@@ -267,7 +262,7 @@ def line_twice(rng: Random, text: str) -> tuple[str, str, list[str]]:
     return "\n".join(lines) + "\n", f"line {number + 1}, {lines[number]!r}, stands twice", names
 
 
-def tear(rng: Random, text: str) -> tuple[str, str, list[str]]:
+def tear(rng, text):
     """Damage the file as a whole."""
     lines = text.splitlines(keepends=True)
     number = rng.randrange(len(lines) or 1)

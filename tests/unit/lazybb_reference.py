@@ -5,18 +5,14 @@ that makes |μ| ≥ κn. Nothing is shared with the package: no histogram of mar
 counts, no joint codes.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 
-def literals(n_bins: Sequence[int]) -> list[tuple[int | None, int, int]]:
+def literals(n_bins):
     """All literals in order: (column, code, sign); column None is a constant."""
-    candidates: list[tuple[int | None, int, int]] = [
+    candidates = [
         (column, code, sign)
         for column, size in enumerate(n_bins)
         for code in range(size)
@@ -25,13 +21,13 @@ def literals(n_bins: Sequence[int]) -> list[tuple[int | None, int, int]]:
     return [*candidates, (None, 0, 1), (None, 0, -1)]
 
 
-def predict(literal: tuple[int | None, int, int], row: Any) -> int:
+def predict(literal, row):
     column, code, sign = literal
     inside = column is None or row[column] == code
     return sign if inside else -sign
 
 
-def project(weights: Sequence[float], density: float) -> list[float]:
+def project(weights, density):
     """Scale and cap so that the sum is at least κn, by trying every number of capped records."""
     n = len(weights)
     required = density * n
@@ -47,16 +43,7 @@ def project(weights: Sequence[float], density: float) -> list[float]:
     return [1.0] * n
 
 
-def errors(
-    X: Any,
-    y: Sequence[int],
-    picks: Sequence[int],
-    n_bins: Sequence[int],
-    density: float,
-    learning_rate: float,
-    normalise: bool,
-    begin: Sequence[int] | None = None,
-) -> np.ndarray:
+def errors(X, y, picks, n_bins, density, learning_rate, normalise, begin=None):
     """The errors of all literals after some picks; margins begin at 0 or as given."""
     rules = literals(n_bins)
     n = len(y)
@@ -73,19 +60,9 @@ def errors(
     )
 
 
-def boost(
-    X: Any,
-    y: Sequence[int],
-    n_bins: Sequence[int],
-    density: float,
-    learning_rate: float,
-    rates: Sequence[float],
-    normalise: bool,
-    noise: np.ndarray,
-    begin: Sequence[int] | None = None,
-) -> list[int]:
+def boost(X, y, n_bins, density, learning_rate, rates, normalise, noise, begin=None):
     """The literals picked with a given noise."""
-    picks: list[int] = []
+    picks = []
     for rate, draws in zip(rates, noise, strict=True):
         scores = errors(X, y, picks, n_bins, density, learning_rate, normalise, begin)
         picks.append(int(np.argmax(draws - rate * scores)))

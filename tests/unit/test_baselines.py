@@ -1,11 +1,7 @@
 """The baselines against the libraries that they wrap."""
 
-from __future__ import annotations
-
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +21,7 @@ from privcurve.learners.shared.log_odds import logistic_loss
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 
 N_BINS = [3, 4, 2, 5]
-NON_PRIVATE: Sequence[type[Any]] = (
+NON_PRIVATE = (
     LogisticRegressionClassifier,
     GradientBoostingClassifier,
     MajorityClassClassifier,
@@ -37,7 +33,7 @@ Data = tuple[NDArray[np.uint8], NDArray[np.int8], NDArray[np.int64]]
 
 
 @pytest.fixture(scope="module")
-def data() -> Data:
+def data():
     rng = np.random.default_rng(5)
     X = np.column_stack([rng.integers(0, b, 400) for b in N_BINS]).astype(np.uint8)
     score = X[:, 0] - 1.0 + 0.7 * (X[:, 1] == 2) - 0.4 * X[:, 3] + 0.6 + rng.logistic(size=400)
@@ -46,22 +42,22 @@ def data() -> Data:
     return X, y, counts
 
 
-def repeated(data: Data) -> tuple[NDArray[np.uint8], NDArray[np.int8]]:
+def repeated(data):
     X, y, counts = data
     return np.repeat(X, counts, axis=0), np.repeat(y, counts)
 
 
-def dense(X: NDArray[np.uint8]) -> NDArray[np.float64]:
+def dense(X):
     return np.asarray(one_hot(X, np.array(N_BINS)).toarray())
 
 
-def diffprivlibs_generator(seed: int) -> np.random.RandomState:
+def diffprivlibs_generator(seed):
     """Return the generator that our learner makes of a seed, for diffprivlib."""
     words = np.random.default_rng(seed).integers(2**32, size=4, dtype=np.uint32)
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(words.tolist())))
 
 
-def test_one_hot_offsets_do_not_overflow_small_integers() -> None:
+def test_one_hot_offsets_do_not_overflow_small_integers():
     codes = np.full((1, 3), 255, dtype=np.uint8)
     assert one_hot(codes, np.array([256] * 3)).indices.tolist() == [255, 511, 767]
 
@@ -70,7 +66,7 @@ def test_one_hot_offsets_do_not_overflow_small_integers() -> None:
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-def test_logistic_regression_is_scikit_learns(data: Data, C: float) -> None:
+def test_logistic_regression_is_scikit_learns(data, C):
     X, y, counts = data
     ours = LogisticRegressionClassifier(C=C, n_bins=N_BINS).fit(X, y, counts)
     rows, labels = repeated(data)
@@ -83,9 +79,9 @@ def test_logistic_regression_is_scikit_learns(data: Data, C: float) -> None:
     assert ours.n_features_used_ == sum(N_BINS)
 
 
-def test_gradient_boosting_is_scikit_learns(data: Data) -> None:
+def test_gradient_boosting_is_scikit_learns(data):
     X, y, counts = data
-    settings: dict[str, Any] = {"n_estimators": 20, "max_depth": 2, "learning_rate": 0.3}
+    settings = {"n_estimators": 20, "max_depth": 2, "learning_rate": 0.3}
     ours = GradientBoostingClassifier(**settings, n_bins=N_BINS, random_state=0)
     ours.fit(X, y, counts)
     theirs = ensemble.GradientBoostingClassifier(**settings, random_state=0)
@@ -94,13 +90,13 @@ def test_gradient_boosting_is_scikit_learns(data: Data) -> None:
     assert 1 <= ours.n_features_used_ <= len(N_BINS)
 
 
-def test_gradient_boosting_counts_the_columns_that_it_cuts(data: Data) -> None:
+def test_gradient_boosting_counts_the_columns_that_it_cuts(data):
     X, y, _ = data
     stump = GradientBoostingClassifier(n_estimators=1, max_depth=1, n_bins=N_BINS).fit(X, y)
     assert stump.n_features_used_ == 1
 
 
-def test_majority_class(data: Data) -> None:
+def test_majority_class(data):
     X, y, counts = data
     learner = MajorityClassClassifier(n_bins=N_BINS).fit(X, y, counts)
     share = counts[y == 1].sum() / counts.sum()
@@ -109,7 +105,7 @@ def test_majority_class(data: Data) -> None:
     assert learner.n_features_used_ == 0
 
 
-def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None:
+def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative():
     X = np.zeros((3, 1), dtype=np.uint8)
     learner = MajorityClassClassifier(n_bins=2)
     assert learner.fit(X, ["a", "a", "b"], [1, 1, 5]).predict(X[:1]) == ["b"]
@@ -118,7 +114,7 @@ def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative() -> None
 
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 20.0, INF])
-def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None:
+def test_published_is_diffprivlibs(data, epsilon, C):
     models = pytest.importorskip("diffprivlib.models")
     X, y, counts = data
     parameters = {"C": C, "epsilon": epsilon, "calibration": PUBLISHED, "n_bins": N_BINS}
@@ -145,7 +141,7 @@ def test_published_is_diffprivlibs(data: Data, epsilon: float, C: float) -> None
 
 
 @pytest.mark.parametrize("calibration", OFFERED)
-def test_without_noise_it_is_the_non_private_learner(data: Data, calibration: str) -> None:
+def test_without_noise_it_is_the_non_private_learner(data, calibration):
     X, y, counts = data
     private = DPLogisticRegressionClassifier(
         epsilon=INF, calibration=calibration, n_bins=N_BINS, random_state=0
@@ -157,7 +153,7 @@ def test_without_noise_it_is_the_non_private_learner(data: Data, calibration: st
 
 
 @pytest.mark.skipif(CERTIFIED not in OFFERED, reason="not offered by the registry")
-def test_certified_without_noise_is_logistic_regression_without_intercept(data: Data) -> None:
+def test_certified_without_noise_is_logistic_regression_without_intercept(data):
     X, y, counts = data
     ours = DPLogisticRegressionClassifier(
         C=0.3, epsilon=INF, calibration=CERTIFIED, n_bins=N_BINS, random_state=0
@@ -174,7 +170,7 @@ def test_certified_without_noise_is_logistic_regression_without_intercept(data: 
 
 @pytest.mark.parametrize("learner", NON_PRIVATE)
 @pytest.mark.parametrize("label", ["no", "yes"])
-def test_the_only_label_is_always_said(data: Data, learner: type[Any], label: str) -> None:
+def test_the_only_label_is_always_said(data, learner, label):
     X = data[0]
     fitted = learner(n_bins=N_BINS, classes=("no", "yes"), random_state=0)
     fitted.fit(X, [label] * len(X))
@@ -185,7 +181,7 @@ def test_the_only_label_is_always_said(data: Data, learner: type[Any], label: st
 @pytest.mark.parametrize("calibration", OFFERED)
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
 @pytest.mark.parametrize("n", [1, 2, 10])
-def test_few_records_and_one_label_raise_nothing(n: int, epsilon: float, calibration: str) -> None:
+def test_few_records_and_one_label_raise_nothing(n, epsilon, calibration):
     X = np.zeros((n, 2), dtype=np.uint8)
     learner = DPLogisticRegressionClassifier(
         epsilon=epsilon, calibration=calibration, n_bins=3, classes=(0, 1), random_state=1
@@ -199,9 +195,7 @@ def test_few_records_and_one_label_raise_nothing(n: int, epsilon: float, calibra
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
-    data: Data, intercept: bool
-) -> None:
+def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(data, intercept):
     X, y, counts = data
     rows = one_hot(X, np.array(N_BINS))
     signs = np.where(y == y[0], 1, -1).astype(np.int8)
@@ -226,7 +220,7 @@ def test_the_loss_is_the_logistic_one_and_its_gradient_its_slope(
 # More than two classes -------------------------------------------------------------
 
 
-def test_multinomial_regression_is_scikit_learns(data: Data) -> None:
+def test_multinomial_regression_is_scikit_learns(data):
     X, _, counts = data
     labels = np.minimum(X[:, 3], 2)
     ours = LogisticRegressionClassifier(n_bins=N_BINS, classes=(0, 1, 2), C=0.3)
@@ -243,7 +237,7 @@ def test_multinomial_regression_is_scikit_learns(data: Data) -> None:
     assert np.delete(chances, 1, axis=1) == pytest.approx(theirs.predict_proba(rows), abs=1e-5)
 
 
-def test_two_of_three_classes_are_the_binary_model(data: Data) -> None:
+def test_two_of_three_classes_are_the_binary_model(data):
     X, y, counts = data
     two = LogisticRegressionClassifier(n_bins=N_BINS, classes=(-1, 1)).fit(X, y, counts)
     three = LogisticRegressionClassifier(n_bins=N_BINS, classes=(-1, 5, 1)).fit(X, y, counts)
@@ -252,7 +246,7 @@ def test_two_of_three_classes_are_the_binary_model(data: Data) -> None:
     assert np.array_equal(three.predict(X), np.where(two.decision_function(X) > 0, 1, -1))
 
 
-def test_the_majority_of_three_classes() -> None:
+def test_the_majority_of_three_classes():
     X = np.zeros((4, 1), dtype=np.uint8)
     labels, counts = ["c", "a", "c", "d"], [1, 3, 2, 2]
     model = MajorityClassClassifier(n_bins=2, classes=("a", "b", "c", "d"))

@@ -1,12 +1,8 @@
 """Data as users have them: gaps, dates, texts of many kinds, decimal commas, Parquet, gz."""
 
-from __future__ import annotations
-
 import json
 from datetime import date, datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,25 +20,25 @@ TEXT = {"name": "x", "kind": "text", "groups": {"heart": "I*", "sugar": ["E10*",
 HEART, SUGAR, OTHER, NONE = range(4)
 
 
-def coded(own: Any, values: list[str], column: dict[str, Any], **changes: Any) -> list[int]:
+def coded(own, values, column, **changes):
     """Return the codes of some values of one column."""
     lines = ["x;sick", *(f"{value};{'yes' if k else 'no'}" for k, value in enumerate(values))]
     parser = {"kind": "delimited", "header": True, "separator": ";"}
     own(lines, columns=[column], parser=parser, n_rows=len(values), **changes)
-    codes: list[int] = datasets.load("mine").X[:, 0].tolist()
+    codes = datasets.load("mine").X[:, 0].tolist()
     return codes
 
 
-def refuses(own: Any, message: str, *given: Any, **changes: Any) -> None:
+def refuses(own, message, *given, **changes):
     with pytest.raises(DatasetError, match=message):
         coded(own, *given, **changes)
 
 
-def listed(*categories: Any) -> dict[str, Any]:
+def listed(*categories):
     return {"name": "x", "kind": "categorical", "categories": list(categories)}
 
 
-def groups(given: Any) -> dict[str, Any]:
+def groups(given):
     return {"name": "x", "kind": "text", "groups": given}
 
 
@@ -86,9 +82,7 @@ CODED = [
 
 
 @pytest.mark.parametrize(("values", "column", "changes", "codes"), CODED)
-def test_values_have_the_codes_that_they_mean(
-    own: Any, values: list[str], column: Any, changes: Any, codes: list[int]
-) -> None:
+def test_values_have_the_codes_that_they_mean(own, values, column, changes, codes):
     assert coded(own, values, column, **changes) == codes
 
 
@@ -103,9 +97,7 @@ def test_values_have_the_codes_that_they_mean(
         (["soon", "soon"], ENDS, {}, "'x' is 'soon', not a date of the form %d.%m.%Y"),
     ],
 )
-def test_values_without_a_code_are_named(
-    own: Any, values: list[str], column: Any, changes: Any, message: str
-) -> None:
+def test_values_without_a_code_are_named(own, values, column, changes, message):
     refuses(own, message, values, column, **changes)
 
 
@@ -114,9 +106,7 @@ def test_values_without_a_code_are_named(
 
 @pytest.mark.parametrize(("marker", "written"), [(-999, "-999.0"), (-999.0, "-999")])
 @pytest.mark.parametrize("kind", ["text", "categorical", "date"])
-def test_a_number_that_means_missing_does_so_in_columns_of_all_kinds(
-    own: Any, marker: float, written: str, kind: str
-) -> None:
+def test_a_number_that_means_missing_does_so_in_columns_of_all_kinds(own, marker, written, kind):
     listed = {"name": "x", "kind": "categorical", "categories": ["I21", "other", "?"]}
     column = {"text": TEXT, "categorical": listed, "date": DAY | {"missing": "bin"}}[kind]
     there = "2000-01-01" if kind == "date" else "I21"
@@ -128,7 +118,7 @@ def test_a_number_that_means_missing_does_so_in_columns_of_all_kinds(
     assert coded(own, ["-999", "-999.0", "0999"], codes, missing=[-999.0, 999])[1:] == [1, 0]
 
 
-def test_one_marker_means_the_same_in_a_list(own: Any) -> None:
+def test_one_marker_means_the_same_in_a_list(own):
     own(missing="NA")
     alone = datasets.describe("mine")
     own(missing=["NA"])
@@ -140,7 +130,7 @@ def test_one_marker_means_the_same_in_a_list(own: Any) -> None:
 # Numbers -----------------------------------------------------------------------------
 
 
-def test_a_comma_may_stand_for_the_point(own: Any) -> None:
+def test_a_comma_may_stand_for_the_point(own):
     assert coded(own, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
     # A point would be one of thousands.
     for values in (["1,5", "1.000"], ["", "1.000", "2"]):
@@ -155,7 +145,7 @@ def test_a_comma_may_stand_for_the_point(own: Any) -> None:
 # Dates -------------------------------------------------------------------------------
 
 
-def test_dates_are_days_between_public_bounds(own: Any) -> None:
+def test_dates_are_days_between_public_bounds(own):
     values = ["1999-05-01", "2000-01-01", "2000-01-02T23:59:59", "2000-01-11", "2000-01-10"]
     assert coded(own, values, DAY) == [0, 0, 1, 9, 9]
     mine = datasets.load("mine")
@@ -166,7 +156,7 @@ def test_dates_are_days_between_public_bounds(own: Any) -> None:
     assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
 
 
-def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
+def test_messages_write_dates_as_dates(own, tmp_path):
     values = ["1999-05-01", "2000-01-01", "2001-01-02"]
     refuses(own, "lie outside its bounds, 2000-01-01 to 2000-01-11: check", values, DAY)
     coded(own, values, {**DAY, "clipping": "expected"})
@@ -177,7 +167,7 @@ def test_messages_write_dates_as_dates(own: Any, tmp_path: Path) -> None:
     )
 
 
-def test_times_are_those_of_utc() -> None:
+def test_times_are_those_of_utc():
     assert read_day("1970-01-02") == 1
     assert read_day("1970-01-02T00:30:00+01:00") == 0
     assert read_day("1969-12-31 23:00:00.123456") == -1
@@ -195,14 +185,14 @@ def test_times_are_those_of_utc() -> None:
         ({"spacing": "log"}, "columns.x.spacing: does not belong here"),
     ],
 )
-def test_dates_that_make_no_sense_are_refused(own: Any, changes: Any, message: str) -> None:
+def test_dates_that_make_no_sense_are_refused(own, changes, message):
     refuses(own, message, ["2000-01-01", "2000-01-02"], {**DAY, **changes})
 
 
 # Text --------------------------------------------------------------------------------
 
 
-def test_texts_fall_into_public_groups(own: Any) -> None:
+def test_texts_fall_into_public_groups(own):
     values = ["I21", "e10.9", "E11", "Z00", "", "NA", "E12"]
     codes = coded(own, values, TEXT, missing=["NA"])
     assert codes == [HEART, SUGAR, SUGAR, OTHER, NONE, NONE, OTHER]
@@ -212,13 +202,13 @@ def test_texts_fall_into_public_groups(own: Any) -> None:
 
 
 @pytest.mark.parametrize("word", ["other", "?"])
-def test_groups_that_are_always_there_are_no_patterns_of_others(own: Any, word: str) -> None:
+def test_groups_that_are_always_there_are_no_patterns_of_others(own, word):
     groups = {"misc": [word, "a*"]}
     refuses(own, "groups of 'x': other and [?] are groups", ["a", "b"], {**TEXT, "groups": groups})
     assert coded(own, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
 
 
-def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> None:
+def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch):
     from privcurve.datasets.coding import texts
     from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 
@@ -234,7 +224,7 @@ def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch: Any) -> Non
 # Parquet and gz ------------------------------------------------------------------------
 
 
-def parquet(own: Any, columns: list[dict[str, Any]], table: dict[str, Any], **changes: Any) -> Any:
+def parquet(own, columns, table, **changes):
     pa.parquet.write_table(pa.table(table), "data/mine.parquet")
     own(
         files={"train": {"local": "data/mine.parquet"}},
@@ -245,7 +235,7 @@ def parquet(own: Any, columns: list[dict[str, Any]], table: dict[str, Any], **ch
     return datasets.load("mine")
 
 
-def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
+def test_parquet_gives_what_the_same_csv_gives(own):
     columns = [
         NUMBER | {"name": "float"},
         NUMBER | {"name": "decimal"},
@@ -281,9 +271,9 @@ def test_parquet_gives_what_the_same_csv_gives(own: Any) -> None:
     assert dataset.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
-def test_no_value_in_parquet_is_no_word_for_it(own: Any) -> None:
+def test_no_value_in_parquet_is_no_word_for_it(own):
     countries = {"name": "x", "kind": "categorical", "categories": ["NA", "SE"]}
-    table: dict[str, Any] = {"x": ["NA", None, "SE"], "sick": ["yes", "no", "yes"]}
+    table = {"x": ["NA", None, "SE"], "sick": ["yes", "no", "yes"]}
     with pytest.raises(DatasetError, match=r"record 2 of .*: 'x' is missing, which is not"):
         parquet(own, [countries], table, missing=["NA"])
     table |= {"x": ["NA", "SE", "SE"], "sick": ["yes", None, "NA"]}
@@ -293,15 +283,13 @@ def test_no_value_in_parquet_is_no_word_for_it(own: Any) -> None:
 
 
 @pytest.mark.parametrize(("yes", "no"), [("True", "False"), (1, 0), ("TRUE", "FALSE")])
-def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(
-    own: Any, yes: Any, no: Any
-) -> None:
+def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(own, yes, no):
     label = {"column": "sick", "positive": yes, "negative": no}
     dataset = parquet(own, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label)
     assert dataset.y.tolist() == [1, -1]
 
 
-def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own: Any) -> None:
+def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own):
     tenths = {**NUMBER, "bounds": [0, 1]}
     texts = ["0.1", "0.7", "0.3"]
     for kind in (np.float32, np.float16):
@@ -310,7 +298,7 @@ def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(own: Any) -> 
         assert dataset.X[:, 0].tolist() == coded(own, texts, tenths) == [1, 7, 3]
 
 
-def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) -> None:
+def test_parquet_is_read_in_pieces_and_from_the_top(own, monkeypatch):
     from privcurve.datasets.reading import table
 
     monkeypatch.setattr(table, "MOST_RECORDS", 3)
@@ -328,12 +316,12 @@ def test_parquet_is_read_in_pieces_and_from_the_top(own: Any, monkeypatch: Any) 
         ({"y": [1, 2]}, "has no column 'x'"),
     ],
 )
-def test_parquet_that_does_not_fit_is_refused(own: Any, values: Any, message: str) -> None:
+def test_parquet_that_does_not_fit_is_refused(own, values, message):
     with pytest.raises(DatasetError, match=message):
         parquet(own, [NUMBER], {**values, "sick": ["yes", "no"]})
 
 
-def test_what_is_no_parquet_is_refused(own: Any) -> None:
+def test_what_is_no_parquet_is_refused(own):
     own(parser={"kind": "parquet"})
     refused(r"data/mine.csv can't be read")
     own(parser={"kind": "parquet", "header": True})

@@ -1,14 +1,11 @@
 """Domains of the shipped datasets: widths, names, and descriptions that are refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import re
 import subprocess
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -54,13 +51,13 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize(("name", "questions"), QUESTIONS.items())
-def test_questions_of_trees(name: str, questions: int) -> None:
+def test_questions_of_trees(name, questions):
     domain = datasets.describe(name).domain
     bins = zip(domain.n_bins, domain.ordered, strict=True)
     assert sum(n - 1 if ordered else n for n, ordered in bins) == questions
 
 
-def test_mnist_is_cut_where_the_paper_cuts() -> None:
+def test_mnist_is_cut_where_the_paper_cuts():
     mnist = datasets.describe("mnist").domain
     assert {column.edges for column in mnist.columns} == {(-42.5, 42.5, 127.5, 212.5, 297.5)}
     assert mnist.label.names == tuple("0123456789")
@@ -68,7 +65,7 @@ def test_mnist_is_cut_where_the_paper_cuts() -> None:
     assert odd == {str(digit): 1 if digit % 2 else -1 for digit in range(10)}
 
 
-def test_avazu_says_how_it_is_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_avazu_says_how_it_is_had(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match=r"no file .*avazu\.csv\. Avazu's data may not"):
         datasets.load("avazu")
@@ -85,7 +82,7 @@ def test_avazu_says_how_it_is_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert mine.X[0].tolist() == [2, 0, 1, 2, 63, 1, 0, 23, 0, 0, 5, 3]
 
 
-def test_a_shipped_description_is_complete() -> None:
+def test_a_shipped_description_is_complete():
     for name, width in WIDTHS.items():
         description = datasets.describe(name)
         domain = description.domain
@@ -100,7 +97,7 @@ def test_a_shipped_description_is_complete() -> None:
         assert Domain.from_dict(json.loads(domain.to_json())).to_json() == domain.to_json(), name
 
 
-def test_widths_are_of_all_that_ships() -> None:
+def test_widths_are_of_all_that_ships():
     """What a user has added beside them is not ours to test."""
     result = subprocess.run(
         ["git", "ls-files", "resources/datasets"], cwd=ROOT, capture_output=True, text=True
@@ -110,7 +107,7 @@ def test_widths_are_of_all_that_ships() -> None:
     assert {Path(name).stem for name in result.stdout.split()} == set(WIDTHS)
 
 
-def test_adult_columns() -> None:
+def test_adult_columns():
     domain = datasets.describe("adult").domain
     assert domain.n_bins == (10, 9, 10, 16, 10, 7, 15, 6, 5, 2, 10, 10, 10, 42)
     names = dict(zip(domain.names, domain.bin_names, strict=True))
@@ -120,7 +117,7 @@ def test_adult_columns() -> None:
     assert "occupation = ?" in names["occupation"]
 
 
-def test_mushroom_has_a_code_for_each_codebook_value() -> None:
+def test_mushroom_has_a_code_for_each_codebook_value():
     columns = datasets.describe("mushroom").domain.columns
     assert len(columns) == 22
     assert sum(len(column.categories) for column in columns) == 126
@@ -147,7 +144,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_broken_description_is_refused(case: str, tmp_path: Path) -> None:
+def test_broken_description_is_refused(case, tmp_path):
     change, message = BROKEN[case]
     content = deepcopy(DESCRIPTION)
     change(content)
@@ -158,7 +155,7 @@ def test_broken_description_is_refused(case: str, tmp_path: Path) -> None:
     assert "mine.yaml" in str(caught.value)
 
 
-def test_other_bins_of_a_dataset() -> None:
+def test_other_bins_of_a_dataset():
     adult, fine = datasets.describe("adult"), datasets.describe("adult-fine")
     assert fine.source == "adult"
     assert fine.paths == (fine.path, adult.path)
@@ -184,7 +181,7 @@ def test_other_bins_of_a_dataset() -> None:
         ({"based_on": "adult-fine"}, "itself based on 'adult'"),
     ],
 )
-def test_broken_bins_are_refused(changes: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_broken_bins_are_refused(changes, message, tmp_path):
     path = tmp_path / "mine.yaml"
     content = {"title": "t", "based_on": "adult", "n_bins": {"age": 5}} | changes
     path.write_text(yaml.safe_dump(content))
@@ -192,7 +189,7 @@ def test_broken_bins_are_refused(changes: dict[str, Any], message: str, tmp_path
         description_of(path)
 
 
-def test_a_description_based_on_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_description_based_on_itself(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "resources/datasets/mine.yaml"
     path.parent.mkdir(parents=True)
@@ -201,7 +198,7 @@ def test_a_description_based_on_itself(tmp_path: Path, monkeypatch: pytest.Monke
         description_of(path)
 
 
-def test_what_a_description_may_say_is_declared_once() -> None:
+def test_what_a_description_may_say_is_declared_once():
     """The schema has the keys and defaults of the code, and the docs have keys where it says."""
     properties = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())[
         "properties"

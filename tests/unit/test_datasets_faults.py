@@ -1,14 +1,11 @@
 """What went wrong without a word, or with one fault a run: each is refused with its mend."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import unicodedata
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -25,14 +22,14 @@ AGE, TOWN = DESCRIPTION["columns"]
 
 
 @pytest.fixture
-def saved(own: Any) -> Path:
+def saved(own):
     folder = Path("out/mine")
     datasets.save(datasets.load("mine"), folder)
     assert datasets.is_current(folder)
     return folder
 
 
-CHANGES: dict[str, dict[str, Any]] = {
+CHANGES = {
     "bounds": {"columns": [{**AGE, "bounds": [0, 101]}, TOWN]},
     "bins": {"columns": [{**AGE, "n_bins": 20}, TOWN]},
     "category": {"columns": [AGE, {**TOWN, "categories": [*TOWN["categories"], "Bergen"]}]},
@@ -45,7 +42,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_another_description_is_noticed_by_every_reader(own: Any, saved: Path, case: str) -> None:
+def test_another_description_is_noticed_by_every_reader(own, saved, case):
     own(**CHANGES[case])
     assert not datasets.is_current(saved)
     assert datasets.facts(saved) is None
@@ -54,9 +51,7 @@ def test_another_description_is_noticed_by_every_reader(own: Any, saved: Path, c
             compare(saved)
 
 
-def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
-    own: Any, saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_that_earlier_versions_coded_otherwise_are_coded_again(own, saved, monkeypatch):
     with monkeypatch.context() as earlier:
         for module in ("description", "dataset"):
             earlier.setattr(f"privcurve.datasets.{module}.CODING", 1)
@@ -69,8 +64,8 @@ def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
 
 @pytest.mark.parametrize(("spacing", "kept"), [("mixed", False), ("equal", True)])
 def test_data_of_mixed_bins_are_coded_again_where_learners_merge_them_otherwise(
-    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spacing: str, kept: bool
-) -> None:
+    own, tmp_path, monkeypatch, spacing, kept
+):
     own(columns=[{**AGE, "spacing": spacing}, TOWN])
     with monkeypatch.context() as earlier:
         for module in ("description", "dataset"):
@@ -83,7 +78,7 @@ def test_data_of_mixed_bins_are_coded_again_where_learners_merge_them_otherwise(
     assert datasets.is_current(tmp_path / "coded") is kept
 
 
-def test_words_without_meaning_for_the_codes_are_free(own: Any, saved: Path) -> None:
+def test_words_without_meaning_for_the_codes_are_free(own, saved):
     path = Path("resources/datasets/mine.yaml")
     path.write_text("# a remark\n" + path.read_text())
     assert datasets.is_current(saved)
@@ -93,7 +88,7 @@ def test_words_without_meaning_for_the_codes_are_free(own: Any, saved: Path) -> 
 
 
 @pytest.mark.usefixtures("own")
-def test_a_change_of_the_base_is_noticed(own: Any) -> None:
+def test_a_change_of_the_base_is_noticed(own):
     other = {"title": "t", "based_on": "mine", "n_bins": 5}
     Path("resources/datasets/other.yaml").write_text(yaml.safe_dump(other))
     datasets.save(datasets.load("other"), "out/other")
@@ -102,7 +97,7 @@ def test_a_change_of_the_base_is_noticed(own: Any) -> None:
     assert not datasets.is_current("out/other")
 
 
-def test_data_of_an_earlier_version_are_coded_again(saved: Path) -> None:
+def test_data_of_an_earlier_version_are_coded_again(saved):
     path = saved / "domain.json"
     facts = json.loads(path.read_text())
     del facts["origin"]
@@ -113,7 +108,7 @@ def test_data_of_an_earlier_version_are_coded_again(saved: Path) -> None:
         assert not datasets.is_current(saved)
 
 
-def test_data_without_their_description_can_be_read(saved: Path) -> None:
+def test_data_without_their_description_can_be_read(saved):
     Path("resources/datasets/mine.yaml").unlink()
     assert datasets.read(saved).name == "mine"
 
@@ -121,7 +116,7 @@ def test_data_without_their_description_can_be_read(saved: Path) -> None:
 # A user's own file -----------------------------------------------------------------
 
 
-def test_new_contents_with_an_old_time_are_noticed(saved: Path) -> None:
+def test_new_contents_with_an_old_time_are_noticed(saved):
     path = Path("data/mine.csv")
     was = path.stat()
     # As many bytes, in the same file, and its old time: restored, unpacked or copied.
@@ -135,9 +130,7 @@ def test_new_contents_with_an_old_time_are_noticed(saved: Path) -> None:
     assert datasets.is_current(saved)
 
 
-def test_a_file_that_did_not_change_is_not_read(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_did_not_change_is_not_read(saved, monkeypatch):
     from privcurve.datasets import dataset
 
     read = []
@@ -149,7 +142,7 @@ def test_a_file_that_did_not_change_is_not_read(
     assert Path("data/mine.csv") in read
 
 
-def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_summed_once_a_load(own, monkeypatch):
     own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "other.csv"}})
     Path("other.csv").write_text(Path("data/mine.csv").read_text() + "\n")
     read = []
@@ -162,13 +155,13 @@ def test_a_file_is_summed_once_a_load(own: Any, monkeypatch: pytest.MonkeyPatch)
     assert loaded.sources == {path.name: _sha256(path) for path in files}
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path):
     from privcurve.datasets.reading.downloads import sha256_of
 
     return sha256_of(path)
 
 
-def test_a_test_file_that_is_the_training_file(own: Any) -> None:
+def test_a_test_file_that_is_the_training_file(own):
     own(n_test=4, files={"train": {"local": "data/mine.csv"}, "test": {"local": "copy.csv"}})
     Path("copy.csv").write_bytes(Path("data/mine.csv").read_bytes())
     assert "are the same file, byte for byte" in refused()
@@ -176,9 +169,7 @@ def test_a_test_file_that_is_the_training_file(own: Any) -> None:
     assert "is given twice" in refused()
 
 
-def test_a_mirror_that_is_no_folder(
-    own: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "nowhere"))
     assert len(datasets.load("mine").y) == 4  # a file of one's own needs no mirror
     entry = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
@@ -207,7 +198,7 @@ NAN, INF = float("nan"), float("inf")
         ),
     ],
 )
-def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, changes, place) -> None:
+def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, changes, place):
     """NaN passes every comparison: a budget of it was none."""
     own(**changes)
     assert place in refused()
@@ -218,12 +209,12 @@ def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, chan
     "bounds",
     [[0, float("inf")], [-1e308, 1e308], [0, 10**400], [float("nan"), 1], [1, 1 + 1e-15]],
 )
-def test_bounds_that_leave_no_width(own: Any, bounds: list[float]) -> None:
+def test_bounds_that_leave_no_width(own, bounds):
     own(columns=[{**AGE, "bounds": bounds}, TOWN])
     assert re.search("bounds of 'age' |columns.age.bounds", refused())
 
 
-def test_all_faults_of_a_description_are_told(own: Any) -> None:
+def test_all_faults_of_a_description_are_told(own):
     own(
         columns=[{**AGE, "bounds": [1, 0]}, TOWN, TOWN, {**TOWN, "name": "sick"}],
         parser={"kind": "delimited", "header": True, "encoding": "latin-one"},
@@ -237,7 +228,7 @@ def test_all_faults_of_a_description_are_told(own: Any) -> None:
 # Files -----------------------------------------------------------------------------
 
 
-def test_all_faults_of_a_file_are_told(own: Any) -> None:
+def test_all_faults_of_a_file_are_told(own):
     own([LINES[0], "31,Paris,x,yes", "old,Oslo,y,no", "1,Oslo", "2,Paris,z,maybe", "3,Oslo,w,no"])
     message = refused()
     for part in (
@@ -252,14 +243,14 @@ def test_all_faults_of_a_file_are_told(own: Any) -> None:
     assert "5 problems" in message
 
 
-def test_no_more_than_twenty_faults_are_told(own: Any) -> None:
+def test_no_more_than_twenty_faults_are_told(own):
     own([LINES[0], *(f"31,Town {k},x,yes" for k in range(1000))], n_rows=1000)
     message = refused()
     assert "at least 20 problems" in message
     assert len(message.splitlines()) == 21
 
 
-def test_advice_is_to_decide_never_to_copy_a_value(own: Any) -> None:
+def test_advice_is_to_decide_never_to_copy_a_value(own):
     own([LINES[0], "31,Paris,x,yes", "45,Oslo,y,no", "50,Oslo,z,no"])
     message = refused()
     assert "decide from what is public" in message
@@ -268,14 +259,14 @@ def test_advice_is_to_decide_never_to_copy_a_value(own: Any) -> None:
     assert "decide whether it may be known" in message
 
 
-def test_a_name_twice_in_a_header(own: Any) -> None:
+def test_a_name_twice_in_a_header(own):
     own([LINES[0].replace("note", "age"), *LINES[1:]])
     assert "data/mine.csv has 2 columns 'age': which one is meant?" in refused()
     own([LINES[0].replace("town", "note"), *LINES[1:]], columns=[AGE])
     assert len(datasets.load("mine").y) == 4  # nobody asks for it
 
 
-def test_a_file_without_any_of_the_columns_is_one_fault(own: Any) -> None:
+def test_a_file_without_any_of_the_columns_is_one_fault(own):
     own([line.replace(",", ";") for line in LINES])
     message = refused()
     assert "data/mine.csv has no columns 'age', 'town', 'sick', nor any other" in message
@@ -283,7 +274,7 @@ def test_a_file_without_any_of_the_columns_is_one_fault(own: Any) -> None:
     assert len(message.splitlines()) == 1
 
 
-def test_composed_and_decomposed_letters_are_the_same(own: Any) -> None:
+def test_composed_and_decomposed_letters_are_the_same(own):
     nfc, nfd = (unicodedata.normalize(form, "Malmö") for form in ("NFC", "NFD"))
     assert nfc != nfd
     for written, listed in ((nfc, nfd), (nfd, nfc)):
@@ -303,7 +294,7 @@ def test_composed_and_decomposed_letters_are_the_same(own: Any) -> None:
 # Values outside their bounds -------------------------------------------------------
 
 
-def rows(n_outside: int) -> list[str]:
+def rows(n_outside):
     return [
         LINES[0],
         *(f"{200 if k < n_outside else 50},Oslo,x,{'yes' if k % 2 else 'no'}" for k in range(100)),
@@ -311,9 +302,7 @@ def rows(n_outside: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("n_outside", "n_notes"), [(0, 0), (5, 0), (6, 1), (50, 1)])
-def test_clipped_values_are_counted_and_noted(
-    own: Any, n_outside: int, n_notes: int, tmp_path: Path
-) -> None:
+def test_clipped_values_are_counted_and_noted(own, n_outside, n_notes, tmp_path):
     own(rows(n_outside), n_rows=100)
     mine = datasets.load("mine")
     assert mine.clipped == {"train": {"age": n_outside / 100} if n_outside else {}}
@@ -327,7 +316,7 @@ def test_clipped_values_are_counted_and_noted(
         assert "0 to 100" in note
 
 
-def test_mostly_clipped_values_are_refused_unless_expected(own: Any) -> None:
+def test_mostly_clipped_values_are_refused_unless_expected(own):
     own(rows(51), n_rows=100)
     message = refused()
     assert "51% of the values of 'age' (train) lie outside its bounds, 0 to 100" in message
@@ -337,7 +326,7 @@ def test_mostly_clipped_values_are_refused_unless_expected(own: Any) -> None:
         assert datasets.load("mine").n_clipped == 51
 
 
-def test_preparing_tells_the_user(own: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_preparing_tells_the_user(own, capsys):
     own(rows(30), n_rows=100)
     job.main(["prepare", '{"dataset": "mine"}'])
     assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

@@ -1,11 +1,7 @@
 """Where files come from, and files that are refused. Nothing here uses the network."""
 
-from __future__ import annotations
-
 import hashlib
 import io
-from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
@@ -13,7 +9,6 @@ import yaml
 
 from privcurve.datasets import DatasetError
 from privcurve.datasets.catalogue import description_of
-from privcurve.datasets.description import Description
 from privcurve.datasets.reading.downloads import RawFile, fetch
 
 CONTENT = b"1,A,1\n2,B,0\n"
@@ -23,12 +18,12 @@ URL = "https://example.invalid/tiny.csv"
 class Network:
     """Stands in for the network: answers each request, and counts them."""
 
-    def __init__(self, answer: bytes | Exception) -> None:
+    def __init__(self, answer):
         self.answer = answer
-        self.requests: list[str] = []
-        self.timeouts: list[float | None] = []
+        self.requests = []
+        self.timeouts = []
 
-    def get(self, url: str, **keywords: Any) -> Any:
+    def get(self, url, **keywords):
         self.requests.append(url)
         self.timeouts.append(keywords.get("timeout"))
         if isinstance(self.answer, Exception):
@@ -39,14 +34,14 @@ class Network:
         return response
 
 
-def _online(monkeypatch: pytest.MonkeyPatch, answer: bytes | Exception) -> Network:
+def _online(monkeypatch, answer):
     network = Network(answer)
     monkeypatch.setattr(requests, "get", network.get)
     return network
 
 
 @pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Description:
+def tiny(tmp_path, monkeypatch):
     monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
     monkeypatch.setenv("PRIVCURVE_CACHE", str(tmp_path / "cache"))
     content = {
@@ -71,16 +66,14 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Description:
     return description_of(path)
 
 
-def _mirror(tmp_path: Path, content: bytes) -> Path:
+def _mirror(tmp_path, content):
     path = tmp_path / "mirror" / "tiny" / "tiny.csv"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     return path
 
 
-def test_mirror_comes_first(
-    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mirror_comes_first(tiny, tmp_path, monkeypatch):
     network = _online(monkeypatch, requests.ConnectionError())
     path = _mirror(tmp_path, CONTENT)
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
@@ -88,15 +81,13 @@ def test_mirror_comes_first(
     assert network.requests == []
 
 
-def _fetched(description: Description) -> Path:
+def _fetched(description):
     ((file,),) = fetch(description).values()
     return file.path
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-3], CONTENT.replace(b"A", b"B"), b""])
-def test_altered_mirror_is_refused(
-    tiny: Description, tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_altered_mirror_is_refused(tiny, tmp_path, content, monkeypatch):
     path = _mirror(tmp_path, content)
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
     with pytest.raises(DatasetError) as caught:
@@ -110,9 +101,7 @@ def test_altered_mirror_is_refused(
         assert part in message
 
 
-def test_download_is_kept_in_the_cache(
-    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_download_is_kept_in_the_cache(tiny, tmp_path, monkeypatch):
     network = _online(monkeypatch, CONTENT)
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "empty"))
@@ -127,18 +116,14 @@ def test_download_is_kept_in_the_cache(
     assert _fetched(tiny).read_bytes() == CONTENT
 
 
-def test_altered_download_leaves_nothing(
-    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_altered_download_leaves_nothing(tiny, tmp_path, monkeypatch):
     _online(monkeypatch, CONTENT[:-3])
     with pytest.raises(DatasetError, match=r"does not match|Two ways out"):
         fetch(tiny)
     assert [p for p in (tmp_path / "cache").rglob("*") if p.is_file()] == []
 
 
-def test_offline_message(
-    tiny: Description, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_offline_message(tiny, tmp_path, monkeypatch):
     network = _online(monkeypatch, requests.ConnectionError("no route"))
     (tmp_path / "mirror").mkdir()
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))

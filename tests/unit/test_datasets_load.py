@@ -1,15 +1,11 @@
 """From a file to codes: own CSV files, the datasets that need no download, the real ones."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,12 +16,12 @@ from privcurve import datasets
 from privcurve.datasets import DatasetError
 
 
-def _replaced(number: int, line: str) -> list[str]:
+def _replaced(number, line):
     """Return the lines with the one of this number, counted from 1, replaced."""
     return [*LINES[: number - 1], line, *LINES[number:]]
 
 
-def test_checksum_follows_codes_and_domain(own: Any) -> None:
+def test_checksum_follows_codes_and_domain(own):
     first = datasets.load("mine").checksum
     own(_replaced(2, "32,Oslo,other note,yes"))  # another record, the same codes
     assert datasets.load("mine").checksum == first
@@ -48,32 +44,32 @@ def test_checksum_follows_codes_and_domain(own: Any) -> None:
         ([line.replace("yes", "no") for line in LINES], ("the same label",)),
     ],
 )
-def test_bad_file_is_refused(own: Any, lines: list[str], parts: tuple[str, ...]) -> None:
+def test_bad_file_is_refused(own, lines, parts):
     own(lines)
     message = refused()
     for part in ("'mine'", *parts):
         assert part in message
 
 
-def test_lines_are_counted_through_comments_and_blanks(own: Any) -> None:
+def test_lines_are_counted_through_comments_and_blanks(own):
     lines = ["a title", "# remark", LINES[0], "", *LINES[1:4], "18,Nowhere,w,yes"]
     own(lines, parser={"kind": "delimited", "header": True, "comment": "#", "skip_rows": 1})
     refused("line 8 of")
 
 
-def test_a_quote_that_never_ends(own: Any) -> None:
+def test_a_quote_that_never_ends(own):
     own([*LINES[:3], '"' + "x" * 140_000])
     refused(r"mine\.csv can't be read")
 
 
-def test_damaged_inside(own: Any) -> None:
+def test_damaged_inside(own):
     content = gzip.compress(b"age,town,note,sick\n" * 1000, mtime=0)
     own(files={"train": {"local": "data/mine.csv.gz"}})
     Path("data/mine.csv.gz").write_bytes(content[:12] + b"\xff" * 20 + content[32:])
     refused(r"mine\.csv\.gz can't be read")
 
 
-def test_parts_of_the_same_name_keep_their_checksums(own: Any) -> None:
+def test_parts_of_the_same_name_keep_their_checksums(own):
     own(
         n_test=2,
         files={"train": {"local": "data/mine.csv"}, "test": {"local": "test/mine.csv"}},
@@ -83,7 +79,7 @@ def test_parts_of_the_same_name_keep_their_checksums(own: Any) -> None:
     assert set(datasets.load("mine").sources) == {"train/mine.csv", "test/mine.csv"}
 
 
-def test_many_bins_need_two_bytes(own: Any) -> None:
+def test_many_bins_need_two_bytes(own):
     own(columns=[{**DESCRIPTION["columns"][0], "n_bins": 1000}])
     mine = datasets.load("mine")
     assert mine.X.dtype == np.uint16
@@ -91,7 +87,7 @@ def test_many_bins_need_two_bytes(own: Any) -> None:
 
 
 @pytest.mark.usefixtures("own")
-def test_example_of_the_documentation() -> None:
+def test_example_of_the_documentation():
     text = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
     words, text = text.split("## Your own data")
     variant = words.split("```yaml\n")[1].split("```")[0]
@@ -106,7 +102,7 @@ def test_example_of_the_documentation() -> None:
     assert patients.domain.bin_names[1][2] == "town = ?"
 
 
-def _assert_same(one: datasets.Dataset, two: datasets.Dataset) -> None:
+def _assert_same(one, two):
     assert one.domain == two.domain
     assert (one.name, one.checksum, one.sources) == (two.name, two.checksum, two.sources)
     assert (one.n_clipped, one.n_clipped_test) == (two.n_clipped, two.n_clipped_test)
@@ -119,7 +115,7 @@ def _assert_same(one: datasets.Dataset, two: datasets.Dataset) -> None:
             assert np.array_equal(a, b)
 
 
-def test_save_and_read(own: Any, tmp_path: Path) -> None:
+def test_save_and_read(own, tmp_path):
     files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     own(files=files, n_test=3)
     Path("data/test.csv").write_text("\n".join(LINES[:-1]) + "\n")
@@ -133,7 +129,7 @@ def test_save_and_read(own: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("own")
-def test_damaged_folder_is_refused(tmp_path: Path) -> None:
+def test_damaged_folder_is_refused(tmp_path):
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
     arrays = tmp_path / "out" / "encoded.npz"
@@ -147,7 +143,7 @@ def test_damaged_folder_is_refused(tmp_path: Path) -> None:
         datasets.read(tmp_path / "nowhere")
 
 
-def test_wdbc_needs_no_download() -> None:
+def test_wdbc_needs_no_download():
     wdbc = datasets.load("wdbc")
     assert wdbc.X.shape == (569, 30)
     assert int((wdbc.y == 1).sum()) == 212
@@ -155,7 +151,7 @@ def test_wdbc_needs_no_download() -> None:
     assert wdbc.n_clipped < 0.01 * wdbc.X.size
 
 
-def test_toy_line() -> None:
+def test_toy_line():
     toy = datasets.load("toy-line")
     assert toy.X.shape == (2000, 2)
     assert toy.checksum == datasets.load("toy-line").checksum
@@ -166,7 +162,7 @@ def test_toy_line() -> None:
         assert toy.y[toy.X[:, 1] == side].sum() == 0
 
 
-def _properties(tree: Any) -> Iterator[tuple[str, Any]]:
+def _properties(tree):
     if isinstance(tree, dict):
         for key, spec in tree.items():
             if key == "properties":
@@ -174,7 +170,7 @@ def _properties(tree: Any) -> Iterator[tuple[str, Any]]:
             yield from _properties(spec)
 
 
-def test_every_key_of_a_description_is_described() -> None:
+def test_every_key_of_a_description_is_described():
     schema = Path(datasets.__file__).with_name("dataset.schema.yaml")
     tree = yaml.safe_load(schema.read_text(encoding="utf-8"))
     conditions = {"then", "else", "if", "allOf"}
@@ -201,7 +197,7 @@ REAL = {
 @pytest.mark.parametrize(
     "name", [pytest.param(one, marks=[pytest.mark.slow] * (one != "codrna")) for one in REAL]
 )
-def test_real_files(name: str, tmp_path: Path) -> None:
+def test_real_files(name, tmp_path):
     n_rows, n_test, n_positive, n_distinct = REAL[name]
     dataset = datasets.load(name)
     assert dataset.X.shape == (n_rows, len(dataset.domain.columns))
@@ -222,7 +218,7 @@ MNIST_DIGITS = [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
 @pytest.mark.slow
 @pytest.mark.skipif(not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set")
 @pytest.mark.parametrize(("name", "most"), [("kddcup99", 330), ("mnist", 200)])
-def test_large_files_need_little_memory(name: str, most: int, tmp_path: Path) -> None:
+def test_large_files_need_little_memory(name, most, tmp_path):
     """In MB; the system gives the largest of all children so far, hence a process between."""
     code = (
         "import resource, subprocess, sys;"
@@ -240,7 +236,7 @@ def test_large_files_need_little_memory(name: str, most: int, tmp_path: Path) ->
         assert (dataset.y == -1).sum() == 97278
 
 
-def test_import_is_light() -> None:
+def test_import_is_light():
     code = (
         "import sys, privcurve.datasets as d; d.names();"
         "print([m for m in ('pandas', 'pooch', 'sklearn', 'jsonschema') if m in sys.modules])"

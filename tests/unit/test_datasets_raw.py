@@ -1,11 +1,8 @@
 """Raw files that were read as others than they are, or that have no end."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +22,7 @@ AGE, TOWN = DESCRIPTION["columns"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
-def test_what_stands_in_quotes_is_neither_blank_nor_a_comment(own: Any, separator: str) -> None:
+def test_what_stands_in_quotes_is_neither_blank_nor_a_comment(own, separator):
     town = "Oslo\n\n# or so\n  \nRome"
     lines = [
         "# a comment, of what follows",
@@ -52,7 +49,7 @@ def test_what_stands_in_quotes_is_neither_blank_nor_a_comment(own: Any, separato
 PARSER = {"kind": "delimited", "header": True, "comment": "#"}
 
 
-def test_a_record_of_nothing_but_tabs_is_one(tmp_path: Path) -> None:
+def test_a_record_of_nothing_but_tabs_is_one(tmp_path):
     columns = tuple(Column(name, "numeric", (0.0, 10.0), 10, missing_bin=True) for name in "ab")
     (tmp_path / "new.tsv").write_text("a\tb\n1\t2\n\t\n\n3\t4\n")
     domain = Domain(columns, Label("y", "no", "yes"))
@@ -61,17 +58,17 @@ def test_a_record_of_nothing_but_tabs_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["rot13", "hex", "undefined", "a\0b"])
-def test_codecs_that_are_none_of_texts(own: Any, encoding: str) -> None:
+def test_codecs_that_are_none_of_texts(own, encoding):
     own(parser={**DESCRIPTION["parser"], "encoding": encoding})
     assert "encoding" in refused()
     assert "is unknown; try utf-8" in refused()
 
 
 @pytest.mark.parametrize("sha256", [False, True])
-def test_the_size_of_ones_own_file_is_checked(own: Any, sha256: bool) -> None:
+def test_the_size_of_ones_own_file_is_checked(own, sha256):
     from privcurve.datasets.reading.downloads import sha256_of
 
-    file: dict[str, Any] = {"local": "data/mine.csv", "bytes": 7}
+    file = {"local": "data/mine.csv", "bytes": 7}
     if sha256:
         file["sha256"] = sha256_of(Path("data/mine.csv"))
     own(files={"train": file})
@@ -82,7 +79,7 @@ def test_the_size_of_ones_own_file_is_checked(own: Any, sha256: bool) -> None:
 
 
 @pytest.mark.parametrize("n_rows", [10**12, 10**18, 10**30])
-def test_a_number_of_records_takes_no_memory(own: Any, n_rows: int) -> None:
+def test_a_number_of_records_takes_no_memory(own, n_rows):
     own(n_rows=n_rows)
     assert f"holds 4 records, but resources/datasets/mine.yaml says n_rows: {n_rows}" in (
         refused().replace(f"{Path.cwd()}/", "")
@@ -94,19 +91,19 @@ def test_a_number_of_records_takes_no_memory(own: Any, n_rows: int) -> None:
 # LIBSVM ----------------------------------------------------------------------------------
 
 
-LIBSVM: dict[str, Any] = {
+LIBSVM = {
     "columns": [{**AGE, "name": "p"}, {**AGE, "name": "q"}],
     "parser": {"kind": "libsvm", "fields": ["p", "q"], "zero_based": True},
     "label": {"column": "label", "positive": 1, "negative": -1},
 }
 
 
-def test_an_index_stands_once_in_a_record(own: Any) -> None:
+def test_an_index_stands_once_in_a_record(own):
     own(["1 0:35 1:90", "-1 1:40 0:1 1:50", "-1 0:10", "1"], **LIBSVM)
     assert "line 2 of data/mine.csv has the index 1 twice" in refused()
 
 
-def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own: Any) -> None:
+def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own):
     from_one = ["1 1:35", "-1 1:40", "-1 1:10", "1"]
     own(from_one, **LIBSVM)
     assert "data/mine.csv nowhere has the index 0" in refused()
@@ -117,7 +114,7 @@ def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(ow
     assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
 
 
-def test_categories_of_many_digits_are_told_apart(own: Any) -> None:
+def test_categories_of_many_digits_are_told_apart(own):
     codes = {"name": "p", "kind": "categorical", "categories": [12345678901, 12345678902]}
     lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]
     own(lines, **{**LIBSVM, "columns": [codes]})
@@ -135,7 +132,7 @@ def test_categories_of_many_digits_are_told_apart(own: Any) -> None:
 
 
 @pytest.mark.parametrize("longer", ["images", "labels"])
-def test_an_idx_file_ends_where_it_says(own: Any, longer: str) -> None:
+def test_an_idx_file_ends_where_it_says(own, longer):
     own(
         files={"train": {"local": "data/images", "labels": {"local": "data/labels"}}},
         parser={"kind": "idx", "fields": ["b{0..3}"]},
@@ -158,9 +155,7 @@ def test_an_idx_file_ends_where_it_says(own: Any, longer: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv.gz", "csv"])
-def test_what_unpacks_to_too_much_is_no_table(
-    own: Any, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
+def test_what_unpacks_to_too_much_is_no_table(own, monkeypatch, ending):
     monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
     monkeypatch.setattr(files, "MOST_TIMES", 5)
     text = "\n".join([LINES[0], *LINES[1:] * 5000]).encode()
@@ -173,9 +168,7 @@ def test_what_unpacks_to_too_much_is_no_table(
         list(read_codes(datasets.describe("mine").domain, Path(f"data/mine.{ending}")).parts)
 
 
-def test_a_workbook_that_unpacks_to_too_much_is_not_read(
-    own: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workbook_that_unpacks_to_too_much_is_not_read(own, monkeypatch):
     monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
     monkeypatch.setattr(files, "MOST_TIMES", 5)
     own(files={"train": {"local": "data/mine.xlsx"}}, parser={"kind": "excel", "header": True})
@@ -192,7 +185,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_read(
         list(read_codes(datasets.describe("mine").domain, path).parts)
 
 
-def test_a_download_ends_where_the_file_should(tmp_path: Path) -> None:
+def test_a_download_ends_where_the_file_should(tmp_path):
     with (tmp_path / "x").open("wb") as stream:
         target = _BoundedFile(stream, 5)
         target.write(b"12345")

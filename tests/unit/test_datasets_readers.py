@@ -1,11 +1,8 @@
 """Kinds of raw files: compressed, Excel, idx, LIBSVM, several for one part; in pieces."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ AGE, TOWN = DESCRIPTION["columns"]
 CODES = [[3, 0], [4, 1], [9, 2], [1, 0]]
 
 
-def test_compressed_files(own: Any) -> None:
+def test_compressed_files(own):
     own(files={"train": {"local": "data/mine.csv.gz"}})
     path = Path("data/mine.csv.gz")
     path.write_bytes(gzip.compress("\n".join(LINES).encode()))
@@ -28,7 +25,7 @@ def test_compressed_files(own: Any) -> None:
     refused(r"can't be read")
 
 
-def test_several_files_are_one_part(own: Any) -> None:
+def test_several_files_are_one_part(own):
     files = [{"local": "data/mine.csv"}, {"local": "data/more.csv"}]
     own(LINES[:3], files={"train": files})
     Path("data/more.csv").write_text("\n".join([LINES[0], *LINES[3:]]) + "\n")
@@ -41,8 +38,8 @@ def test_several_files_are_one_part(own: Any) -> None:
     refused(r"more\.csv holds 2 records")
 
 
-def test_indices_from_zero(own: Any) -> None:
-    changes: dict[str, Any] = {
+def test_indices_from_zero(own):
+    changes = {
         "columns": [{**AGE, "name": "p"}, {**AGE, "name": "q"}],
         "parser": {"kind": "libsvm", "fields": ["p", "q"], "zero_based": True},
         "label": {"column": "label", "positive": 1, "negative": -1},
@@ -57,7 +54,7 @@ def test_indices_from_zero(own: Any) -> None:
     refused("zero_based is for kind: libsvm")
 
 
-def test_fields_beyond_the_last(own: Any) -> None:
+def test_fields_beyond_the_last(own):
     lines = [*LINES[:2], LINES[2] + ",a remark", *LINES[3:]]
     parser = {"kind": "delimited", "header": True, "extra_fields": "ignore"}
     own(lines, parser=parser)
@@ -67,7 +64,7 @@ def test_fields_beyond_the_last(own: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["delimited", "excel"])
-def test_names_of_fields_by_place_are_compared_with_those_of_the_file(own: Any, kind: str) -> None:
+def test_names_of_fields_by_place_are_compared_with_those_of_the_file(own, kind):
     """A column without a name, or two of one name, are why fields are named by place."""
     named, moved = ["", "age", "town", "sick"], ["", "town", "age", "sick"]
     rows = [[1, 31, "Oslo", "yes"], [2, 45, "?", "no"], [3, 130, "?", "no"], [4, 17, "?", "yes"]]
@@ -77,7 +74,7 @@ def test_names_of_fields_by_place_are_compared_with_those_of_the_file(own: Any, 
         parser={"kind": kind, "skip_rows": 1, "fields": ["column1", *named[1:]]},
     )
 
-    def write(names: list[str]) -> None:
+    def write(names):
         order = [named.index(name) for name in names]
         table = [names, *([row[j] for j in order] for row in rows)]
         if kind == "excel":
@@ -103,7 +100,7 @@ SHEET = [
     [17.5, "Oslo", 2001, 1],
     ["sums", "", "", ""],
 ]
-EXCEL: dict[str, Any] = {
+EXCEL = {
     "files": {"train": {"local": "data/mine.xlsx"}},
     "parser": {"kind": "excel", "header": True, "sheet": "Data", "skip_rows": 1, "rows": 4},
     "missing": "",
@@ -112,7 +109,7 @@ EXCEL: dict[str, Any] = {
 }
 
 
-def test_a_sheet_of_excel(own: Any) -> None:
+def test_a_sheet_of_excel(own):
     own(**EXCEL)
     workbook(Path("data/mine.xlsx"), {"About": [["x"]], "Data": [["a title"], *SHEET]})
     mine = datasets.load("mine")
@@ -126,7 +123,7 @@ def test_a_sheet_of_excel(own: Any) -> None:
     refused("can't be read")
 
 
-def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own: Any) -> None:
+def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own):
     own(**{**EXCEL, "decimal": ","})
     cells = [["a title"], *map(list, SHEET)]
     # A number as Excel holds it, and one that was typed as a text.
@@ -138,7 +135,7 @@ def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own: Any) -> None:
 SHEET_1 = "xl/worksheets/sheet1.xml"
 
 
-def rewrite(path: Path, part: str, old: bytes, new: bytes) -> None:
+def rewrite(path, part, old, new):
     """Change what a part of an .xlsx holds."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -149,7 +146,7 @@ def rewrite(path: Path, part: str, old: bytes, new: bytes) -> None:
             archive.writestr(name, content)
 
 
-def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
+def test_what_stands_in_merged_cells_is_not_taken_for_missing(own):
     own(**EXCEL)
     sheets = {"Data": [["a title"], *SHEET]}
     # The title, a column that is not read, and what follows the records.
@@ -166,7 +163,7 @@ def test_what_stands_in_merged_cells_is_not_taken_for_missing(own: Any) -> None:
         refused(message)
 
 
-def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own: Any) -> None:
+def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own):
     age = {**AGE, "missing": "bin"}
     own(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
     cells = [["a title"], *map(list, SHEET)]
@@ -187,10 +184,10 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own: Any) ->
     refused(message)
 
 
-def test_numbers_of_excel_are_no_codes_with_leading_zeros(own: Any) -> None:
+def test_numbers_of_excel_are_no_codes_with_leading_zeros(own):
     groups = {"name": "zip", "kind": "text", "groups": {"north": "01*", "south": ["9990"]}}
     own(**{**EXCEL, "columns": [groups]})
-    rows: list[list[Any]] = [["zip", "sick"], ["0150", 1], ["9990", 0], ["0170", 1], ["", 0]]
+    rows = [["zip", "sick"], ["0150", 1], ["9990", 0], ["0170", 1], ["", 0]]
     workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
     assert datasets.load("mine").X.ravel().tolist() == [0, 1, 0, 3]
     # What is shown as 0150 is 150 to whoever reads the file.
@@ -219,7 +216,7 @@ FORMULAS = [
 
 
 @pytest.mark.parametrize("written", FORMULAS)
-def test_a_formula_may_be_written_in_any_way(own: Any, written: bytes) -> None:
+def test_a_formula_may_be_written_in_any_way(own, written):
     age = {**AGE, "missing": "bin"}
     own(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
     path = Path("data/mine.xlsx")
@@ -232,7 +229,7 @@ def test_a_formula_may_be_written_in_any_way(own: Any, written: bytes) -> None:
 
 
 @pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])
-def test_truth_values_of_excel_are_what_the_column_lists(own: Any, listed: list[Any]) -> None:
+def test_truth_values_of_excel_are_what_the_column_lists(own, listed):
     seen = {"name": "seen", "kind": "categorical", "categories": [*listed, "other"]}
     own(**{**EXCEL, "columns": [seen], "unknown": "other"})
     rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
@@ -248,7 +245,7 @@ def test_truth_values_of_excel_are_what_the_column_lists(own: Any, listed: list[
 
 
 IMAGES = np.arange(4 * 4 * 4, dtype=np.uint8).reshape(4, 4, 4)
-IDX: dict[str, Any] = {
+IDX = {
     "files": {"train": {"local": "data/images.gz", "labels": {"local": "data/labels.gz"}}},
     "parser": {"kind": "idx", "fields": ["b{0..3}"], "blocks": 2},
     "columns": [
@@ -258,7 +255,7 @@ IDX: dict[str, Any] = {
 }
 
 
-def test_idx_files(own: Any) -> None:
+def test_idx_files(own):
     own(**IDX)
     Path("data/images.gz").write_bytes(idx(IMAGES))
     Path("data/labels.gz").write_bytes(idx([3, 0, 1, 2]))
@@ -296,14 +293,14 @@ def test_idx_files(own: Any) -> None:
         *("text for labels", "short labels", "images for labels"),
     ],
 )
-def test_idx_files_that_are_none(own: Any, images: bytes, labels: bytes, message: str) -> None:
+def test_idx_files_that_are_none(own, images, labels, message):
     own(**IDX)
     Path("data/images.gz").write_bytes(images)
     Path("data/labels.gz").write_bytes(labels)
     refused(message)
 
 
-def test_idx_files_need_labels_and_others_have_none(own: Any) -> None:
+def test_idx_files_need_labels_and_others_have_none(own):
     own(**{**IDX, "files": {"train": {"local": "data/images.gz"}}})
     refused(r"images\.gz needs labels")
     own(files=IDX["files"])
@@ -314,9 +311,7 @@ def test_idx_files_need_labels_and_others_have_none(own: Any) -> None:
 
 
 @pytest.mark.parametrize("n_records", [1, 3, 4, 1000])
-def test_pieces_make_no_difference(
-    own: Any, n_records: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pieces_make_no_difference(own, n_records, monkeypatch):
     dataset = datasets.load("mine")
     monkeypatch.setattr(table, "MOST_RECORDS", n_records)
     again = datasets.load("mine")
@@ -326,7 +321,7 @@ def test_pieces_make_no_difference(
     refused(r"line 5 of .*'Bergen'")
 
 
-def test_memory_does_not_grow_with_the_file(own: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_the_file(own, monkeypatch):
     import tracemalloc
 
     monkeypatch.setattr(table, "MOST_RECORDS", 500)

@@ -1,15 +1,10 @@
 """Folds and distinct rows."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from numpy.typing import NDArray
 
 from privcurve.datasets import distinct, stratified_folds
 
@@ -19,7 +14,7 @@ from privcurve.datasets import distinct, stratified_folds
     n_folds=st.integers(2, 7),
     seed=st.integers(0, 2**32),
 )
-def test_folds_share_each_class_evenly(sizes: tuple[int, int], n_folds: int, seed: int) -> None:
+def test_folds_share_each_class_evenly(sizes, n_folds, seed):
     y = np.random.default_rng(seed).permutation(np.repeat([-1, 1], sizes))
     folds = stratified_folds(y, n_folds, np.random.default_rng(seed))
     assert np.array_equal(folds, stratified_folds(y, n_folds, np.random.default_rng(seed)))
@@ -30,7 +25,7 @@ def test_folds_share_each_class_evenly(sizes: tuple[int, int], n_folds: int, see
         assert set(counts) <= {share, share + 1}
 
 
-def test_folds_depend_on_the_generator() -> None:
+def test_folds_depend_on_the_generator():
     y = np.repeat([-1, 1], 50)
     one, two = (stratified_folds(y, 5, np.random.default_rng(seed)) for seed in (0, 1))
     assert not np.array_equal(one, two)
@@ -45,18 +40,18 @@ def test_folds_depend_on_the_generator() -> None:
         ([], 2, "only 0 records"),
     ],
 )
-def test_folds_that_cannot_be(y: list[int], n_folds: int, message: str) -> None:
+def test_folds_that_cannot_be(y, n_folds, message):
     with pytest.raises(ValueError, match=message):
         stratified_folds(np.array(y, dtype=np.int8), n_folds, np.random.default_rng(0))
 
 
-def _sorted_rows(X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
+def _sorted_rows(X, y):
     table = np.column_stack([X, y]).astype(np.int64)
     return table[np.lexsort(table.T[::-1])]
 
 
 @given(data=st.data(), dtype=st.sampled_from([np.uint8, np.uint16]))
-def test_distinct_round_trip(data: st.DataObject, dtype: type[np.unsignedinteger[Any]]) -> None:
+def test_distinct_round_trip(data, dtype):
     n = data.draw(st.integers(1, 40))
     values = st.sampled_from([0, 1, 255] if dtype is np.uint8 else [0, 1, 255, 256, 511])
     X = data.draw(hnp.arrays(dtype, (n, 3), elements=values))
@@ -76,6 +71,6 @@ def test_distinct_round_trip(data: st.DataObject, dtype: type[np.unsignedinteger
         assert np.array_equal(one, two)
 
 
-def test_distinct_refuses_unequal_lengths() -> None:
+def test_distinct_refuses_unequal_lengths():
     with pytest.raises(ValueError, match="3 rows but y has 2"):
         distinct(np.zeros((3, 1), dtype=np.uint8), np.array([1, -1]))

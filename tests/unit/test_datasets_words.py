@@ -1,10 +1,7 @@
 """Words of a dataset's file: public facts, samples, variants, patterns, spacing, missing values."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from privcurve.datasets.variants import escape_name, names_of
 AGE, TOWN = DESCRIPTION["columns"]
 
 
-def variant(**changes: Any) -> None:
+def variant(**changes):
     content = {"title": "t", "based_on": "mine", **changes}
     Path("resources/datasets/other.yaml").write_text(yaml.safe_dump(content))
 
@@ -26,7 +23,7 @@ def variant(**changes: Any) -> None:
 # Public facts ----------------------------------------------------------------------
 
 
-def test_public_facts_reach_the_domain_and_the_coded_data(own: Any, tmp_path: Path) -> None:
+def test_public_facts_reach_the_domain_and_the_coded_data(own, tmp_path):
     own(public=["town"], public_label=True)
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
@@ -40,7 +37,7 @@ def test_public_facts_reach_the_domain_and_the_coded_data(own: Any, tmp_path: Pa
     assert '"public":true' not in plain.to_json()
 
 
-def test_a_variant_says_anew_what_is_public(own: Any) -> None:
+def test_a_variant_says_anew_what_is_public(own):
     own(columns=[{**AGE, "public": True}, TOWN])
     variant(public=["town"])
     assert datasets.describe("mine").domain.public_columns == (0,)
@@ -61,8 +58,8 @@ BOTH = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
 
 @pytest.fixture
-def many(own: Any) -> Any:
-    def write(**changes: Any) -> None:
+def many(own):
+    def write(**changes):
         own(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
         Path("data/test.csv").write_text("\n".join(TESTS) + "\n")
 
@@ -71,7 +68,7 @@ def many(own: Any) -> Any:
 
 
 @pytest.mark.usefixtures("many")
-def test_first_records_of_the_more_frequent_label() -> None:
+def test_first_records_of_the_more_frequent_label():
     variant(records={"balance": "first"}, n_rows=20)
     dataset, other = datasets.load("mine"), datasets.load("other")
     negative = np.flatnonzero(dataset.y == -1)[:10]
@@ -81,11 +78,11 @@ def test_first_records_of_the_more_frequent_label() -> None:
     assert np.array_equal(other.y, dataset.y[keep])
     # The test part stays as it is.
     assert other.y_test is not None
-    assert np.array_equal(other.X_test, dataset.X_test)  # type: ignore[arg-type]
+    assert np.array_equal(other.X_test, dataset.X_test)
 
 
 @pytest.mark.usefixtures("many")
-def test_random_records_follow_the_seed() -> None:
+def test_random_records_follow_the_seed():
     samples = []
     for seed in (1, 1, 2):
         variant(records={"balance": "random", "seed": seed}, n_rows=20)
@@ -96,7 +93,7 @@ def test_random_records_follow_the_seed() -> None:
 
 
 @pytest.mark.usefixtures("many")
-def test_parts_are_pooled_then_cut_then_balanced() -> None:
+def test_parts_are_pooled_then_cut_then_balanced():
     variant(records={"parts": ["train", "test"], "first": 42, "balance": "first"}, n_rows=20)
     other = datasets.load("other")
     assert other.y_test is None
@@ -108,7 +105,7 @@ def test_parts_are_pooled_then_cut_then_balanced() -> None:
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 
 
-def test_records_of_a_file_of_its_own(many: Any) -> None:
+def test_records_of_a_file_of_its_own(many):
     many(records={"first": 5}, n_rows=5)
     assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
     # Nothing is known of how many records the file holds, and nothing is read of the rest.
@@ -132,13 +129,13 @@ def test_records_of_a_file_of_its_own(many: Any) -> None:
     ],
 )
 @pytest.mark.usefixtures("many")
-def test_samples_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+def test_samples_that_cannot_be(changes, message):
     variant(**changes)
     refused(message, "other")
 
 
 @pytest.mark.usefixtures("own")
-def test_parts_that_are_not_there() -> None:
+def test_parts_that_are_not_there():
     variant(records={"parts": ["train", "test"]}, n_rows=4)
     refused("parts has test, but files has none", "other")
 
@@ -146,7 +143,7 @@ def test_parts_that_are_not_there() -> None:
 # Variants --------------------------------------------------------------------------
 
 
-def test_a_variant_changes_what_it_names(many: Any) -> None:
+def test_a_variant_changes_what_it_names(many):
     many(files={"train": {"local": "data/mine.csv"}})
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
     del content["n_test"]
@@ -169,7 +166,7 @@ def test_a_variant_changes_what_it_names(many: Any) -> None:
 
 
 @pytest.mark.usefixtures("own")
-def test_bins_of_all_numeric_columns() -> None:
+def test_bins_of_all_numeric_columns():
     variant(n_bins=50)
     assert datasets.describe("other").domain.n_bins == (50, 3)
 
@@ -184,14 +181,12 @@ def test_bins_of_all_numeric_columns() -> None:
     ],
 )
 @pytest.mark.usefixtures("own")
-def test_variants_that_cannot_be(changes: dict[str, Any], message: str) -> None:
+def test_variants_that_cannot_be(changes, message):
     variant(**changes)
     refused(message, "other")
 
 
-def test_the_mirrors_folder_may_have_another_name(
-    own: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mirrors_folder_may_have_another_name(own, tmp_path, monkeypatch):
     digest = datasets.load("mine").sources["mine.csv"]
     entry = {"name": "red.csv", "urls": [], "sha256": digest, "bytes": 1}
     own(files={"train": entry}, folder="wine")
@@ -204,7 +199,7 @@ def test_the_mirrors_folder_may_have_another_name(
 # Patterns --------------------------------------------------------------------------
 
 
-def test_patterns_of_names() -> None:
+def test_patterns_of_names():
     assert names_of("age") == ["age"]
     assert names_of("x{8..11}") == ["x8", "x9", "x10", "x11"]
     assert names_of("x{08..11}z") == ["x08z", "x09z", "x10z", "x11z"]
@@ -217,7 +212,7 @@ def test_patterns_of_names() -> None:
             names_of(pattern)
 
 
-def test_like_columns_are_one_line(own: Any) -> None:
+def test_like_columns_are_one_line(own):
     own(
         [",".join(map(str, [*range(k, k + 12), k % 2])) for k in range(4)],
         columns=[{"name": "p{0..11}", "kind": "numeric", "bounds": [0, 20], "source": "s"}],
@@ -238,7 +233,7 @@ def test_like_columns_are_one_line(own: Any) -> None:
 # Spacing and missing values --------------------------------------------------------
 
 
-def test_spacing(own: Any) -> None:
+def test_spacing(own):
     columns = [{**AGE, "bounds": [0.01, 1000], "n_bins": 5, "spacing": "log"}]
     own(columns=columns)
     mine = datasets.load("mine")
@@ -255,7 +250,7 @@ def test_spacing(own: Any) -> None:
     refused("spacing: does not belong here")
 
 
-def test_missing_numbers_have_a_bin_of_their_own(own: Any) -> None:
+def test_missing_numbers_have_a_bin_of_their_own(own):
     lines = [LINES[0], "31,Oslo,x,yes", ",?,y,no", "?,?,z,no", "100,Oslo,w,yes"]
     own(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
     mine = datasets.load("mine")
@@ -272,7 +267,7 @@ def test_missing_numbers_have_a_bin_of_their_own(own: Any) -> None:
     refused("missing: does not belong here")
 
 
-def test_what_a_file_writes_for_a_missing_number(own: Any) -> None:
+def test_what_a_file_writes_for_a_missing_number(own):
     lines = [LINES[0], "31,Oslo,x,yes", "nan,-,y,no", "-9,-,z,no", "100,Oslo,w,yes"]
     columns = [{**AGE, "missing": "bin"}, TOWN]
     own(lines, columns=columns, missing="nan")

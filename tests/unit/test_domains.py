@@ -48,7 +48,7 @@ needs_mirror = pytest.mark.skipif(
 )
 
 
-def test_what_is_said_of_a_domain() -> None:
+def test_what_is_said_of_a_domain():
     for name in (*DOMAINS, *VARIANTS):
         n_rows, n_columns, _ = DOMAINS[VARIANTS.get(name, name)]
         description = describe(name)
@@ -60,7 +60,7 @@ def test_what_is_said_of_a_domain() -> None:
 
 @pytest.mark.parametrize("name", [*DOMAINS, *VARIANTS])
 @needs_mirror
-def test_the_real_file(name: str) -> None:
+def test_the_real_file(name):
     n_rows, n_columns, rarer = DOMAINS[VARIANTS.get(name, name)]
     data = datasets.load(name)
     assert data.X.shape == (n_rows, n_columns)
@@ -70,6 +70,6 @@ def test_the_real_file(name: str) -> None:
     assert max(data.clipped["train"].values(), default=0) < 0.02
 
 
-def test_white_wine_has_the_bounds_of_red() -> None:
+def test_white_wine_has_the_bounds_of_red():
     assert describe("winewhite").domain == describe("winered").domain
     assert describe("hill-nonoise").domain == describe("hill-noise").domain
