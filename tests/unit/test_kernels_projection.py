@@ -48,18 +48,6 @@ def test_weights_above_one_are_capped_before_the_density_is_tested():
     assert projected == pytest.approx([1, 0.4, 0.4, 0.4, 0.4, 0.4])
 
 
-def test_dense_weights_are_left_as_they_are():
-    projected, _ = measure([-1, -1, 1, -1], 0.2, 0.5, 1)
-    expected = [0.2 * math.exp(0.5), 0.2 * math.exp(-0.5)]
-    assert projected == pytest.approx([expected[0], expected[0], expected[1], expected[0]])
-
-
-def test_first_round_is_uniform():
-    projected, largest = measure([0] * 7, 0.3, 0.4, 0)
-    assert projected == pytest.approx(np.full(7, 0.3))
-    assert largest == pytest.approx(0.3)
-
-
 @pytest.mark.parametrize("margin", [3000, -3000])
 def test_extreme_margins_neither_overflow_nor_vanish(margin):
     projected, largest = measure([margin] * 5, 0.4, 1.0, 3000)
@@ -69,11 +57,6 @@ def test_extreme_margins_neither_overflow_nor_vanish(margin):
     projected, largest = measure([-3000] + [3000] * 9, 0.4, 1.0, 3000)
     assert projected == pytest.approx([1] + [3 / 9] * 9)
     assert largest == pytest.approx(1)
-
-
-def test_density_one_gives_equal_weights():
-    projected, _ = measure([-8, -2, 0, 4, 8], 1.0, 0.9, 8)
-    assert np.array_equal(projected, np.ones(5))
 
 
 def test_a_smaller_margin_never_weighs_less():
