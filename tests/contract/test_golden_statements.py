@@ -123,8 +123,7 @@ LONG = ("distributed_topdown", "tuned")
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in golden_cases.NAMES],
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in LONG)) for n in golden_cases.NAMES]
 )
 def test_statements_ledgers_and_models_are_as_recorded(name):
     expected = recorded(name)

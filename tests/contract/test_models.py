@@ -11,12 +11,7 @@ from test_fitted_state import check_settled
 
 from privcurve import models
 from privcurve.datasets.domain import NUMERIC, Domain, Label
-from privcurve.learners.registry import (
-    LEARNERS,
-    estimator_class,
-    missing_package,
-    multiclass_names,
-)
+from privcurve.learners.registry import LEARNERS, estimator_class, missing_package, multiclass_names
 from privcurve.models.sql import query
 from privcurve.privacy.budget import CERTIFIED
 

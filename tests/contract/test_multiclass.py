@@ -1,5 +1,7 @@
 """More than two classes: what learners that take them must do, and what the others say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_learners import learners, make, problem, rngs
@@ -62,7 +64,7 @@ def test_classes_keep_their_order_and_may_be_absent(name):
 def test_two_classes_are_the_pipelines(name):
     X, y, n_bins = problem(80)
     learner = registry.make(name, Facts(n_bins, ordered=[False] * 4), {"random_state": 0})
-    assert learner.classes == (-1, 1)
+
     model = learner.fit(X, np.where(y == "yes", 1, -1))
     assert model.decision_function(X).shape == (80,)
     named = clone(model).set_params(classes=("no", "yes"), random_state=rngs(0)[0]).fit(X, y)
@@ -94,6 +96,9 @@ def test_too_many_classes(name):
 @learners
 def test_the_pipelines_classes(name):
     facts = Facts([2, 3], ordered=[True, False], n_classes=4, public_columns=(0,), public_label=1)
+    two = replace(facts, n_classes=2)
+    made = registry.make(name, two, {"random_state": 3}, entry(name).neighbours[0])
+    assert (made.n_bins, made.classes, made.random_state) == ([2, 3], (-1, 1), 3)
     if entry(name).multiclass:
         assert registry.make(name, facts).classes == (0, 1, 2, 3)
         return

@@ -13,12 +13,7 @@ from sklearn.model_selection import cross_val_predict, cross_val_score
 
 from privcurve import Schema, models
 from privcurve.datasets import DatasetError
-from privcurve.learners import (
-    NoisyBayesClassifier,
-    PrivGAMClassifier,
-    TunedClassifier,
-    registry,
-)
+from privcurve.learners import NoisyBayesClassifier, PrivGAMClassifier, TunedClassifier, registry
 from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
 from privcurve.models.errors import ModelError
 from privcurve.privacy.budget import PRIVATE_COLUMNS
@@ -218,20 +213,10 @@ def test_nullable_labels_are_no_floats(kind):
 
 
 def test_what_a_schema_says_of_all_columns_is_kept_where_one_is_decided():
-    schema = Schema(
-        {"x": None, "k": None},
-        ["n", "p"],
-        missing="bin",
-        unknown="other",
-        n_bins=5,
-        spacing="equal",
-    )
+    of_all = {"missing": "bin", "unknown": "other", "n_bins": 5, "spacing": "equal"}
+    schema = Schema({"x": None, "k": None}, ["n", "p"], **of_all)
     schema["x"], schema["k"] = (0, 100), ["a", "b"]
-    told = Schema(
-        {"x": (0, 100), "k": ["a", "b"]},
-        ["n", "p"], missing="bin", unknown="other", n_bins=5, spacing="equal",
-    )  # fmt: skip
-    assert schema == told
+    assert schema == Schema({"x": (0, 100), "k": ["a", "b"]}, ["n", "p"], **of_all)
     frame = pd.DataFrame({"x": ["7", ""], "k": ["a", ""]})
     assert schema.encode(frame)[1].tolist() == [5, 3]  # the bins of missing values
 

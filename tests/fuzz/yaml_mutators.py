@@ -204,9 +204,7 @@ def move(rng, content):
     return f"{'.'.join(map(str, path))} stands in {'.'.join(map(str, target)) or 'the top'}", names
 
 
-OF_CONTENT = [
-    *(misspell_key, drop, retype, retype, retype, nudge, repeat, swap, move),
-]
+OF_CONTENT = [*(misspell_key, drop, retype, retype, retype, nudge, repeat, swap, move)]
 
 # A line of a dumped file: blanks, "- ", "key:", and a value.
 _LINE = re.compile(r"^(?P<head>\s*(?:- )*(?:[^\s:'\"][^:'\"]*:(?= |$))?)(?P<value>.*)$")

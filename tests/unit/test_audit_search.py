@@ -7,19 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privcurve.audit.bounds import (
-    clopper_pearson,
-    epsilon_from_counts,
-    exact_delta,
-    exact_epsilon,
-)
+from privcurve.audit.bounds import clopper_pearson, epsilon_from_counts, exact_delta, exact_epsilon
 from privcurve.audit.pairs import flipped_constant
-from privcurve.audit.search import (
-    choose_event,
-    search_exact,
-    search_losses,
-    search_sampled,
-)
+from privcurve.audit.search import choose_event, search_exact, search_losses, search_sampled
 
 PAIR = flipped_constant(4)
 

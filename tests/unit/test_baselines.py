@@ -21,11 +21,7 @@ from privcurve.learners.shared.log_odds import logistic_loss
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED
 
 N_BINS = [3, 4, 2, 5]
-NON_PRIVATE = (
-    LogisticRegressionClassifier,
-    GradientBoostingClassifier,
-    MajorityClassClassifier,
-)
+NON_PRIVATE = (LogisticRegressionClassifier, GradientBoostingClassifier, MajorityClassClassifier)
 OFFERED = entry("dp_logistic_regression").calibrations
 INF = float("inf")
 

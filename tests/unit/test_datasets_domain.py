@@ -39,23 +39,6 @@ cardiotocography-states=83  winered-grades=110  german=114  online-shoppers=351 
 """
 WIDTHS = {name: int(width) for name, width in re.findall(r"(\S+)=(\d+)", SHIPPED)}
 
-# What a tree may ask: a threshold between any two bins of a number, each category of the others.
-QUESTIONS = {
-    "adult-11": 162,
-    "bank-11": 114,
-    "creditcard-11": 213,
-    "kddcup99": 427,
-    "mnist": 147,
-    "skin": 96,
-}
-
-
-@pytest.mark.parametrize(("name", "questions"), QUESTIONS.items())
-def test_questions_of_trees(name, questions):
-    domain = datasets.describe(name).domain
-    bins = zip(domain.n_bins, domain.ordered, strict=True)
-    assert sum(n - 1 if ordered else n for n, ordered in bins) == questions
-
 
 def test_mnist_is_cut_where_the_paper_cuts():
     mnist = datasets.describe("mnist").domain

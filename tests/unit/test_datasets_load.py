@@ -70,10 +70,7 @@ def test_damaged_inside(own):
 
 
 def test_parts_of_the_same_name_keep_their_checksums(own):
-    own(
-        n_test=2,
-        files={"train": {"local": "data/mine.csv"}, "test": {"local": "test/mine.csv"}},
-    )
+    own(n_test=2, files={"train": {"local": "data/mine.csv"}, "test": {"local": "test/mine.csv"}})
     Path("test").mkdir()
     Path("test/mine.csv").write_text("\n".join(LINES[:3]) + "\n")
     assert set(datasets.load("mine").sources) == {"train/mine.csv", "test/mine.csv"}

@@ -4,10 +4,9 @@ import gzip
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from own_dataset import DESCRIPTION, LINES, refused
-from raw_files import idx, workbook
+from raw_files import workbook
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
@@ -98,9 +97,16 @@ LIBSVM = {
 }
 
 
-def test_an_index_stands_once_in_a_record(own):
-    own(["1 0:35 1:90", "-1 1:40 0:1 1:50", "-1 0:10", "1"], **LIBSVM)
-    assert "line 2 of data/mine.csv has the index 1 twice" in refused()
+def test_indices_are_those_of_fields_and_stand_once_in_a_record(own):
+    own(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **LIBSVM)
+    assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
+    own(["1 2:35", "-1 1:4_0", "-1 1:40 0:1 1:50", "1"], **LIBSVM)
+    message = refused()
+    assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in message
+    assert "line 2 of data/mine.csv: '1:4_0'" in message
+    assert "line 3 of data/mine.csv has the index 1 twice" in message
+    own(parser={"kind": "delimited", "header": True, "zero_based": True})
+    refused("zero_based is for kind: libsvm")
 
 
 def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own):
@@ -128,36 +134,18 @@ def test_categories_of_many_digits_are_told_apart(own):
     assert "of whose digits such numbers lose some" in refused()
 
 
-# idx ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("longer", ["images", "labels"])
-def test_an_idx_file_ends_where_it_says(own, longer):
-    own(
-        files={"train": {"local": "data/images", "labels": {"local": "data/labels"}}},
-        parser={"kind": "idx", "fields": ["b{0..3}"]},
-        columns=[{"name": "b{0..3}", "kind": "numeric", "bounds": [0, 64], "source": "s"}],
-        label={"column": "label", "positive": 1, "negative": 0},
-    )
-    for name, values in (
-        ("images", np.arange(16, dtype=np.uint8).reshape(4, 2, 2)),
-        ("labels", [1, 0, 1, 0]),
-    ):
-        more = b"\0" if name == longer else b""
-        Path(f"data/{name}").write_bytes(gzip.decompress(idx(values)) + more)
-    assert f"data/{longer} goes on after the 4 entries that it names" in refused()
-    path = Path(f"data/{longer}")
-    path.write_bytes(path.read_bytes()[:-1])
-    assert len(datasets.load("mine").y) == 4
-
-
 # Packed files ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ending", ["csv.gz", "csv"])
-def test_what_unpacks_to_too_much_is_no_table(own, monkeypatch, ending):
+@pytest.fixture
+def little_room(monkeypatch):
     monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
     monkeypatch.setattr(files, "MOST_TIMES", 5)
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "csv"])
+@pytest.mark.usefixtures("little_room")
+def test_what_unpacks_to_too_much_is_no_table(own, ending):
     text = "\n".join([LINES[0], *LINES[1:] * 5000]).encode()
     data = gzip.compress(text)
     assert len(data) * files.MOST_TIMES < len(text)
@@ -168,9 +156,8 @@ def test_what_unpacks_to_too_much_is_no_table(own, monkeypatch, ending):
         list(read_codes(datasets.describe("mine").domain, Path(f"data/mine.{ending}")).parts)
 
 
-def test_a_workbook_that_unpacks_to_too_much_is_not_read(own, monkeypatch):
-    monkeypatch.setattr(files, "MOST_UNPACKED", 100_000)
-    monkeypatch.setattr(files, "MOST_TIMES", 5)
+@pytest.mark.usefixtures("little_room")
+def test_a_workbook_that_unpacks_to_too_much_is_not_read(own):
     own(files={"train": {"local": "data/mine.xlsx"}}, parser={"kind": "excel", "header": True})
     rows = [LINES[0].split(","), *[[31, "Oslo", "x", "yes"]] * 5000]
     path = Path("data/mine.xlsx")

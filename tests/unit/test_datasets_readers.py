@@ -38,22 +38,6 @@ def test_several_files_are_one_part(own):
     refused(r"more\.csv holds 2 records")
 
 
-def test_indices_from_zero(own):
-    changes = {
-        "columns": [{**AGE, "name": "p"}, {**AGE, "name": "q"}],
-        "parser": {"kind": "libsvm", "fields": ["p", "q"], "zero_based": True},
-        "label": {"column": "label", "positive": 1, "negative": -1},
-    }
-    own(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **changes)
-    assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
-    own(["1 2:35", "-1 1:4_0", "-1 0:10", "1"], **changes)
-    message = refused()
-    assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in message
-    assert "line 2 of data/mine.csv: '1:4_0'" in message
-    own(parser={"kind": "delimited", "header": True, "zero_based": True})
-    refused("zero_based is for kind: libsvm")
-
-
 def test_fields_beyond_the_last(own):
     lines = [*LINES[:2], LINES[2] + ",a remark", *LINES[3:]]
     parser = {"kind": "delimited", "header": True, "extra_fields": "ignore"}
@@ -268,29 +252,27 @@ def test_idx_files(own):
     refused(r"holds 16 numbers an image \(4 × 4 pixels")
 
 
+def longer(packed):
+    return gzip.compress(gzip.decompress(packed) + b"\0")
+
+
 @pytest.mark.parametrize(
     ("images", "labels", "message"),
     [
         (idx(IMAGES), idx([1, 0, 1]), "holds 4 images, but data/labels.gz 3 labels"),
         (gzip.compress(gzip.decompress(idx(IMAGES))[:-1]), idx([1, 0, 1, 0]), "ends too early"),
-        (
-            gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)),
-            idx([1, 0, 1, 0]),
-            "not an idx file of bytes",
-        ),
+        (gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)), idx([1, 0, 1, 0]), "not an idx file of"),
         (idx(IMAGES), idx([1, 0, 7, 0]), "image 3 of data/images.gz: the label 'label' is '7'"),
-        (
-            idx(IMAGES),
-            gzip.compress(b"1 0 1 0"),
-            r"data/labels\.gz: it is not an idx file of bytes",
-        ),
+        (idx(IMAGES), gzip.compress(b"1 0 1 0"), r"labels\.gz: it is not an idx file of bytes"),
         (idx(IMAGES), idx([1, 0, 1, 0])[:-12], r"its labels, data/labels\.gz: "),
         (idx(IMAGES), idx([[1], [0], [1], [0]]), r"labels\.gz: it holds 4 × 1 bytes, not one an"),
+        (longer(idx(IMAGES)), idx([1, 0, 1, 0]), r"images\.gz goes on after the 4 entries that"),
+        (idx(IMAGES), longer(idx([1, 0, 1, 0])), r"labels\.gz goes on after the 4 entries that"),
     ],
     # Packed bytes hold the time: workers of pytest must call the tests alike.
     ids=[
         *("other numbers", "short", "no magic number", "unknown label"),
-        *("text for labels", "short labels", "images for labels"),
+        *("text for labels", "short labels", "images for labels", "long", "long labels"),
     ],
 )
 def test_idx_files_that_are_none(own, images, labels, message):

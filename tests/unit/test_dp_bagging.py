@@ -47,12 +47,7 @@ def test_teachers_are_those_of_plain_python():
 def test_the_student_learns(delta):
     X, y, n_bins = problem(3000)
     model = DPBaggingClassifier(
-        n_teachers=60,
-        n_queries=200,
-        epsilon=20.0,
-        delta=delta,
-        n_bins=n_bins,
-        random_state=0,
+        n_teachers=60, n_queries=200, epsilon=20.0, delta=delta, n_bins=n_bins, random_state=0
     ).fit(X, y)
     fresh, truth, _ = problem(2000, seed=5)
     assert (model.predict(fresh) == truth).mean() > 0.85

@@ -79,10 +79,7 @@ def test_a_frame_is_coded_as_the_file_is():
     ("frame", "message"),
     [
         (FRAME.drop(columns=["age", "town"]), "no columns 'age', 'town'\\. Its columns"),
-        (
-            FRAME.rename(columns={"age": "agee"}),
-            "no column 'age'; did you mean 'agee'",
-        ),
+        (FRAME.rename(columns={"age": "agee"}), "no column 'age'; did you mean 'agee'"),
         (FRAME.assign(smokes=2), "row 0 of the frame: 'smokes' is '2'.*4 more"),
         (FRAME.assign(age=["x"] * 5), "'age' is 'x', not a number"),
         (FRAME.assign(age=np.inf), "not a finite number"),
