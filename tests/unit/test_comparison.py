@@ -64,17 +64,13 @@ def test_a_difference_is_in_standard_errors():
 
 def test_sparsity():
     rows = printed("sparsity").iloc[[5]]  # Table A.1, ε = 0.05: 4.6 ± 0.489
-    ours = pd.DataFrame(
-        {
-            "dataset": "adult",
-            "calibration": BOTH,
-            "epsilon": 0.050000000000000003,
-            "features_mean": [4.6, 6.6],
-            "features_std": [0.489, 0.0],
-            "features_percent": [100 * 4.6 / 162, 100 * 6.6 / 162],
-            "n_features": 162,
-            "n_repeats": 5,
-        }
+    ours = both(
+        epsilon=0.050000000000000003,
+        features_mean=[4.6, 6.6],
+        features_std=[0.489, 0.0],
+        features_percent=[100 * 4.6 / 162, 100 * 6.6 / 162],
+        n_features=162,
+        n_repeats=5,
     )
     table = comparison.compare_sparsity(rows, ours).set_index("quantity")
     assert table.loc["features_mean", "published_difference"] == 0
@@ -83,9 +79,8 @@ def test_sparsity():
     assert table.loc["features_mean", "certified_difference"] == pytest.approx(2 / error)
     assert table.loc["features_std", "certified_difference"] == pytest.approx(-2.83, abs=0.01)
     # A percentage is the mean on another scale.
-    assert table.loc["features_percent", "certified_difference"] == pytest.approx(
-        2 / error, rel=0.02
-    )
+    percent = table.loc["features_percent", "certified_difference"]
+    assert percent == pytest.approx(2 / error, rel=0.02)
 
 
 def test_one_row_of_ours_for_each_printed_one():
@@ -108,24 +103,19 @@ def runs(gaps):
     return frame.assign(dataset="adult", epsilon=0.05, status="ok")
 
 
-def chosen(published, certified):
-    return pd.DataFrame(
-        {
-            "dataset": "adult",
-            "calibration": BOTH,
-            "epsilon": 0.05,
-            "setting": [published, certified],
-        }
-    )
+def both(**columns):
+    """A row of ours for each calibration."""
+    return pd.DataFrame({"dataset": "adult", "calibration": BOTH, **columns})
 
 
 def compare_settings(selected, folds):
     # Table B.1, ε = 0.05: density 0.50, learning rate 0.50, 5 rounds.
-    return comparison.compare_settings(printed("settings").iloc[[0]], selected, folds)
+    ours = both(epsilon=0.05, setting=selected)
+    return comparison.compare_settings(printed("settings").iloc[[0]], ours, folds)
 
 
 def test_settings_differ_by_the_accuracy_that_they_cost():
-    table = compare_settings(chosen(OURS, THEIRS), runs([0.01, 0.03, 0.02]))
+    table = compare_settings([OURS, THEIRS], runs([0.01, 0.03, 0.02]))
     assert table["quantity"].tolist() == ["density", "learning_rate", "n_rounds"]
     assert table["printed"].tolist() == [0.5, 0.5, 5]
     assert table["published"].tolist() == [0.5, 0.25, 9]
@@ -138,31 +128,17 @@ def test_settings_differ_by_the_accuracy_that_they_cost():
 
 def test_a_printed_setting_that_was_not_trained_has_no_difference():
     folds = runs([0.01, 0.03])
-    table = compare_settings(chosen(OURS, OURS), folds[folds["setting"] == OURS])
-    assert table["published_difference"].isna().all()
-    failed = folds.assign(
-        status=[
-            "failed" if s == THEIRS and f == "1/2" else "ok"
-            for s, f in zip(folds["setting"], folds["fold"], strict=True)
-        ]
-    )
-    assert compare_settings(chosen(OURS, OURS), failed)["published_difference"].isna().all()
+    theirs_first = (folds["setting"] == THEIRS) & (folds["fold"] == "1/2")
+    failed = folds.assign(status=theirs_first.map({True: "failed", False: "ok"}))
+    for some in (folds[folds["setting"] == OURS], failed):
+        table = compare_settings([OURS, OURS], some)
+        assert table["published_difference"].isna().all()
 
 
 def test_the_bound_and_the_accuracy_beside_it():
-    ours = pd.DataFrame(
-        {
-            "dataset": "adult",
-            "calibration": BOTH,
-            "epsilon": 1.0,
-            "bound": [0.37, 0.47],
-            "bound_std": 0.02,
-            "n_models": 10,
-            "accuracy": 0.84,
-            "accuracy_std": 0.004,
-            "n_repeats": 10,
-        }
-    )
+    bounds = {"bound": [0.37, 0.47], "bound_std": 0.02, "n_models": 10}
+    accuracies = {"accuracy": 0.84, "accuracy_std": 0.004, "n_repeats": 10}
+    ours = both(epsilon=1.0, **bounds, **accuracies)
     table = comparison.compare_rademacher(printed("rademacher").iloc[[0]], ours)
     assert table["printed"].tolist() == [0.37, 0.83]
     error = math.hypot(0.02 * math.sqrt(1.1), 0.01 / math.sqrt(12))

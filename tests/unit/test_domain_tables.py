@@ -18,17 +18,11 @@ from privcurve.tables.table import Table
 
 # Of each dataset and method, the errors of four fresh trainings.
 ERRORS = {
-    "one": {
-        "base": [0.3, 0.4, 0.3, 0.4],
-        "good": [0.2, 0.3, 0.2, 0.3],
-        "odd": [0.1, 0.6, 0.1, 0.6],
-    },
-    "two": {
-        "base": [0.2, 0.2, 0.1, 0.1],
-        "good": [0.1, 0.2, 0.1, 0.1],
-        "odd": [0.3, 0.3, 0.2, 0.2],
-    },
+    "one": dict(base=[0.3, 0.4, 0.3, 0.4], good=[0.2, 0.3, 0.2, 0.3], odd=[0.1, 0.6, 0.1, 0.6]),
+    "two": dict(base=[0.2, 0.2, 0.1, 0.1], good=[0.1, 0.2, 0.1, 0.1], odd=[0.3, 0.3, 0.2, 0.2]),
 }
+METHODS = ["base", "good", "odd"]
+TITLES = {method: method.title() for method in METHODS}
 
 
 def runs(errors=ERRORS, epsilon=1.0):
@@ -89,8 +83,7 @@ def by_all_measures(frame, datasets=ERRORS):
         auc=[OTHERS[method][0] for method in frame["arm"]],
         log_loss=[OTHERS[method][1] for method in frame["arm"]],
     )
-    methods = ["base", "good", "odd"]
-    tables = [domains.error_frame(frame, datasets, methods, "base", m) for m in measures.MEASURES]
+    tables = [domains.error_frame(frame, datasets, METHODS, "base", m) for m in measures.MEASURES]
     return pd.concat(tables, ignore_index=True).assign(kind=kinds.RULE)
 
 
@@ -109,7 +102,7 @@ def test_each_measure_ranks_those_that_have_it():
     critical = tests.groupby("measure")["critical_difference"].first()
     assert critical["auc"] == pytest.approx(ranks.critical_difference(3, 2))
     assert critical["log_loss"] == pytest.approx(ranks.critical_difference(2, 2))
-    panels = mean_ranks.draw(tests, {method: method for method in OTHERS}).axes
+    panels = mean_ranks.draw(tests, TITLES).axes
     named = [panel.get_title(loc="left").partition("  ")[0] for panel in panels]
     assert named == [f"ε = 1, by {name}" for name in ("error", "1 − AUC", "log loss")]
 
@@ -152,7 +145,7 @@ def test_a_failed_training_takes_the_mean_and_the_rank():
 def test_what_failed_in_its_selection_has_a_row_and_its_dataset_counts_for_none():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
     frame = frame[~((frame["dataset"] == "three") & (frame["arm"] == "good"))]
-    outcomes = domains.error_frame(frame, [*ERRORS, "three"], ["base", "good", "odd"], "base")
+    outcomes = domains.error_frame(frame, [*ERRORS, "three"], METHODS, "base")
     failed = row(outcomes, "three", "good")
     assert math.isnan(failed["error"])
     assert (failed["n_repeats"], failed["n_failed"]) == (4, 4)
@@ -166,8 +159,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
     only = row(frame, "one", "free")
     assert math.isnan(only["rank"])
     assert not only["best"]
-    titles = {method: method.title() for method in ("base", "good", "odd", "free")}
-    shown = domains.format_table(frame, titles, "base", ["base", "good", "odd"])
+    shown = domains.format_table(frame, {**TITLES, "free": "Free"}, "base", METHODS)
     assert shown["measure"].tolist() == ["error"] * 4
     assert shown["Free"].tolist() == ["0.000 ± 0.000", "0.000 ± 0.000", "–", "–"]
     # Folds of a quarter overlap: √(1/4 + (1/4)/(3/4)) of 0.0577 and of 0.05.
@@ -178,8 +170,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
 def test_an_error_without_noise_is_in_no_row_of_a_finite_epsilon():
     frame = table(pd.concat([runs(), runs({"one": {"odd": [0.0] * 4}}, math.inf)]))
     frame = frame[~((frame["arm"] == "odd") & (frame["epsilon"] == 1))]
-    titles = {method: method.title() for method in ("base", "good", "odd")}
-    shown = domains.format_table(frame, titles, "base", [*titles])
+    shown = domains.format_table(frame, TITLES, "base", METHODS)
     assert shown["ε"].tolist() == ["1"] * 4
     assert shown["Odd"].tolist() == ["–"] * 4
 
@@ -269,7 +260,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     two = {"datasets": ["toy-line", "toy-line-fine"]}
     third = pd.concat([runs(), runs({"three": {**ERRORS["one"], "good": [0.9] * 4}})])
     names = {"one": "toy-line", "two": "toy-line-fine", "three": "banknote"}
-    table = domains.error_frame(third, list(names), ["base", "good", "odd"], "base")
+    table = domains.error_frame(third, list(names), METHODS, "base")
     table = table.assign(dataset=table["dataset"].map(names), kind=kinds.RULE)
     written = []
     context = SimpleNamespace(
@@ -313,6 +304,10 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
 
 SOUND = {**BOOST, "calibrations": ["certified"]}
 APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
+OF_BOOST = {"arm": "boost~certified"}
+OC = GRID["learners"]["oc"]
+TWO_DELTAS = {**GRID, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
+NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
 
 
 @pytest.mark.parametrize(
@@ -323,31 +318,21 @@ APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": 
         ("error_table", {"neighbours": "add-remove"}, {}, "no method's ε is for 'add-remove'"),
         ("mean_ranks", {}, {}, "two datasets"),
         ("mean_ranks", {}, {**APART, "datasets": ["toy-line", "banknote"]}, "that have one ε"),
-        ("comparison", {"arm": "boost~certified"}, APART, "two methods that have one ε"),
+        ("comparison", OF_BOOST, APART, "two methods that have one ε"),
         (
             "comparison",
-            {"arm": "boost~certified", "others": ["gam~certified"]},
+            {**OF_BOOST, "others": ["gam~certified"]},
             APART,
-            "others: gam~certified has no ε of boost~certified",
+            "others: gam~certified has no ε of boost",
         ),
         ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),
         ("ensemble_errors", {}, {}, "select: all"),
         ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
-        (
-            "ensemble_errors",
-            {},
-            {**GRID, "learners": {"oc": {**GRID["learners"]["oc"], "deltas": [0, 1e-5]}}},
-            "have the same",
-        ),
+        ("ensemble_errors", {}, TWO_DELTAS, "have the same"),
         ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
-        (
-            "ensemble_wins",
-            {},
-            {**GRID, "paper": "boosted_dp", "learners": {"oc": GRID["learners"]["oc"]}},
-            "no learner dp_forest",
-        ),
+        ("ensemble_wins", {}, NO_FOREST, "no learner dp_forest"),
     ],
 )
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from paper_files import paper_module
+from scipy import stats
 
 from privcurve.learners import registry
 
@@ -122,8 +123,6 @@ def test_duels_are_students_paired():
     )
     table = ensembles.compare_with_forests(frame)
     assert set(table["depth"]) == {2}
-    from scipy import stats
-
     by = table.set_index(["alpha", "leverage"])
     assert by.loc[("O.C.", "exact"), "won"]
     expected = stats.ttest_rel(forest, close).pvalue
@@ -131,10 +130,8 @@ def test_duels_are_students_paired():
     # Equal in all folds: no difference.
     assert by.loc[("O.C.", "constant"), "p_value"] == 1.0
 
-    printed = pd.DataFrame(
-        {"n_trees": [2], "forest": ["RF-L"], "alpha": ["O.C."], "percent_wins": [82]}
-    )
-    overall = ensembles.overall_wins(table, printed)
+    one = {"n_trees": 2, "forest": "RF-L", "alpha": "O.C.", "percent_wins": 82}
+    overall = ensembles.overall_wins(table, pd.DataFrame([one]))
     mine = overall[(overall["alpha"] == "O.C.") & (overall["leverage"] == "exact")]
     assert mine.set_index("epsilon")["percent_wins"].to_dict() == {"all": 100.0, "1": 100.0}
     assert mine.set_index("epsilon")["printed"].to_dict()["all"] == 82
@@ -168,8 +165,6 @@ def test_folds_that_failed_on_either_side_do_not_count():
     # One fold alone is no sample.
     parts[2].loc[1:, "status"] = "failed"
     (row,) = ensembles.compare_with_forests(errors_of(*parts)).to_dict("records")
-    from scipy import stats
-
     kept = [k for k in range(10) if k not in (3, 7)]
     expected = stats.ttest_rel(theirs[kept], mine[kept])
     assert row["alpha"] == "O.C."
