@@ -51,7 +51,6 @@ COMMA = {"decimal": ",", "missing": ["-9,9", "NA"]}
 CODED = [
     # Markers of what is missing: several, and numbers in whatever way they are written.
     (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
-    (["1", "-999", "-999.0"], NUMBER, {"missing": -999}, [1, 10, 10]),
     (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
     (["1", "-999", "x"], NUMBER, {"missing": [-999, "x"]}, [1, 10, 10]),
     (["-9,9", "3,5", "-9,90"], WIDE, COMMA, [10, 6, 10]),
@@ -324,5 +323,3 @@ def test_parquet_that_does_not_fit_is_refused(own, values, message):
 def test_what_is_no_parquet_is_refused(own):
     own(parser={"kind": "parquet"})
     refused(r"data/mine.csv can't be read")
-    own(parser={"kind": "parquet", "header": True})
-    refused("names its fields itself")

@@ -174,29 +174,6 @@ def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
 # Descriptions ----------------------------------------------------------------------
 
 
-NAN, INF = float("nan"), float("inf")
-
-
-@pytest.mark.parametrize(
-    ("changes", "place"),
-    [
-        ({"budget": {"epsilon": NAN}}, "budget.epsilon: .nan is not a number"),
-        ({"budget": {"epsilon": INF}}, "budget.epsilon: .inf is not finite"),
-        ({"columns": [{**AGE, "bounds": [0, NAN]}, TOWN]}, "columns.age.bounds.1: .nan is not"),
-        ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
-        (
-            {"columns": [AGE, {**TOWN, "categories": {NAN: "x"}}]},
-            "YAML reads .nan as nan; put it in quotes",
-        ),
-    ],
-)
-def test_what_is_no_number_or_not_finite_is_refused_wherever_it_stands(own, changes, place):
-    """NaN passes every comparison: a budget of it was none."""
-    own(**changes)
-    assert place in refused()
-    assert refused().count("\n") == 0
-
-
 @pytest.mark.parametrize(
     "bounds", [[0, float("inf")], [-1e308, 1e308], [0, 10**400], [float("nan"), 1], [1, 1 + 1e-15]]
 )

@@ -56,13 +56,6 @@ def test_a_record_of_nothing_but_tabs_is_one(tmp_path):
     assert part.codes.tolist() == [[1, 2], [10, 10], [3, 4]]
 
 
-@pytest.mark.parametrize("encoding", ["rot13", "hex", "undefined", "a\0b"])
-def test_codecs_that_are_none_of_texts(own, encoding):
-    own(parser={**DESCRIPTION["parser"], "encoding": encoding})
-    assert "encoding" in refused()
-    assert "is unknown; try utf-8" in refused()
-
-
 @pytest.mark.parametrize("sha256", [False, True])
 def test_the_size_of_ones_own_file_is_checked(own, sha256):
     from privcurve.datasets.reading.downloads import sha256_of
@@ -105,8 +98,6 @@ def test_indices_are_those_of_fields_and_stand_once_in_a_record(own):
     assert "line 1 of data/mine.csv: '2:35' is not index:number, index 0 … 1" in message
     assert "line 2 of data/mine.csv: '1:4_0'" in message
     assert "line 3 of data/mine.csv has the index 1 twice" in message
-    own(parser={"kind": "delimited", "header": True, "zero_based": True})
-    refused("zero_based is for kind: libsvm")
 
 
 def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own):

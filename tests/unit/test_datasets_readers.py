@@ -282,11 +282,9 @@ def test_idx_files_that_are_none(own, images, labels, message):
     refused(message)
 
 
-def test_idx_files_need_labels_and_others_have_none(own):
+def test_idx_files_need_labels(own):
     own(**{**IDX, "files": {"train": {"local": "data/images.gz"}}})
     refused(r"images\.gz needs labels")
-    own(files=IDX["files"])
-    refused("is for kind: idx")
 
 
 # Pieces ----------------------------------------------------------------------------
