@@ -64,7 +64,6 @@ def test_classes_keep_their_order_and_may_be_absent(name):
 def test_two_classes_are_the_pipelines(name):
     X, y, n_bins = problem(80)
     learner = registry.make(name, Facts(n_bins, ordered=[False] * 4), {"random_state": 0})
-
     model = learner.fit(X, np.where(y == "yes", 1, -1))
     assert model.decision_function(X).shape == (80,)
     named = clone(model).set_params(classes=("no", "yes"), random_state=rngs(0)[0]).fit(X, y)

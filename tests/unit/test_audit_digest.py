@@ -14,7 +14,6 @@ class Attack:
 
     def run(self, text="a"):
         """Run it."""
-        # A canary goes in.
         return f"{text} and {LEAST}"
 '''
 
@@ -30,13 +29,11 @@ def digest(folder, code, name="attack.py"):
     ("old", "new", "another"),
     [
         ("# trainings", "# fits", False),
-        ("        # A canary goes in.\n", "", False),
         ('    """Something that attacks."""\n', "", False),
         ("Run it.", "Run the attack,\n        whatever it costs.", False),
         ('text="a"', "text='a'", False),
         ("\n\n\n", "\n", False),
         ("LEAST = 3", "LEAST = 4", True),
-        ("and {", "or {", True),
         ("def run", "def go", True),
     ],
 )

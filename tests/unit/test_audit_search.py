@@ -134,14 +134,20 @@ def test_scores_are_thresholded_on_either_tail():
     assert bound.event.startswith("score")
 
 
-def test_more_pairs_need_more_certainty():
-    _, sample = response(1.0)
-    alone = search_sampled([PAIR], sample, 4000, 1.0, 0.0, np.random.default_rng(3), 1)
-    many = [PAIR, *[flipped_constant(2)] * 9]
+def of_first_pair(epsilon):
+    """Randomised response on one pair; of all others the same outcome."""
+    _, sample = response(epsilon)
 
     def only_first(pair, side, n, rng):
         return sample(pair, side, n, rng) if pair is PAIR else np.zeros(n, dtype=int)
 
+    return only_first
+
+
+def test_more_pairs_need_more_certainty():
+    only_first = of_first_pair(1.0)
+    alone = search_sampled([PAIR], only_first, 4000, 1.0, 0.0, np.random.default_rng(3), 1)
+    many = [PAIR, *[flipped_constant(2)] * 9]
     together = search_sampled(many, only_first, 4000, 1.0, 0.0, np.random.default_rng(3), 10)
     assert together.event == alone.event
     assert together.epsilon < alone.epsilon
@@ -171,27 +177,20 @@ def test_losses_bound_from_below_with_certainty():
 def test_trainings_that_choose_an_event_do_not_bound_it():
     """What happens on one side among those that choose, and never again, shows nothing."""
 
-    def first_half(pair, side, n, rng):
-        return np.where((np.arange(n) < n // 2) & positive(side), 1, 0)
+    def half(is_first):
+        def sample(pair, side, n, rng):
+            return np.where(((np.arange(n) < n // 2) == is_first) & positive(side), 1, 0)
 
-    bound = search_sampled([PAIR], first_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
-    assert bound.epsilon < 0
-    assert not bound.violated
+        return search_sampled([PAIR], sample, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
 
+    assert half(True).epsilon < 0
+    assert not half(True).violated
     # And what happens among those that bound alone was not looked for.
-    def second_half(pair, side, n, rng):
-        return np.where((np.arange(n) >= n // 2) & positive(side), 1, 0)
-
-    bound = search_sampled([PAIR], second_half, 4000, 0.5, 0.0, np.random.default_rng(0), 1)
-    assert bound.epsilon < 0.1
+    assert half(False).epsilon < 0.1
 
 
 def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
-    _, sample = response(3.0)
-
-    def only_first(pair, side, n, rng):
-        return sample(pair, side, n, rng) if pair is PAIR else np.zeros(n, dtype=int)
-
+    only_first = of_first_pair(3.0)
     for pairs in ([PAIR, flipped_constant(2)], [flipped_constant(2), PAIR]):
         bound = search_sampled(pairs, only_first, 4000, 1.0, 0.0, np.random.default_rng(1), 2)
         assert bound.violated
@@ -199,12 +198,10 @@ def test_a_violation_on_one_pair_is_one_whatever_the_others_show():
 
 
 def test_no_pairs():
-    rng = np.random.default_rng(0)
-    searches = (
-        lambda: search_exact([], None, 1.0, 0.0),
-        lambda: search_losses([], None, 1.0),
-        lambda: search_sampled([], None, 10, 1.0, 0.0, rng, 1),
-    )
-    for search in searches:
+    for search, more in (
+        (search_exact, (1.0, 0.0)),
+        (search_losses, (1.0,)),
+        (search_sampled, (10, 1.0, 0.0, np.random.default_rng(0), 1)),
+    ):
         with pytest.raises(ValueError, match="no pairs"):
-            search()
+            search([], None, *more)

@@ -34,29 +34,15 @@ class Network:
         return response
 
 
-def _online(monkeypatch, answer):
-    network = Network(answer)
-    monkeypatch.setattr(requests, "get", network.get)
-    return network
-
-
 @pytest.fixture
 def tiny(tmp_path, monkeypatch):
-    monkeypatch.delenv("PRIVCURVE_DATA", raising=False)
+    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
     monkeypatch.setenv("PRIVCURVE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "mirror/tiny").mkdir(parents=True)
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    file = {"name": "tiny.csv", "urls": [URL], "sha256": digest, "bytes": len(CONTENT)}
     content = {
-        "title": "t",
-        "citation": "c",
-        "licence": "l",
-        "n_rows": 2,
-        "files": {
-            "train": {
-                "name": "tiny.csv",
-                "urls": [URL],
-                "sha256": hashlib.sha256(CONTENT).hexdigest(),
-                "bytes": len(CONTENT),
-            }
-        },
+        **{"title": "t", "citation": "c", "licence": "l", "n_rows": 2, "files": {"train": file}},
         "parser": {"kind": "delimited", "fields": ["age", "town", "y"]},
         "columns": [{"name": "town", "kind": "categorical", "categories": ["A", "B"]}],
         "label": {"column": "y", "positive": 1, "negative": 0},
@@ -66,17 +52,22 @@ def tiny(tmp_path, monkeypatch):
     return description_of(path)
 
 
-def _mirror(tmp_path, content):
-    path = tmp_path / "mirror" / "tiny" / "tiny.csv"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(content)
-    return path
+@pytest.fixture
+def online(monkeypatch):
+    """Return a function that puts an answer in the place of the network."""
+
+    def answer(content):
+        network = Network(content)
+        monkeypatch.setattr(requests, "get", network.get)
+        return network
+
+    return answer
 
 
-def test_mirror_comes_first(tiny, tmp_path, monkeypatch):
-    network = _online(monkeypatch, requests.ConnectionError())
-    path = _mirror(tmp_path, CONTENT)
-    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
+def test_mirror_comes_first(tiny, tmp_path, online):
+    network = online(requests.ConnectionError())
+    path = tmp_path / "mirror/tiny/tiny.csv"
+    path.write_bytes(CONTENT)
     assert fetch(tiny) == {"train": (RawFile(path),)}
     assert network.requests == []
 
@@ -87,24 +78,17 @@ def _fetched(description):
 
 
 @pytest.mark.parametrize("content", [CONTENT[:-3], CONTENT.replace(b"A", b"B"), b""])
-def test_altered_mirror_is_refused(tiny, tmp_path, content, monkeypatch):
-    path = _mirror(tmp_path, content)
-    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
+def test_altered_mirror_is_refused(tiny, tmp_path, content):
+    path = tmp_path / "mirror/tiny/tiny.csv"
+    path.write_bytes(content)
     with pytest.raises(DatasetError) as caught:
         fetch(tiny)
-    message = str(caught.value)
-    for part in (
-        str(path),
-        hashlib.sha256(CONTENT).hexdigest(),
-        hashlib.sha256(content).hexdigest(),
-    ):
-        assert part in message
+    digests = [hashlib.sha256(one).hexdigest() for one in (CONTENT, content)]
+    assert all(part in str(caught.value) for part in (str(path), *digests))
 
 
-def test_download_is_kept_in_the_cache(tiny, tmp_path, monkeypatch):
-    network = _online(monkeypatch, CONTENT)
-    (tmp_path / "empty").mkdir()
-    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "empty"))
+def test_download_is_kept_in_the_cache(tiny, tmp_path, online):
+    network = online(CONTENT)
     path = _fetched(tiny)
     assert path == tmp_path / "cache" / "tiny" / "tiny.csv"
     assert path.read_bytes() == CONTENT
@@ -116,21 +100,18 @@ def test_download_is_kept_in_the_cache(tiny, tmp_path, monkeypatch):
     assert _fetched(tiny).read_bytes() == CONTENT
 
 
-def test_altered_download_leaves_nothing(tiny, tmp_path, monkeypatch):
-    _online(monkeypatch, CONTENT[:-3])
+def test_altered_download_leaves_nothing(tiny, tmp_path, online):
+    online(CONTENT[:-3])
     with pytest.raises(DatasetError, match=r"does not match|Two ways out"):
         fetch(tiny)
     assert [p for p in (tmp_path / "cache").rglob("*") if p.is_file()] == []
 
 
-def test_offline_message(tiny, tmp_path, monkeypatch):
-    network = _online(monkeypatch, requests.ConnectionError("no route"))
-    (tmp_path / "mirror").mkdir()
-    monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
+def test_offline_message(tiny, tmp_path, online):
+    network = online(requests.ConnectionError("no route"))
     with pytest.raises(DatasetError) as caught:
         fetch(tiny)
-    message = str(caught.value)
-    for part in ("'tiny'", URL, str(tmp_path / "mirror"), "PRIVCURVE_DATA", "a study without"):
-        assert part in message
+    parts = ("'tiny'", URL, str(tmp_path / "mirror"), "PRIVCURVE_DATA", "a study without")
+    assert all(part in str(caught.value) for part in parts)
     assert len(network.requests) == 1
     assert [p for p in (tmp_path / "cache").rglob("*") if p.is_file()] == []

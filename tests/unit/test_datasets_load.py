@@ -140,14 +140,6 @@ def test_damaged_folder_is_refused(tmp_path):
         datasets.read(tmp_path / "nowhere")
 
 
-def test_wdbc_needs_no_download():
-    wdbc = datasets.load("wdbc")
-    assert wdbc.X.shape == (569, 30)
-    assert int((wdbc.y == 1).sum()) == 212
-    assert wdbc.domain.label.positive == "malignant"
-    assert wdbc.n_clipped < 0.01 * wdbc.X.size
-
-
 def test_toy_line():
     toy = datasets.load("toy-line")
     assert toy.X.shape == (2000, 2)

@@ -43,17 +43,6 @@ def test_teachers_are_those_of_plain_python():
     assert votes.tolist() == plain_votes(X, y, order, ends, n_bins, 3, pool).tolist()
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_the_student_learns(delta):
-    X, y, n_bins = problem(3000)
-    model = DPBaggingClassifier(
-        n_teachers=60, n_queries=200, epsilon=20.0, delta=delta, n_bins=n_bins, random_state=0
-    ).fit(X, y)
-    fresh, truth, _ = problem(2000, seed=5)
-    assert (model.predict(fresh) == truth).mean() > 0.85
-    assert model.n_records_ == 3000
-
-
 def test_the_model_is_the_student_alone():
     X, y, n_bins = problem()
     model = DPBaggingClassifier(n_bins=n_bins, epsilon=np.inf).fit(X, y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -118,9 +119,8 @@ def test_no_value_in_a_frame_is_no_word_for_it():
 
 def test_what_is_masked_is_missing():
     values = np.ma.array([17.5, 50.0, 99.0], mask=[False, True, False])
-    column = Column("x", "numeric", (0.0, 100.0), 10, missing_bin=True)
-    domain = Domain((column,), DOMAIN.label)
-    for frame in ({"x": values}, values.reshape(-1, 1), {"x": values.astype(object)}):
+    domain = replace(DOMAIN, columns=DOMAIN.columns[:1])
+    for frame in ({"age": values}, values.reshape(-1, 1), {"age": values.astype(object)}):
         assert encode_frame(domain, frame).ravel().tolist() == [1, 10, 9]
 
 
@@ -165,9 +165,7 @@ def test_a_pipeline_begins_with_raw_columns(learner):
 @pytest.mark.parametrize("categories", [(("0150", "north"), ("9990", "south")), (("0*", "north"),)])
 def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, categories):
     both = (*categories, ("other", "other"), ("?", "?"))
-    domain = Domain(
-        (Column("zip", "categorical", categories=both, patterns=True),), Label("y", "no", "yes")
-    )
+    domain = Domain((Column("zip", "categorical", categories=both, patterns=True),), DOMAIN.label)
     says = "'zip' holds numbers .*leading zeros numbers have lost: read or write it as text"
     path = tmp_path / "new.parquet"
     for kind in ("int64", "Int64", "float32"):
@@ -177,24 +175,18 @@ def test_numbers_in_place_of_codes_with_leading_zeros_are_refused(tmp_path, cate
         frame.to_parquet(path)
         with pytest.raises(DatasetError, match=says):
             list(unlabelled.read_codes(domain, path).parts)
-    assert encode_frame(domain, pd.DataFrame({"zip": ["0150", None]}))[:, 0].tolist() == [
-        0,
-        domain.columns[0].titles.index("?"),
-    ]
+    codes = encode_frame(domain, pd.DataFrame({"zip": ["0150", None]}))[:, 0].tolist()
+    assert codes == [0, domain.columns[0].titles.index("?")]
 
 
 def test_a_day_among_categories_is_written_without_a_time():
-    days = (("2024-01-01", "new year"), ("other", "other"))
-    domain = Domain(
-        (Column("day", "categorical", categories=days),), Label("y", "no", "yes"), unknown="other"
-    )
-    frame = pd.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2)]})
+    domain = of_one_column((("2024-01-01", "new year"), ("other", "other")))
+    frame = pd.DataFrame({"x": [date(2024, 1, 1), date(2024, 1, 2)]})
     assert encode_frame(domain, frame)[:, 0].tolist() == [0, 1]
 
 
 def test_an_infinite_number_that_stands_for_a_missing_one_is_one_in_a_frame_too():
-    column = Column("age", "numeric", (0.0, 100.0), 10, missing_bin=True)
-    domain = Domain((column,), Label("y", "no", "yes"), missing=("", "inf"))
+    domain = replace(DOMAIN, columns=DOMAIN.columns[:1], missing=("", "inf"))
     for ages in (["inf", "5", ""], [np.inf, 5, np.nan], ["Infinity", "5", None]):
         assert encode_frame(domain, pd.DataFrame({"age": ages}))[:, 0].tolist() == [10, 0, 10]
     with pytest.raises(DatasetError, match="-inf, not a finite number"):

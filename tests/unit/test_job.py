@@ -22,15 +22,6 @@ def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch)
     running.run(["--version"], Path("log"))
 
 
-def test_an_expected_error_is_one_line(capsys):
-    def main():
-        raise OSError("no space left")
-
-    with pytest.raises(SystemExit) as caught:
-        job.run(main)
-    assert caught.value.code == "error: no space left"
-
-
 def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit) as caught:

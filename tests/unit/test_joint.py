@@ -14,6 +14,9 @@ from privcurve.learners.registry import estimator_class
 N_BINS = (3, 40)
 
 
+EXACT = {"epsilon": float("inf"), "n_bins": N_BINS, "ordered": (False, True)}
+
+
 @pytest.fixture(scope="module")
 def records():
     rng = np.random.default_rng(7)
@@ -44,12 +47,9 @@ GROUPS = [[0, 1, 2], [code * 16 // 40 for code in range(40)]]
 
 def test_without_noise_newton_solves_the_clipped_equations(records):
     X, y = records
-    model = DPNewtonClassifier(
-        epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_steps=3000
-    ).fit(X, y)
+    model = DPNewtonClassifier(**EXACT, n_steps=3000).fit(X, y)
     U = rows_of(X, GROUPS)
-    at_the_end = slopes(U, y, spread(model))
-    assert np.abs(at_the_end).max() < 1e-3
+    assert np.abs(slopes(U, y, spread(model))).max() < 1e-3
     assert model.score(X, y) > 0.7
 
 
@@ -59,9 +59,7 @@ def test_descent_goes_along_the_mean_slope(records):
     plain = np.zeros(U.shape[1])
     for _ in range(5):
         plain += 1.5 / len(y) * slopes(U, y, plain)
-    fitted = DPGradientDescentClassifier(
-        epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_steps=5, learning_rate=1.5
-    ).fit(X, y)
+    fitted = DPGradientDescentClassifier(**EXACT, n_steps=5, learning_rate=1.5).fit(X, y)
     np.testing.assert_allclose(fitted.coef_[:3], plain[:3])
     np.testing.assert_allclose(fitted.coef_[3:], plain[3:19][GROUPS[1]])
     np.testing.assert_allclose(fitted.intercept_, plain[-1])
@@ -75,9 +73,7 @@ def test_eigenvalues_are_floored_at_half_the_norm_of_the_noise():
 
 def test_without_noise_boosted_rounds_fit_least_squares_with_clipped_residuals(records):
     X, y = records
-    model = BoostedAdaSSPClassifier(
-        epsilon=float("inf"), n_bins=N_BINS, ordered=(False, True), n_rounds=300
-    ).fit(X, y)
+    model = BoostedAdaSSPClassifier(**EXACT, n_rounds=300).fit(X, y)
     U = rows_of(X, GROUPS)
     residuals = np.clip(y / 2 - U @ spread(model), -0.5, 0.5)
     assert np.abs(U.T @ residuals).max() < 1e-3
@@ -93,10 +89,9 @@ def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
 
 
 def test_bad_requests_name_the_way_out(records):
+    learner = DPGradientDescentClassifier(delta=1e-5, n_bins=N_BINS, neighbours="add-remove")
     with pytest.raises(ValueError, match="n_estimate"):
-        DPGradientDescentClassifier(
-            epsilon=1, delta=1e-5, n_bins=N_BINS, neighbours="add-remove"
-        ).fit(*records)
+        learner.fit(*records)
 
 
 def test_coefficients_beyond_the_255th_are_those_of_their_own_columns():
