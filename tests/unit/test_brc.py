@@ -164,15 +164,6 @@ def test_thresholds_by_the_exponential_mechanism():
     assert all(-0.5 <= x <= 0 for x in exact)
 
 
-def test_chosen_thresholds_help_where_one_column_tells():
-    X, y = data(2000)
-    model = fit(X, y, intercept="em", epsilon=math.inf)
-    assert (model.predict(X) == y).mean() > 0.7
-    statement = fit(X, y, intercept="em", epsilon=1.0, delta=1e-5).privacy_
-    assert len(statement.ledger) == 50
-    assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-
-
 def test_thresholds_of_one_column_find_a_line():
     X = np.repeat(np.arange(100), 20)[:, None].astype(np.uint8)
     y = np.where(X[:, 0] >= 50, 1, -1)

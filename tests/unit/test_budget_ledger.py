@@ -218,12 +218,10 @@ def test_what_nothing_is_guaranteed_for_is_said():
     assert said[PRIVATE_COLUMNS].epsilon == 4
     assert said[PRIVATE_COLUMNS].delta == pytest.approx(1e-6 * (1 + math.e) + 2e-6)
     assert totals([replaced], Budget()) == [replaced]
-    assert [one.neighbours for one in totals([added], Budget(neighbours=ADD_REMOVE))] == [
-        ADD_REMOVE
-    ]
-    assert totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0].claim.endswith(
-        "delta = 1: nothing is guaranteed"
-    )
+    (alone,) = totals([added], Budget(neighbours=ADD_REMOVE))
+    assert alone.neighbours == ADD_REMOVE
+    thrice = totals([Price(1.0, 0.5, REPLACE_ONE)] * 3, Budget())[0]
+    assert thrice.claim.endswith("delta = 1: nothing is guaranteed")
 
 
 # The file --------------------------------------------------------------------------
@@ -358,9 +356,8 @@ def test_what_a_description_may_say_of_a_budget(own):
     own(budget={"epsilon": 3, "delta": 1e-6})
     # It codes nothing anew.
     assert datasets.describe("mine").digest == plain
-    assert Budget.from_description(datasets.describe("mine").budget) == Budget(
-        3.0, 1e-6, REPLACE_ONE
-    )
+    budget = Budget.from_description(datasets.describe("mine").budget)
+    assert budget == Budget(3.0, 1e-6, REPLACE_ONE)
     own(budget={"epsilon": 3, "neighbours": "add-remove"})
     assert Budget.from_description(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
     for wrong in ({"epsilon": 0}, {"delta": 0.1}, {"epsilon": 1, "delta": 1}, {"epsilons": 1}, 3):

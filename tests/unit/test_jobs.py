@@ -62,7 +62,7 @@ def by_point(job_parts):
     return sorted(runs, key=itemgetter(0, 1))
 
 
-@pytest.mark.parametrize("changes", [{}, {"select": "all", "outputs": ["accuracy"]}])
+@pytest.mark.parametrize("changes", [{}, ALL])
 @pytest.mark.parametrize("share", [2, 0.5, 0.2, 0.05, 0.011, 1e-9])
 def test_parts_hold_every_run_once_and_are_short(boost, share, changes):
     uncut = jobs_of(1e9, learners=boost, epsilons=[2, 0.5, 1], **changes)
@@ -100,10 +100,6 @@ def shipped():
     return [study.load(path) for path in study_files({}, ROOT).values()]
 
 
-def is_of_interpret(method):
-    return method.learner == "dp_ebm"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("seconds_per_job", "column"), [(30, 2), (1200, 3)])
 def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
@@ -125,11 +121,8 @@ def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
         job_parts = [one for curve in cut.curves.values() for one in curve.job_parts]
         assert sum(len(job.job_parts) for job in cut.jobs.values()) == len(job_parts)
         # What is printed is of the environment of `make test`, which has one of the two peers.
-        if (
-            made.datasets
-            and has_diffprivlib
-            and not any(map(is_of_interpret, made.methods.values()))
-        ):
+        has_interpret = any(method.learner == "dp_ebm" for method in made.methods.values())
+        if made.datasets and has_diffprivlib and not has_interpret:
             numbers = printed[made.name]
             assert numbers[:2] == [len(made.datasets), len(cut.curves)]
             assert numbers[column] == len(cut.jobs), made.name
@@ -260,9 +253,8 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     assert said(capsys) == [0, n_trained, 0]
     assert read(cut).equals(read(in_one_job))
     for name in in_one_job.curves if "select" not in changes else ():
-        assert cut.read_selected(cut.curves[name]) == in_one_job.read_selected(
-            in_one_job.curves[name]
-        )
+        selected = in_one_job.read_selected(in_one_job.curves[name])
+        assert cut.read_selected(cut.curves[name]) == selected
     # So does a folder of which the store alone is left.
     for job in in_one_job.jobs.values():
         job.file.unlink()
@@ -480,9 +472,8 @@ def test_a_benchmark_file_of_which_something_is_lost_is_not_counted(left, tmp_pa
     damaged = job.benchmark.with_name("damaged.tsv")
     damaged.write_text(left)
     told = manifest.manifest({}, {"t": jobs_of()}, [damaged, damaged.with_name("missing.tsv")])
-    assert told["rules"]["train"] == {
-        **{"jobs": 1, "wall_seconds": 2.5, "cpu_seconds": 0.0, "max_rss_mib": 100.5}
-    }
+    expected = {"jobs": 1, "wall_seconds": 2.5, "cpu_seconds": 0.0, "max_rss_mib": 100.5}
+    assert told["rules"]["train"] == expected
     assert told["not_training"] is None
 
 
