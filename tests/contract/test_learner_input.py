@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_learners import DOMAIN, changes, learners, make, problem
+from made_learners import DOMAIN, changes, learners, make, needed, problem
 
+from privcurve.learners.entry import ANY
 from privcurve.learners.registry import LEARNERS, entry
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
@@ -88,6 +89,20 @@ def test_a_parameter_without_effect_is_refused(name):
 
 
 @learners
+def test_a_value_that_another_calibration_offers_is_refused(name):
+    X, y, n_bins = problem(40)
+    for key, one in entry(name).parameters.items():
+        for restricted, calibration in one.only.items():
+            values = (*one.choices, 2, 0.5) if restricted == ANY else (restricted,)
+            value = next(v for v in values if one.admits(v) and v != one.default)
+            setting = {**needed(name, {key: value}), key: value}
+            for other in {*entry(name).calibrations} - {calibration}:
+                says = f"{key} = .* is for calibration = '{calibration}' alone"
+                with pytest.raises(ValueError, match=says):
+                    make(name, n_bins=n_bins, **{**setting, "calibration": other}).fit(X, y)
+
+
+@learners
 def test_a_parameter_beyond_its_bounds_is_refused(name):
     X, y, n_bins = problem(40)
     for key, one in entry(name).parameters.items():
@@ -155,18 +170,15 @@ def test_one_class(name):
     y = np.full(40, "yes")
     with pytest.raises(ValueError, match="one class"):
         make(name, n_bins=n_bins).fit(X, y)
+    with pytest.raises(ValueError, match="not in classes"):
+        make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
+    with pytest.raises(ValueError, match="two different labels"):
+        make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
     model = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
     assert model.classes_.tolist() == ["no", "yes"]
     assert set(model.predict(X)) <= {"no", "yes"}
 
 
-@learners
-def test_labels_outside_the_classes(name):
-    X, y, n_bins = problem(40)
-    with pytest.raises(ValueError, match="not in classes"):
-        make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
-    with pytest.raises(ValueError, match="two different labels"):
-        make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
 
 
 @learners

@@ -139,18 +139,10 @@ PRINTED = {
     "toy-line,2,20,RF-L,O.C.,75\n",
     "table4_overall": "n_trees,forest,alpha,percent_wins\n20,RF-L,O.C.,82\n",
 }
+CLAIM = {"name": "C1", "claim": "Boosting helps", "quote": "helps", "source": "§1", "study": "tiny"}
 CLAIMS = {
     "claims": [
-        {
-            **{
-                "name": "C1",
-                "claim": "Boosting helps",
-                "quote": "helps",
-                "source": "§1",
-                "study": "tiny",
-            },
-            **{"where": {"arm": "boost~certified"}, "less": {"arm": "majority"}, "above": 0},
-        }
+        {**CLAIM, "where": {"arm": "boost~certified"}, "less": {"arm": "majority"}, "above": 0}
     ]
 }
 
@@ -192,19 +184,11 @@ def write_results(job):
         if job_part.is_best:
             chosen = [point for point in method.points if point.setting == method.settings[-1]]
             tasks = list(itertools.product(chosen, curve.study.fresh_splits(False)))
+            scores = {"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None}
+            counts = {"n_settings": len(method.settings), "n_failed_settings": 0}
             selected = [
-                {
-                    **{
-                        "dataset": curve.dataset.name,
-                        "arm": method.name,
-                        "learner": method.learner,
-                    },
-                    **{"calibration": method.calibration, "delta": method.delta},
-                    **{"epsilon": point.epsilon, "n_settings": len(method.settings)},
-                    **{"n_failed_settings": 0, "setting": point.text},
-                    **{"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None},
-                }
-                for point in chosen
+                {**names_of(curve), "epsilon": p.epsilon, **counts, "setting": p.text, **scores}
+                for p in chosen
             ]
             more = {"selected": pd.DataFrame(selected).to_csv(index=False)}
         tables.append(results.table([row(curve, *task) for task in tasks]))
@@ -214,6 +198,13 @@ def write_results(job):
     results.write(job.file, tables, facts)
 
 
+def names_of(curve):
+    """Return what tells the rows of a curve from those of others, but for ε."""
+    method = curve.method
+    names = {"dataset": curve.dataset.name, "arm": method.name, "learner": method.learner}
+    return {**names, "calibration": method.calibration, "delta": method.delta}
+
+
 def row(curve, point, split):
     """Return a run with scores that follow from its names alone."""
     method = curve.method
@@ -221,13 +212,7 @@ def row(curve, point, split):
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
     sizes = {"n_leaves": round(9 * number), "expected_depth": 2 + number}
     return {
-        **{
-            "id": name,
-            "dataset": curve.dataset.name,
-            "arm": method.name,
-            "learner": method.learner,
-        },
-        **{"calibration": method.calibration, "delta": method.delta, "epsilon": point.epsilon},
+        **{"id": name, **names_of(curve), "epsilon": point.epsilon},
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},

@@ -23,26 +23,16 @@ def select(cv):
 
 def runs(accuracies, *, epsilon=1.0, method="lazybb~certified", dataset="adult"):
     """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
+    own = {"dataset": dataset, "arm": method, "learner": "lazybb", "calibration": "certified"}
     rows = []
     for setting, values in accuracies.items():
         for k, value in enumerate(values, start=1):
-            failed = value is None
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "arm": method,
-                    "learner": "lazybb",
-                    "calibration": "certified",
-                    "delta": 0.0,
-                    "epsilon": epsilon,
-                    "setting": setting,
-                    "fold": f"{k}/{len(values)}",
-                    "repeat": 0,
-                    "accuracy": math.nan if failed else value,
-                    "status": "failed" if failed else "ok",
-                    "error": f"ValueError: fold {k} broke" if failed else None,
-                }
-            )
+            outcome = {"accuracy": value, "status": "ok", "error": None}
+            if value is None:
+                error = f"ValueError: fold {k} broke"
+                outcome = {"accuracy": math.nan, "status": "failed", "error": error}
+            place = {"setting": setting, "fold": f"{k}/{len(values)}", "repeat": 0}
+            rows.append({**own, "delta": 0.0, "epsilon": epsilon, **place, **outcome})
     return pd.DataFrame(rows)
 
 

@@ -28,37 +28,20 @@ def selected():
             rows.append((dataset, METHODS[0], "lazybb", "certified", epsilon, '{"n_rounds":9}'))
         rows.append((dataset, "majority", "majority_class", None, math.inf, "{}"))
     columns = ["dataset", "arm", "learner", "calibration", "epsilon", "setting"]
-    return pd.DataFrame(rows, columns=columns).assign(
-        delta=0.0,
-        cv_accuracy=0.8125,
-        cv_std=0.01,
-        n_settings=4,
-        n_failed_settings=0,
-        status="ok",
-        error=None,
-    )
+    same = {"delta": 0.0, "cv_accuracy": 0.8125, "cv_std": 0.01, "status": "ok", "error": None}
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.assign(**same, n_settings=4, n_failed_settings=0)
 
 
 def refits(n_repeats=3):
-    rows = []
-    for row in selected().to_dict("records"):
-        for repeat in range(1, n_repeats + 1):
-            rows.append(
-                {
-                    **{k: row[k] for k in ("dataset", "arm", "epsilon", "setting")},
-                    "fold": "test" if row["dataset"] == "adult" else f"{repeat}/5",
-                    "repeat": repeat,
-                    "accuracy": 0.7 + 0.01 * repeat,
-                    "balanced_accuracy": 0.6,
-                    "auc": 0.75,
-                    "log_loss": math.nan,
-                    "n_features_used": repeat,
-                    "fit_seconds": 0.123,
-                    "status": "ok",
-                    "error": None,
-                }
-            )
-    return pd.DataFrame(rows)
+    chosen = selected()[["dataset", "arm", "epsilon", "setting"]]
+    scores = {"balanced_accuracy": 0.6, "auc": 0.75, "log_loss": math.nan, "fit_seconds": 0.123}
+    frames = []
+    for repeat in range(1, n_repeats + 1):
+        fold = chosen["dataset"].map({"adult": "test", "mushroom": f"{repeat}/5"})
+        own = {"repeat": repeat, "accuracy": 0.7 + 0.01 * repeat, "n_features_used": repeat}
+        frames.append(chosen.assign(fold=fold, **own, **scores, status="ok", error=None))
+    return pd.concat(frames, ignore_index=True)
 
 
 def write(chosen, fresh, folder):

@@ -48,12 +48,19 @@ JOBS = groups({"none": ["none", "unknown*"], "work": "*"})
 WORDS = ["None", "unknown", "NA", "", "?", "nurse"]
 OTHERS = {"unknown": "other"}
 COMMA = {"decimal": ",", "missing": ["-9,9", "NA"]}
+MINUS = {"missing": [-999], "unknown": "other"}
+FIRST = "2000-01-01"
+ZEROS = groups({"code": "0999", "none": "-999"})
 CODED = [
     # Markers of what is missing: several, and numbers in whatever way they are written.
     (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
     (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
+    ([FIRST, "-999.0", "-999", "-999.00"], DAY | {"missing": "bin"}, MINUS, [0, 10, 10, 10]),
+    (["I21", "-999.0", "-999", "-999.00"], TEXT, MINUS, [HEART, NONE, NONE, NONE]),
+    (["I21", "-999.0", "-999"], listed("I21", "other", "?"), {"missing": [-999.0]}, [0, 2, 2]),
+    # A number that is listed is one, and a code with zeros is none.
+    (["-999.0", "0999"], ZEROS, {"missing": [-999.0, 999]}, [1, 0]),
     (["1", "-999", "x"], NUMBER, {"missing": [-999, "x"]}, [1, 10, 10]),
-    (["-9,9", "3,5", "-9,90"], WIDE, COMMA, [10, 6, 10]),
     (["-9,9", "3,5", "-9,90", ""], WIDE, COMMA, [10, 6, 10, 10]),
     (["-9,9", "3,5", "-9,90", "NA"], WIDE, COMMA | {"missing": [-9.9, "NA"]}, [10, 6, 10, 10]),
     # A value that is listed is a value.
@@ -101,20 +108,6 @@ def test_values_without_a_code_are_named(own, values, column, changes, message):
 
 
 # Missing values --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("marker", "written"), [(-999, "-999.0"), (-999.0, "-999")])
-@pytest.mark.parametrize("kind", ["text", "categorical", "date"])
-def test_a_number_that_means_missing_does_so_in_columns_of_all_kinds(own, marker, written, kind):
-    listed = {"name": "x", "kind": "categorical", "categories": ["I21", "other", "?"]}
-    column = {"text": TEXT, "categorical": listed, "date": DAY | {"missing": "bin"}}[kind]
-    there = "2000-01-01" if kind == "date" else "I21"
-    values = [there, written, "-999", "-999.00"]
-    none = {"text": NONE, "categorical": 2, "date": 10}[kind]
-    assert coded(own, values, column, missing=[marker], unknown="other") == [0, none, none, none]
-    # A number that is listed is one, and a code with zeros is none.
-    codes = {"name": "x", "kind": "text", "groups": {"code": "0999", "none": "-999"}}
-    assert coded(own, ["-999", "-999.0", "0999"], codes, missing=[-999.0, 999])[1:] == [1, 0]
 
 
 def test_one_marker_means_the_same_in_a_list(own):

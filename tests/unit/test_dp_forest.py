@@ -54,11 +54,6 @@ def test_the_majority():
     assert set(model.predict(X)) == {1 if model.margin_ > 0 else -1}
 
 
-def test_what_is_refused():
-    with pytest.raises(ValueError, match="certified"):
-        fitted(votes="shrunk", calibration="published")
-
-
 def test_a_file_whose_leaf_has_more_than_its_vote_is_refused():
     model = fitted()
     model.leaf_values_[0, 0] = 2
