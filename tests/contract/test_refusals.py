@@ -25,10 +25,7 @@ ASKED = {
     "published": {"calibration": "published"},
     "certified": {"calibration": CERTIFIED},
     "no calibration": {"calibration": "guess"},
-    **{
-        relation: {"neighbours": relation}
-        for relation in (REPLACE_ONE, PRIVATE_COLUMNS, ADD_REMOVE)
-    },
+    **{one: {"neighbours": one} for one in (REPLACE_ONE, PRIVATE_COLUMNS, ADD_REMOVE)},
     "classes": {"n_classes": 3},
     "facts": {"facts": Facts([2, 3])},
 }

@@ -191,15 +191,9 @@ def test_missing_values_of_any_type_are_dashes(dtype, tmp_path):
 
 
 def test_names_stay_text_and_empty_fields_missing(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "dataset": ["2024", "NA"],
-            "arm": ["1", "None"],
-            "calibration": ["certified", None],
-            "epsilon": [0.5, math.inf],
-            "accuracy": [0.25, math.nan],
-        }
-    )
+    rows = [("2024", "1", "certified", 0.5, 0.25), ("NA", "None", None, math.inf, math.nan)]
+    columns = ["dataset", "arm", "calibration", "epsilon", "accuracy"]
+    frame = pd.DataFrame(rows, columns=columns)
     for part in (0, 1):
         Table(frame.iloc[[part]], "caption", ()).write(tmp_path / f"t{part}")
     again = tables.read_table(tmp_path / "t0.csv", tmp_path / "t1.csv")

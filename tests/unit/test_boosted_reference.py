@@ -76,18 +76,12 @@ def test_errors_of_fixed_settings(
     for partition in range(FITS // 10):
         folds = datasets.stratified_folds(y, 10, np.random.default_rng(partition))
         for k in range(10):
-            model = registry.estimator_class(learner)(
-                **setting,
-                epsilon=float(epsilon),
-                calibration=calibration,
-                n_bins=n_bins,
-                classes=(-1, 1),
-                random_state=10 * partition + k,
-            )
+            budget = {"epsilon": float(epsilon), "calibration": calibration}
+            facts = {"n_bins": n_bins, "classes": (-1, 1), "random_state": 10 * partition + k}
+            model = registry.estimator_class(learner)(**setting, **budget, **facts)
             model.fit(X[folds != k], y[folds != k])
             errors.append(1 - model.score(X[folds == k], y[folds == k]))
     # Two standard errors of the difference of two means, and two points for what is left open: with
     # other seeds a false alarm in less than one of twenty.
-    assert np.mean(errors) == pytest.approx(
-        mean, abs=0.02 + 2 * sd / math.sqrt(FITS) * math.sqrt(2)
-    )
+    reach = 0.02 + 2 * sd / math.sqrt(FITS) * math.sqrt(2)
+    assert np.mean(errors) == pytest.approx(mean, abs=reach)

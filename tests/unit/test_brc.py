@@ -73,16 +73,9 @@ def test_counts_are_records_bit_for_bit(public, epsilon):
     X, y = data()
     rows, counts = np.unique(np.c_[X, y], axis=0, return_counts=True)
     for options in ({}, {"estimate": "edge"}, {"intercept": "zero"}):
-        by_count = fit(
-            rows[:, :-1].astype(np.uint8),
-            rows[:, -1],
-            counts,
-            public_columns=public,
-            epsilon=epsilon,
-            **options,
-        )
-        by_record = fit(X, y, public_columns=public, epsilon=epsilon, **options)
-        assert by_count.votes_ == by_record.votes_
+        options |= {"public_columns": public, "epsilon": epsilon}
+        by_count = fit(rows[:, :-1].astype(np.uint8), rows[:, -1], counts, **options)
+        assert by_count.votes_ == fit(X, y, **options).votes_
 
 
 def test_a_good_classifier_gets_a_positive_alpha_and_zero_is_negative():

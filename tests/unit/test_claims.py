@@ -1,6 +1,7 @@
 """Claims of a paper: verdicts of made-up tables, and numbers that it prints."""
 
 import contextlib
+import itertools
 import math
 import re
 from pathlib import Path
@@ -272,18 +273,11 @@ def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
 
 def runs(**of_methods):
     """Return made-up runs: of each method a function of ε and of the split."""
-    return pd.DataFrame(
-        [
-            {
-                **{"dataset": dataset, "method": method, "epsilon": epsilon, "repeat": repeat},
-                **{"status": "ok", "accuracy": accuracy(epsilon, repeat)},
-            }
-            for dataset in ("a", "b")
-            for method, accuracy in of_methods.items()
-            for epsilon in (1.0, 2.0, 4.0)
-            for repeat in (1, 2, 3, 4)
-        ]
-    )
+    places = itertools.product("ab", of_methods, (1.0, 2.0, 4.0), (1, 2, 3, 4))
+    table = pd.DataFrame(places, columns=["dataset", "method", "epsilon", "repeat"])
+    rows = zip(table["method"], table["epsilon"], table["repeat"], strict=True)
+    accuracies = [of_methods[method](epsilon, repeat) for method, epsilon, repeat in rows]
+    return table.assign(accuracy=accuracies, status="ok")
 
 
 TREE = {"table": "runs", "where": {"method": "tree"}}
