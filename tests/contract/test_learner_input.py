@@ -179,8 +179,6 @@ def test_one_class(name):
     assert set(model.predict(X)) <= {"no", "yes"}
 
 
-
-
 @learners
 def test_very_few_records(name):
     for n in (1, 2, 3):

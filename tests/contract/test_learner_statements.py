@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from made_learners import (
     USING_DELTA,
-    changes,
     learners,
     make,
     offered,
@@ -132,29 +131,14 @@ def test_delta_is_in_the_statement(name):
 
 
 @private_learners
-def test_a_statement_is_of_the_fit_whatever_is_set_later(name):
-    X, y, n_bins = problem(100)
-    model = make(name, n_bins=n_bins, epsilon=100.0, random_state=0).fit(X, y)
-    stated = model.privacy_
-    assert stated.epsilon == 100.0
-    for change in changes(name):
-        model.set_params(**change)
-    model.set_params(epsilon=0.01)
-    if hasattr(model, "C"):
-        model.set_params(C=50.0)
-    assert model.privacy_ == stated
-
-
-@private_learners
 def test_that_both_labels_occur_is_assumed_unless_classes_are_given(name):
     X, y, n_bins = problem()
     read = make(name, n_bins=n_bins, random_state=0).fit(X, y)
     given = make(name, n_bins=n_bins, classes=("no", "yes"), random_state=0).fit(X, y)
     assert read.privacy_.assumptions == (*given.privacy_.assumptions, ASSUMED_BOTH)
     assert ASSUMED_BOTH not in given.privacy_.assumptions
-    # What the fit read stays read, whatever is set later.
-    assert read.set_params(classes=("no", "yes")).privacy_.assumptions[-1] == ASSUMED_BOTH
-    assert ASSUMED_BOTH not in read.fit(X, y).privacy_.assumptions
+    again = read.set_params(classes=("no", "yes")).fit(X, y)
+    assert ASSUMED_BOTH not in again.privacy_.assumptions
 
 
 @learners

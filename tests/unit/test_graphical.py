@@ -65,21 +65,6 @@ def test_tables_with_the_label_are_carried_from_clique_to_clique():
         np.testing.assert_allclose(table, marginal(density, name), atol=1e-12)
 
 
-def test_cliques_are_a_tree_that_has_every_table():
-    model = random_model()
-    cliques, parents = model.tree.cliques, model.tree.parents
-    assert all(any(set(name) <= set(clique) for clique in cliques) for name in TABLES)
-    assert not any(set(a) < set(b) for a, b in itertools.permutations(cliques, 2))
-    # Where a column is, is a subtree: it is new in one clique alone.
-    for column in range(len(WIDTHS)):
-        new = [
-            k
-            for k, clique in enumerate(cliques)
-            if column in clique and (k == 0 or column not in cliques[parents[k]])
-        ]
-        assert len(new) == 1
-
-
 def test_size_of_a_tree_is_that_of_its_cliques():
     circle = np.zeros((5, 5), dtype=bool)
     for a, b in [(0, 1), (1, 2), (2, 3), (3, 0)]:

@@ -21,8 +21,9 @@ from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.work import work
+from privcurve.files import replace_text
 from privcurve.learners import lazybb, registry
-from privcurve.workflow import failures
+from privcurve.workflow import failures, running
 from privcurve.workflow import job as program
 from privcurve.workflow.reading import study_files
 
@@ -500,3 +501,34 @@ def test_the_plan_and_its_outputs_load_no_pandas():
     assert {"privcurve.workflow.plan", "privcurve_papers_boosted_dp.ensembles"} <= loaded
     slow = {"pandas", "matplotlib", "seaborn", "sklearn.ensemble", "scipy.stats", "numba"}
     assert loaded & slow == set()
+
+
+# Messages instead of tracebacks
+
+
+@pytest.mark.slow
+def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("statistics", "random", "json", "logging"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
+    command = [sys.executable, "-m", "privcurve.workflow.job", "summary", "{}"]
+    job_error = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    assert "summary() missing" in job_error
+    running.run(["--version"], Path("log"))
+
+
+def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as caught:
+        program.run(lambda: replace_text(tmp_path / "file/x", ""))
+    assert caught.value.code.startswith(f"error: {tmp_path / 'file/x'} can't be written: ")
+    assert caught.value.code.endswith("then try again. What is trained is kept.")
+
+
+def test_a_description_that_was_changed_during_a_run_is_named(own):
+    with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
+        program._read_coded("mine", 1)
+    datasets.save(datasets.load("mine"), "results/data/mine")
+    own(missing="-")
+    with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
+        program._read_coded("mine", 1)
