@@ -150,21 +150,3 @@ def test_without_privacy_says_so(name):
     statement = make(name, n_bins=n_bins).fit(X, y).privacy_
     assert not statement.private
     assert statement.ledger == ()
-
-
-@private_learners
-def test_epsilon_delta_and_calibration_are_checked(name):
-    X, y, n_bins = problem()
-    for epsilon in (0, -1, float("nan"), "much"):
-        with pytest.raises(ValueError, match="epsilon"):
-            make(name, n_bins=n_bins, epsilon=epsilon).fit(X, y)
-    with pytest.raises(ValueError, match="calibration"):
-        make(name, n_bins=n_bins, calibration="hoped for").fit(X, y)
-    with pytest.raises(ValueError, match="delta"):
-        make(name, n_bins=n_bins, delta=1.0).fit(X, y)
-    if not LEARNERS[name].approximate:
-        with pytest.raises(ValueError, match="offers delta = 0 alone"):
-            make(name, n_bins=n_bins, delta=1e-6).fit(X, y)
-    if not LEARNERS[name].pure:
-        with pytest.raises(ValueError, match="needs a delta above 0"):
-            make(name, n_bins=n_bins, delta=0.0).fit(X, y)

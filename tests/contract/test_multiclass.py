@@ -16,7 +16,6 @@ from privcurve.privacy.curator import Curator
 
 NAMES = ("left", "middle", "right")
 multiclass = pytest.mark.parametrize("name", registry.multiclass_names())
-binary = pytest.mark.parametrize("name", [n for n in LEARNERS if not entry(n).multiclass])
 
 
 def of_three(n=300, names=NAMES):
@@ -100,15 +99,3 @@ def test_the_pipelines_classes(name):
     assert (made.n_bins, made.classes, made.random_state) == ([2, 3], (-1, 1), 3)
     if entry(name).multiclass:
         assert registry.make(name, facts).classes == (0, 1, 2, 3)
-        return
-    with pytest.raises(ValueError, match=f"{name} takes two classes, not 4"):
-        registry.make(name, facts, neighbours=entry(name).neighbours[0])
-
-
-@binary
-def test_binary_learners_refuse_three_classes(name):
-    X, y, n_bins = of_three(30)
-    with pytest.raises(ValueError, match="Only binary classification is supported"):
-        make(name, n_bins=n_bins).fit(X, y)
-    with pytest.raises(ValueError, match="classes must be two different labels, not"):
-        make(name, n_bins=n_bins, classes=NAMES).fit(X, y)

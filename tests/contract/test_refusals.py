@@ -125,11 +125,13 @@ def test_each_kind_of_refusal_is_met():
     assert kinds == {"epsilon", "delta", "calibration", "neighbours", "n_classes", "facts"}
 
 
-def test_nothing_is_refused_that_is_offered():
+def test_what_is_offered_is_not_refused_and_all_else_is():
     for name, one in LEARNERS.items():
         for relation in one.neighbours:
             for calibration in one.calibrations:
                 assert not one.refuses(neighbours=relation, calibration=calibration), name
-        assert not one.refuses(delta=0.0) or not one.pure
+        assert bool(one.refuses(delta=0.0)) == (not one.pure), name
+        assert bool(one.refuses(delta=1e-5)) == (not one.approximate), name
+        assert all(one.refuses(**ASKED[no]) for no in ("epsilon 0", "delta 1", "no calibration"))
         # Without noise there is nothing that a delta above 0 would be needed for.
         assert not one.refuses(epsilon=math.inf, delta=0.0)

@@ -517,6 +517,14 @@ def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch)
     running.run(["--version"], Path("log"))
 
 
+def test_an_expected_error_is_one_line():
+    def work():
+        raise OSError("no space left")
+
+    with pytest.raises(SystemExit, match=r"^error: no space left$"):
+        program.run(work)
+
+
 def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit) as caught:
