@@ -93,6 +93,15 @@ EXCEL = {
 }
 
 
+BOOK = Path("data/mine.xlsx")
+
+
+def sheet(own, rows=SHEET, merged=(), **changes):
+    """Write a sheet with a title above its rows, and its description."""
+    own(**{**EXCEL, **changes})
+    workbook(BOOK, {"Data": [["a title"], *rows]}, merged)
+
+
 def test_a_sheet_of_excel(own):
     own(**EXCEL)
     workbook(Path("data/mine.xlsx"), {"About": [["x"]], "Data": [["a title"], *SHEET]})
@@ -108,11 +117,10 @@ def test_a_sheet_of_excel(own):
 
 
 def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own):
-    own(**{**EXCEL, "decimal": ","})
-    cells = [["a title"], *map(list, SHEET)]
+    cells = [list(row) for row in SHEET]
     # A number as Excel holds it, and one that was typed as a text.
-    cells[3][0], cells[5][0] = 45.5, "17,5"
-    workbook(Path("data/mine.xlsx"), {"Data": cells})
+    cells[2][0], cells[4][0] = 45.5, "17,5"
+    sheet(own, cells, decimal=",")
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
 
 
@@ -131,11 +139,9 @@ def rewrite(path, part, old, new):
 
 
 def test_what_stands_in_merged_cells_is_not_taken_for_missing(own):
-    own(**EXCEL)
-    sheets = {"Data": [["a title"], *SHEET]}
     # The title, a column that is not read, and what follows the records.
     harmless = ["A1:D1", "E2:E6", "A7:D7"]
-    workbook(Path("data/mine.xlsx"), sheets, harmless)
+    sheet(own, merged=harmless)
     codes = datasets.load("mine").X.tolist()
     assert codes[2] == [9, 2, 1]
     for merged, message in (
@@ -143,7 +149,7 @@ def test_what_stands_in_merged_cells_is_not_taken_for_missing(own):
         ("A5:B5", "row 5 of data/mine.xlsx: 'town' is part of merged cells"),
         ("B2:B5", r"row 3 of data/mine.xlsx: 'town' is part of merged .* \(2 more like it\)"),
     ):
-        workbook(Path("data/mine.xlsx"), sheets, [*harmless, merged])
+        sheet(own, merged=[*harmless, merged])
         refused(message)
 
 
@@ -155,28 +161,26 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own):
     # What is not read may hold any: another sheet, a column beside, a row of sums.
     sheets = {"About": [["=1+1"]] * 9, "Data": [[*row, "=1+1"] for row in cells]}
     sheets["Data"][1][-1] = "sum"
-    path = Path("data/mine.xlsx")
-    workbook(path, sheets)
+    workbook(BOOK, sheets)
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
     for row in (3, 4):
         sheets["Data"][row][0] = "=B1&lt"
-    workbook(path, sheets)
+    workbook(BOOK, sheets)
     message = r"row 4 of .*: 'age' is a formula whose value .* save it\. \(1 more like it\)"
     refused(message)
     # Some programs write whole paths.
-    rewrite(path, "xl/_rels/workbook.xml.rels", b'Target="', b'Target="/xl/')
+    rewrite(BOOK, "xl/_rels/workbook.xml.rels", b'Target="', b'Target="/xl/')
     refused(message)
 
 
 def test_numbers_of_excel_are_no_codes_with_leading_zeros(own):
     groups = {"name": "zip", "kind": "text", "groups": {"north": "01*", "south": ["9990"]}}
-    own(**{**EXCEL, "columns": [groups]})
     rows = [["zip", "sick"], ["0150", 1], ["9990", 0], ["0170", 1], ["", 0]]
-    workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
+    sheet(own, rows, columns=[groups])
     assert datasets.load("mine").X.ravel().tolist() == [0, 1, 0, 3]
     # What is shown as 0150 is 150 to whoever reads the file.
     rows[1][0] = 150
-    workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
+    sheet(own, rows, columns=[groups])
     refused(r"data/mine\.xlsx: 'zip' holds numbers .*format Text")
 
 
@@ -201,23 +205,19 @@ FORMULAS = [
 
 @pytest.mark.parametrize("written", FORMULAS)
 def test_a_formula_may_be_written_in_any_way(own, written):
-    age = {**AGE, "missing": "bin"}
-    own(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
-    path = Path("data/mine.xlsx")
-    workbook(path, {"Data": [["a title"], *SHEET]})
-    rewrite(path, SHEET_1, b'<c r="A4"><v>45.5</v></c>', written)
+    sheet(own, columns=[{**AGE, "missing": "bin"}, *EXCEL["columns"][1:]])
+    rewrite(BOOK, SHEET_1, b'<c r="A4"><v>45.5</v></c>', written)
     refused(r"row 4 of .*: 'age' is a formula whose value")
     # What was computed, and what comes of it is an empty text, are as they are.
-    rewrite(path, SHEET_1, written, b'<c s="0" r="A4"><f>B1</f><v>45.5</v></c>')
+    rewrite(BOOK, SHEET_1, written, b'<c s="0" r="A4"><f>B1</f><v>45.5</v></c>')
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
 
 
 @pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])
 def test_truth_values_of_excel_are_what_the_column_lists(own, listed):
     seen = {"name": "seen", "kind": "categorical", "categories": [*listed, "other"]}
-    own(**{**EXCEL, "columns": [seen], "unknown": "other"})
     rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
-    workbook(Path("data/mine.xlsx"), {"Data": [["a title"], *rows]})
+    sheet(own, rows, columns=[seen], unknown="other")
     titles = datasets.describe("mine").domain.columns[0].titles
     labels = [titles[code] for (code,) in datasets.load("mine").X]
     right = {str(value).lower(): str(value) for value in listed} | {"so": "other"}
