@@ -46,9 +46,8 @@ def _elsewhere(names, case):
     if "parser" in names:
         return list(case.tables)
     # Who says which records are taken says what stands beside it, too.
-    return (
-        ["n_test", "n_rows"] if {"records", "label", "sick"} & {n.strip("'") for n in names} else []
-    )
+    selects = {"records", "label", "sick"} & {name.strip("'") for name in names}
+    return ["n_test", "n_rows"] if selects else []
 
 
 def _one(rng, case, kind):

@@ -70,17 +70,12 @@ def values(rng, content):
         ("repeats", rng.randrange(2, 9)),
         ("splits", rng.choice([{"folds": 4}, {"holdout": 0.5, "repeats": 3}, {"holdout": 0.3}])),
     ]
+    varied = [{"n_rounds": [3, 5]}, {"C": [0.5, 2]}, {"mechanism": ["auto", None]}]
+    fixed = [{"n_trees": 3}, {"weak_learner": "topdown", "depth": 2}, {"depth": 2}]
     own = [
         ("learner", rng.choice(list(LEARNERS))),
         ("grid", rng.choice([{}, {"n_rounds": []}, {"n_rounds": [3, 3.0]}, {"depth": [1, 2]}])),
-        (
-            "vary",
-            rng.choice([{"n_rounds": [3, 5]}, {"C": [0.5, 2]}, {"mechanism": ["auto", None]}]),
-        ),
-        (
-            "fixed",
-            rng.choice([{"n_trees": 3}, {"weak_learner": "topdown", "depth": 2}, {"depth": 2}]),
-        ),
+        *(("vary", rng.choice(varied)), ("fixed", rng.choice(fixed))),
         ("deltas", rng.choice([[0], [1e-5], [0, 1e-5], [0.5, 1], [-0.1]])),
         ("calibrations", rng.choice([["published"], ["certified"], ["published", "certified"]])),
         ("epsilons", [rng.randrange(1, 5)]),
@@ -89,11 +84,8 @@ def values(rng, content):
         ("title", rng.choice(["boosting", "", "A title", "t"])),
     ]
     learners = content.get("learners")
-    specs = (
-        [one for one in learners.values() if isinstance(one, dict)]
-        if isinstance(learners, dict)
-        else []
-    )
+    specs = learners.values() if isinstance(learners, dict) else ()
+    specs = [one for one in specs if isinstance(one, dict)]
     if specs and rng.random() < 0.5:
         key, value = rng.choice(own)
         rng.choice(specs)[key] = value

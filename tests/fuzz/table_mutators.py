@@ -3,6 +3,8 @@
 import unicodedata
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ODD_TEXTS = [
     *("", " ", "?", "NA", "na", "nan", "NaN", "inf", "-inf", "1e400", "1_0", "0x1f", "1,5", "1.5"),
@@ -91,11 +93,8 @@ def column_type(rng, case):
     for row, value in zip(table.rows, new, strict=True):
         row[j] = "" if value is None and table.kind == "excel" else value
     table.types.pop(table.names[j], None)
-    return f"{table.names[j]} of {path} is written as {new[:3]}", [
-        repr(table.names[j]),
-        "label",
-        path,
-    ]
+    names = [repr(table.names[j]), "label", path]
+    return f"{table.names[j]} of {path} is written as {new[:3]}", names
 
 
 def rows(rng, case):
@@ -189,9 +188,6 @@ DAMAGE = {
 
 def damage(rng, case):
     """Damage the bytes of the file."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     path, table = _table(rng, case)
     with TemporaryDirectory() as folder:
         data = table.written(Path(folder))

@@ -43,14 +43,11 @@ def numbers(rng, case):
         value = edge if rng.random() < 0.6 else edge + unit * rng.randrange(-9, 9) / 7
         text = str(value) if len(str(value)) < 12 else f"{value:.9g}"
         text = rng.choice(NUMBERS) if rng.random() < 0.1 else text
-        row[j] = (
-            float(text) if table.kind == "parquet" else text.replace(".", "," if comma else ".")
-        )
+        text = text.replace(".", ",") if comma else text
+        row[j] = float(text) if table.kind == "parquet" else text
     told = {key: column[key] for key in ("bounds", "n_bins", "spacing") if key in column}
-    return f"{column['name']} is {told} with {[row[j] for row in table.rows]}", [
-        column["name"],
-        path,
-    ]
+    cells = [row[j] for row in table.rows]
+    return f"{column['name']} is {told} with {cells}", [column["name"], path]
 
 
 def values(rng, case):
@@ -105,13 +102,11 @@ def words(rng, case):
         column[inner] = value
         return f"{inner} of {column.get('name')} is {value!r}", [inner, str(column.get("name"))]
     content[key] = copy.deepcopy(value)
+    names = ["missing", "'"]
     if key == "records":
         content["n_rows"] = value["first"]
-    return f"{key} is {value!r}", [key, "n_rows", "label"] if key == "records" else [
-        key,
-        "missing",
-        "'",
-    ]
+        names = ["n_rows", "label"]
+    return f"{key} is {value!r}", [key, *names]
 
 
 def column_kind(rng, case):

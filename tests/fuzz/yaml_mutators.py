@@ -245,9 +245,8 @@ def near(number):
 
 
 def _bare(spelling):
-    return (
-        spelling.split()[-1].strip("'\"") if spelling.startswith("!!") else spelling.strip("'\"+")
-    )
+    tagged = spelling.startswith("!!")
+    return spelling.split()[-1].strip("'\"") if tagged else spelling.strip("'\"+")
 
 
 def line_twice(rng, text):

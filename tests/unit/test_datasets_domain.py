@@ -138,13 +138,6 @@ def test_broken_bins_are_refused(changes, message, tmp_path):
         description_of(path)
 
 
-def test_a_description_based_on_itself(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "resources/datasets/mine.yaml"
-    path.parent.mkdir(parents=True)
-    path.write_text("{title: t, based_on: mine, n_bins: {age: 5}}")
-    with pytest.raises(DatasetError, match="mine is itself based on 'mine'"):
-        description_of(path)
 
 
 def test_what_a_description_may_say_is_declared_once():
