@@ -10,6 +10,8 @@ NUMBERS = [
 TEXTS = [
     *("I21", "i2", "E10", "e11.9", "E1", "0150", "150", "12", "12.0", "12.00", "+12", "x", "OTHER")
 ]
+MISSING = ["", "NA", ["", "NA", "?"], -999, ["-999.0"], [12, "x"], "1.0", "31"]
+CATEGORIES = [["1", "2"], {"1": "a", "2": "a", "?": "b"}, ["?", "other"]]
 GRADES = ["1", "2", "3", "1.0", "2.00", "03", "4", "-1", "NA", "?", "other", "x", "3.5"]
 TIMES = ["", "T00:00", " 23:59:59", "T23:30:00-05:00", "T00:30:00+01:00", "T12:00:00Z"]
 
@@ -78,10 +80,7 @@ def words(rng, case):
     options = [
         ("unknown", rng.choice(["fail", "other"])),
         ("clipping", "expected"),
-        (
-            "missing",
-            rng.choice(["", "NA", ["", "NA", "?"], -999, ["-999.0"], [12, "x"], "1.0", "31"]),
-        ),
+        ("missing", rng.choice(MISSING)),
         ("decimal", rng.choice([".", ","])),
         ("public_label", True),
         ("public_benchmark", True),
@@ -95,11 +94,9 @@ def words(rng, case):
         entries = [("public", True), ("source", "a law"), ("n_bins", rng.randrange(2, 300))]
         entries += [("missing", "bin"), ("spacing", rng.choice(["equal", "log", "log1p"]))]
         entries += [("groups", rng.choice([["E*"], {"a": ["*"]}, {"b": ["*1*", 150], "c": "i*"}]))]
-        entries += [
-            ("categories", rng.choice([["1", "2"], {"1": "a", "2": "a", "?": "b"}, ["?", "other"]]))
-        ]
+        entries += [("categories", rng.choice(CATEGORIES))]
         inner, value = rng.choice(entries)
-        column[inner] = value
+        column[inner] = copy.deepcopy(value)
         return f"{inner} of {column.get('name')} is {value!r}", [inner, str(column.get("name"))]
     content[key] = copy.deepcopy(value)
     names = ["missing", "'"]

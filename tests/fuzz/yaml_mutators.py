@@ -74,18 +74,10 @@ def misspell_key(rng, content):
     path = rng.choice(paths)
     parent, key = at(content, path[:-1]), path[-1]
     place = rng.randrange(len(key)) if key else 0
-    typo = rng.choice(
-        [
-            key[:place] + key[place + 1 :],
-            key[:place] + key[place : place + 1] * 2 + key[place + 1 :],
-            key[:place] + key[place + 1 : place + 2] + key[place : place + 1] + key[place + 2 :],
-            key.upper(),
-            key.capitalize(),
-            key + " ",
-            key + "s",
-            key.replace("_", "-"),
-        ]
-    )
+    start, letter, end = key[:place], key[place : place + 1], key[place + 1 :]
+    typos = [start + end, start + 2 * letter + end, start + end[:1] + letter + end[1:]]
+    typos += [key.upper(), key.capitalize(), key + " ", key + "s", key.replace("_", "-")]
+    typo = rng.choice(typos)
     if typo == key or typo in parent:
         return None
     names = [*called(content, path), typo]
@@ -114,15 +106,8 @@ def retype(rng, content):
     """Put an odd value in place of one, or write it as another type."""
     path = rng.choice(places(content))
     old = at(content, path)
-    others = [
-        rng.choice(ODD_VALUES),
-        rng.choice(ODD_VALUES),
-        [old],
-        str(old),
-        {"a": old},
-        _number(old),
-        float(old) if isinstance(old, int) else old,
-    ]
+    others = [rng.choice(ODD_VALUES), rng.choice(ODD_VALUES), [old], str(old), {"a": old}]
+    others += [_number(old), float(old) if isinstance(old, int) else old]
     new = copy.deepcopy(rng.choice(others))
     if repr(new) == repr(old):
         return None
