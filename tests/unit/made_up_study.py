@@ -21,6 +21,10 @@ BOOST = {
     "fixed": {"density": 0.5, "learning_rate": 0.5},
     "grid": {"n_rounds": [5, 9]},
 }
+
+
+MAJORITY = {"learner": "majority_class"}
+MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 2, "rounds": 40, "runs": 2}
 STUDY = {
     "title": "Made up",
     "paper": "tiny",
@@ -31,7 +35,7 @@ STUDY = {
     "learners": {
         "boost": BOOST,
         "rule": {"learner": "one_rule", "vary": {"mechanism": ["auto", "exponential"]}},
-        "majority": {"learner": "majority_class"},
+        "majority": MAJORITY,
     },
     "outputs": [
         "accuracy",
@@ -45,12 +49,7 @@ STUDY = {
         {"model_card": {"learner": "boost", "dataset": "toy-line", "epsilon": 2}},
         {"sparsity": {"learner": "boost"}},
         {"rademacher": {"learner": "boost", "epsilon": 2, "draws": 20}},
-        {
-            "advantage_and_margins": {
-                **{"learner": "boost", "dataset": "toy-line", "epsilon": 2},
-                **{"rounds": 40, "runs": 2},
-            }
-        },
+        {"advantage_and_margins": MARGINS},
         {"audit": {"learners": ["one_rule"]}},
         "leaderboard",
         {"ledgers": {"epsilons": [2]}},
@@ -85,11 +84,7 @@ PRICED = {
 # Two datasets, so that there are ranks.
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],
-    "learners": {
-        "boost": BOOST,
-        "rule": {"learner": "one_rule"},
-        "majority": {"learner": "majority_class"},
-    },
+    "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
     "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~certified"}}],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import small_study
 import yaml
 
 from privcurve import datasets, extras
@@ -39,9 +40,7 @@ ALL = {"select": "all", "outputs": ["accuracy"]}
 
 
 def content(learners=LEARNERS, **changes):
-    base = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 2, "repeats": 2}
-    words = {**base, "learners": learners, **changes}
-    return {key: value for key, value in words.items() if value is not None}
+    return small_study.content(learners, **{"epsilons": [1], "folds": 2, **changes})
 
 
 def jobs_of(seconds_per_job=30, seed=SEED, **changes):

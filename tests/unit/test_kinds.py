@@ -4,22 +4,14 @@ import math
 from pathlib import Path
 
 import pytest
+from small_study import study_of
 
 from privcurve.experiments import kinds
-from privcurve.experiments.study import from_mapping, load
+from privcurve.experiments.study import load
 from privcurve.outputs.base import dataset_title, datasets_of_rule, description_of, rule_notes
 from privcurve.outputs.learning_curves import MARK, panel_title
 from privcurve.privacy.calibration.privgam import SET_ON
 from privcurve.workflow.reading import study_files
-
-
-def methods(spec):
-    raw = {
-        "title": "t", "datasets": ["adult"], "epsilons": [1], "folds": 5, "repeats": 2,
-        "learners": {"a": spec},
-    }  # fmt: skip
-    return list(from_mapping(raw, "made", "made.yaml").methods.values())
-
 
 GRID = {"n_rounds": [1, 9]}
 
@@ -35,7 +27,7 @@ GRID = {"n_rounds": [1, 9]}
     ],
 )
 def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
-    for method in methods(spec):
+    for method in study_of({"a": spec}).methods.values():
         assert kinds.kind(method) == expected
         assert kinds.kind(method, math.inf) == kinds.NOT_PRIVATE
         if expected == kinds.UNPAID:
