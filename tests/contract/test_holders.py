@@ -276,7 +276,6 @@ REFUSED = [
     ),
     (TREE, {"criterion": "root_gini", "n_classes": 3}, "root_gini' is for two classes"),
     (TREE, {"protocol": "single", "n_holders": 4, "n_classes": 3}, "takes two classes, not 3"),
-    ("random_trees", {"delta": 0.0}, "random_trees needs a delta above 0, for example 1e-6"),
     *(
         (name, parameters, message)
         for name in (TREE, "random_trees")

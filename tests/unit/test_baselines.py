@@ -47,11 +47,6 @@ def dense(X):
     return np.asarray(one_hot(X, np.array(N_BINS)).toarray())
 
 
-def test_one_hot_offsets_do_not_overflow_small_integers():
-    codes = np.full((1, 3), 255, dtype=np.uint8)
-    assert one_hot(codes, np.array([256] * 3)).indices.tolist() == [255, 511, 767]
-
-
 # Against the wrapped library -----------------------------------------------------------
 
 
@@ -215,15 +210,6 @@ def test_multinomial_regression_is_scikit_learns(data):
     chances = absent.fit(X, labels, counts).predict_proba(X)
     assert chances[:, 1].max() < 1e-6
     assert np.delete(chances, 1, axis=1) == pytest.approx(theirs.predict_proba(rows), abs=1e-5)
-
-
-def test_two_of_three_classes_are_the_binary_model(data):
-    X, y, counts = data
-    two = LogisticRegressionClassifier(n_bins=N_BINS, classes=(-1, 1)).fit(X, y, counts)
-    three = LogisticRegressionClassifier(n_bins=N_BINS, classes=(-1, 5, 1)).fit(X, y, counts)
-    chances = three.predict_proba(X)
-    assert chances[:, [0, 2]] == pytest.approx(two.predict_proba(X), abs=2e-3)
-    assert np.array_equal(three.predict(X), np.where(two.decision_function(X) > 0, 1, -1))
 
 
 def test_the_majority_of_three_classes():

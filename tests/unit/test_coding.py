@@ -64,6 +64,9 @@ def test_one_hot_has_one_entry_a_column():
     codes = np.array([[0, 2], [1, 0]], dtype=np.uint8)
     rows = coding.one_hot(codes, np.array([2, 3]), 0.5).toarray()
     assert rows.tolist() == [[0.5, 0, 0, 0, 0.5], [0, 0.5, 0.5, 0, 0]]
+    # Offsets do not overflow small integers.
+    codes = np.full((1, 3), 255, dtype=np.uint8)
+    assert coding.one_hot(codes, np.array([256] * 3)).indices.tolist() == [255, 511, 767]
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 1e5), (5, 6), (-10, 100), (-1e-3, 1)])

@@ -215,12 +215,6 @@ def test_a_variant_changes_what_it_names(many):
     assert other.name == "other"
 
 
-@pytest.mark.usefixtures("own")
-def test_bins_of_all_numeric_columns():
-    variant(n_bins=50)
-    assert datasets.describe("other").domain.n_bins == (50, 3)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
