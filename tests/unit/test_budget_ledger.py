@@ -25,16 +25,8 @@ from privcurve.cli import main
 from privcurve.datasets import DatasetError
 from privcurve.files import WriteError, lock_folder
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.releases.budget_ledger import (
-    DONE,
-    FAILED,
-    RESERVED,
-    Budget,
-    BudgetLedger,
-    Price,
-    total,
-    totals,
-)
+from privcurve.releases import budget_ledger as books
+from privcurve.releases.budget_ledger import Budget, BudgetLedger, Price, total, totals
 from privcurve.releases.errors import LedgerError
 from privcurve.releases.released import PAGE
 
@@ -54,7 +46,7 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
     for number in (1, 2):
         release = book.reserve(TWO, ONE, {"learner": "privgam"})
         assert release.number == number
-        book.close(release, DONE, {"folder": str(number)})
+        book.close(release, books.DONE, {"folder": str(number)})
     before = book.path.read_bytes()
     with pytest.raises(LedgerError, match=r"cost epsilon = 1, but epsilon = 2 .* 2 releases"):
         book.check(TWO, ONE)
@@ -91,8 +83,8 @@ def test_a_refusal_says_where_the_budget_allows_no_delta(book):
 
 def test_what_was_only_begun_and_what_failed_is_spent(book):
     book.reserve(TWO, ONE, {})
-    book.close(book.reserve(TWO, ONE, {}), FAILED, {})
-    assert [one.state for one in book.releases()] == [RESERVED, FAILED]
+    book.close(book.reserve(TWO, ONE, {}), books.FAILED, {})
+    assert [one.state for one in book.releases()] == [books.RESERVED, books.FAILED]
     with pytest.raises(LedgerError):
         book.reserve(TWO, ONE, {})
 
@@ -229,12 +221,12 @@ def test_what_nothing_is_guaranteed_for_is_said():
 
 def test_the_file_is_its_holders_and_a_line_each(book):
     release = book.reserve(TWO, ONE, {"learner": "privgam", "stream": "ab"})
-    book.close(release, DONE, {"model": "sha"})
+    book.close(release, books.DONE, {"model": "sha"})
     assert book.path.stat().st_mode & 0o777 == 0o600
     lines = [json.loads(line) for line in book.path.read_text().splitlines()]
-    assert [line["state"] for line in lines] == [RESERVED, DONE]
+    assert [line["state"] for line in lines] == [books.RESERVED, books.DONE]
     (release,) = book.releases()
-    assert (release.state, release.price) == (DONE, ONE)
+    assert (release.state, release.price) == (books.DONE, ONE)
     assert {"learner": "privgam", "model": "sha"}.items() <= release.facts.items()
 
 
@@ -273,7 +265,10 @@ def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
     release = book.reserve(TWO, ONE, {})
     content = book.path.read_bytes()
     with files_of(len(content) + 20):
-        for write in (lambda: book.reserve(TWO, ONE, {}), lambda: book.close(release, DONE, {})):
+        for write in (
+            lambda: book.reserve(TWO, ONE, {}),
+            lambda: book.close(release, books.DONE, {}),
+        ):
             with pytest.raises(WriteError, match=r"ledger\.jsonl can't be written"):
                 write()
             assert book.path.read_bytes() == content
@@ -321,10 +316,10 @@ def run(book, moment):
 @pytest.mark.parametrize(("moment", "spent"), [("half", 0), ("written", 1), ("training", 1)])
 def test_what_is_killed_has_spent_nothing_or_is_in_the_ledger(book, moment, spent):
     assert run(book, moment) == -signal.SIGKILL
-    assert [one.state for one in book.releases()] == [RESERVED] * spent
+    assert [one.state for one in book.releases()] == [books.RESERVED] * spent
     # The lock died with it, and the next one is told what is spent.
     for _ in range(2 - spent):
-        book.close(book.reserve(TWO, ONE, {}), DONE, {})
+        book.close(book.reserve(TWO, ONE, {}), books.DONE, {})
     with pytest.raises(LedgerError):
         book.reserve(TWO, ONE, {})
 
@@ -333,7 +328,7 @@ def test_of_concurrent_releases_no_more_slip_through_than_the_budget_has(book):
     with ThreadPoolExecutor(4) as pool:
         codes = list(pool.map(lambda _: run(book, "none"), range(4)))
     assert sorted(codes) == [0, 0, 3, 3]
-    assert [one.state for one in book.releases()] == [DONE, DONE]
+    assert [one.state for one in book.releases()] == [books.DONE, books.DONE]
 
 
 def test_a_release_waits_for_whoever_writes_the_ledger(book):

@@ -10,12 +10,8 @@ from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import PLACEMENTS, deal
 from privcurve.holders.sums import Sums, ring_unit, sums_of
 from privcurve.holders.tree import GrownTree
-from privcurve.kernels.holder_counts import (
-    family_counts,
-    family_gains,
-    list_questions,
-    weighted_impurity,
-)
+from privcurve.kernels import holder_counts
+from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
 from privcurve.privacy.calibration.holders import level_holders
 from privcurve.privacy.curator import Curator
@@ -212,18 +208,18 @@ def test_noise_that_many_fits_share_cannot_be_changed(epsilon, votes):
 def test_two_classes_have_the_impurity_of_the_tree_of_one_machine(criterion):
     place = CRITERIA.index(criterion)
     for counts in ([0.0, 5.0], [3.0, 4.0], [1.0, 1.0], [0.0, 0.0], [7.0, 2.0]):
-        assert weighted_impurity(np.array(counts), place) == pytest.approx(
+        assert holder_counts.weighted_impurity(np.array(counts), place) == pytest.approx(
             two_class_impurity(*counts, place)
         )
 
 
 def test_noisy_families_below_zero_count_as_zero():
-    exact = family_counts(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 2.0]))
+    exact = holder_counts.family_counts(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 2.0]))
     assert exact.tolist() == [[0, 2, 2, 0, 2, 2, 2, 2], [1, 1, 1, 1, 2, 2, 2, 2]]
-    assert family_gains(exact, 0).tolist() == [1.0, 0.0]
+    assert holder_counts.family_gains(exact, 0).tolist() == [1.0, 0.0]
     noisy = exact.copy()
     noisy[0, 0] = -5.0
-    assert family_gains(noisy, 0)[0] == 1.0
+    assert holder_counts.family_gains(noisy, 0)[0] == 1.0
     noisy[0, 4:6] = -1.0
     noisy[1, 2:4] = -1.0
-    assert family_gains(noisy, 0).tolist() == [-1.0, -1.0]
+    assert holder_counts.family_gains(noisy, 0).tolist() == [-1.0, -1.0]
