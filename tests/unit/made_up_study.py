@@ -21,8 +21,6 @@ BOOST = {
     "fixed": {"density": 0.5, "learning_rate": 0.5},
     "grid": {"n_rounds": [5, 9]},
 }
-
-
 MAJORITY = {"learner": "majority_class"}
 MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 2, "rounds": 40, "runs": 2}
 STUDY = {
@@ -55,17 +53,13 @@ STUDY = {
         {"ledgers": {"epsilons": [2]}},
     ],
 }
+_HALF_SPACES = {"n_rounds": 20, "largest": 2, "smallest": 0.5, "intercept": "threshold"}
 # Of thresholds of one private column: the other outputs are not for its learner, nor for its data.
 LINE = {
     "datasets": ["toy-line-fine"],
     "neighbours": "private-columns",
     "epsilons": [100],
-    "learners": {
-        "brc": {
-            **{"learner": "brc", "calibrations": ["published"]},
-            "fixed": {"n_rounds": 20, "largest": 2, "smallest": 0.5, "intercept": "threshold"},
-        }
-    },
+    "learners": {"brc": {"learner": "brc", "calibrations": ["published"], "fixed": _HALF_SPACES}},
     "outputs": [
         {"thresholds": {"learner": "brc", "epsilon": 100, "boundary": 1000}},
         {"flipped_labels": {"learner": "brc", "epsilon": 100, "boundary": 1000, "runs": 2}},
@@ -92,6 +86,7 @@ _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
 _LOW = {"alpha": 0.1, "boost_alpha": 0.1}
 _BOOSTED = {"learner": "bdpe", "calibrations": ["published"]}
 _SIZES = {"n_trees": [2, 20], "depth": [2, 4]}
+_FOREST = {"learner": "dp_forest", "calibrations": ["published"], "fixed": {"n_trees": 21}}
 GRID = {
     "splits": {"folds": 3},
     "select": "all",
@@ -102,10 +97,7 @@ GRID = {
         "low": {**_BOOSTED, "fixed": _LOW, "grid": {**_SIZES, "tree_share": [0.1, 0.9]}},
         "constant": {**_BOOSTED, "fixed": {**_OC, "leverage": "constant"}, "grid": _SIZES},
         "free": {**_BOOSTED, "epsilons": [float("inf")], "fixed": _OC, "grid": _SIZES},
-        "forest": {
-            **{"learner": "dp_forest", "calibrations": ["published"]},
-            **{"fixed": {"n_trees": 21}, "grid": {"depth": [2, 4]}},
-        },
+        "forest": {**_FOREST, "grid": {"depth": [2, 4]}},
     },
     "outputs": [
         *("ensemble_errors", "ensemble_least", "ensemble_alphas", "ensemble_sizes"),
