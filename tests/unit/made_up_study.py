@@ -199,7 +199,9 @@ def row(curve, point, split):
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
     sizes = {"n_leaves": round(9 * number), "expected_depth": 2 + number}
     return {
-        **{"id": name, **names_of(curve), "epsilon": point.epsilon},
+        "id": name,
+        **names_of(curve),
+        "epsilon": point.epsilon,
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},

@@ -138,8 +138,6 @@ def test_broken_bins_are_refused(changes, message, tmp_path):
         description_of(path)
 
 
-
-
 def test_what_a_description_may_say_is_declared_once():
     """The schema has the keys and defaults of the code, and the docs have keys where it says."""
     properties = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())[
