@@ -13,7 +13,6 @@ import yaml
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.build import DEFAULT_BINS
-from privcurve.datasets.catalogue import description_of
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.coding.numbers import ISO
 from privcurve.datasets.description import WITH_FILES, Parser
@@ -118,24 +117,6 @@ def test_other_bins_of_a_dataset():
         assert ColumnCoder(fine.domain, column).code(values).codes.tolist() == list(range(n))
     assert len(names["capital-gain"]) == 100
     assert names["workclass"] == adult.domain.bin_names[1]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_bins": {"agee": 5}}, "adult has no 'agee'; did you mean 'age'"),
-        ({"n_bins": {"sex": 5}}, "n_bins of 'sex' follows from its categories"),
-        ({"n_bins": {"age": 65537}}, "greater than the maximum of 65536"),
-        ({"based_on": "adullt"}, "did you mean 'adult'"),
-        ({"based_on": "adult-fine"}, "itself based on 'adult'"),
-    ],
-)
-def test_broken_bins_are_refused(changes, message, tmp_path):
-    path = tmp_path / "mine.yaml"
-    content = {"title": "t", "based_on": "adult", "n_bins": {"age": 5}} | changes
-    path.write_text(yaml.safe_dump(content))
-    with pytest.raises(DatasetError, match=message):
-        description_of(path)
 
 
 def test_what_a_description_may_say_is_declared_once():

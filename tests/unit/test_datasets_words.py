@@ -104,6 +104,7 @@ def test_a_variant_says_anew_what_is_public(own):
 
 MANY = [LINES[0], *(f"{k},Oslo,x,{'yes' if k % 4 == 0 else 'no'}" for k in range(40))]
 TESTS = [LINES[0], *(f"{k},?,x,{'yes' if k < 3 else 'no'}" for k in range(60, 70))]
+POOLED = {"parts": ["train", "test"]}
 BOTH = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
 
@@ -148,7 +149,7 @@ def test_parts_are_pooled_then_cut_then_balanced():
     other = datasets.load("other")
     assert other.y_test is None
     assert (other.y == 1).sum() == 10
-    variant(records={"parts": ["train", "test"]}, n_rows=50)
+    variant(records=POOLED, n_rows=50)
     dataset = datasets.load("other")
     assert dataset.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
     variant(records={"parts": ["test", "train"], "first": 12}, n_rows=12)
@@ -172,21 +173,27 @@ def test_records_of_a_file_of_its_own(many):
         ({"records": {"balance": "random"}, "n_rows": 20}, "missing key 'seed'"),
         ({"records": {"first": 20, "seed": 1}, "n_rows": 20}, "seed: does not belong here"),
         ({"records": {"first": 20}}, "n_rows"),
-        (
-            {"records": {"parts": ["train", "test"]}, "n_rows": 50, "n_test": 10},
-            "leaves no test part; drop n_test",
-        ),
+        ({"records": POOLED, "n_rows": 50, "n_test": 10}, "leaves no test part; drop n_test"),
+        ({"n_bins": {"agee": 5}}, "mine has no 'agee'; did you mean 'age'"),
+        ({"n_bins": {"town": 5}}, "n_bins of 'town' follows from its categories"),
+        ({"n_bins": {"age": 65537}}, "greater than the maximum of 65536"),
+        ({"based_on": "minne", "n_bins": 5}, "did you mean 'mine'"),
+        ({"based_on": "adult-fine", "n_bins": 5}, "itself based on 'adult'"),
+        ({}, "says too little: it has 2 of at least 3 keys"),
+        ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
+        ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
+        ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),
     ],
 )
 @pytest.mark.usefixtures("many")
-def test_samples_that_cannot_be(changes, message):
+def test_samples_and_variants_that_cannot_be(changes, message):
     variant(**changes)
     refused(message, "other")
 
 
 @pytest.mark.usefixtures("own")
 def test_parts_that_are_not_there():
-    variant(records={"parts": ["train", "test"]}, n_rows=4)
+    variant(records=POOLED, n_rows=4)
     refused("parts has test, but files has none", "other")
 
 
@@ -213,21 +220,6 @@ def test_a_variant_changes_what_it_names(many):
     assert other.domain.n_bins == (8, 3, 1)
     assert np.array_equal(other.y, -mine.y)
     assert other.name == "other"
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({}, "says too little: it has 2 of at least 3 keys"),
-        ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
-        ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
-        ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),
-    ],
-)
-@pytest.mark.usefixtures("own")
-def test_variants_that_cannot_be(changes, message):
-    variant(**changes)
-    refused(message, "other")
 
 
 def test_the_mirrors_folder_may_have_another_name(own, tmp_path, monkeypatch):
