@@ -165,22 +165,6 @@ def test_times_are_those_of_utc():
     assert read_day("1969-12-31 23:00:00.123456") == -1
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"bounds": ["2000-02-30", "2001-01-01"]}, r"low < high"),
-        ({"bounds": [2000, 2001]}, "columns.x.bounds.0: .*the number 2000: put it in quotes"),
-        ({"bounds": ["1.1.2000", "1.2.2000"]}, "Expected: a day such as 2024-12-31"),
-        ({"n_bins": 11}, "leave 11 bins less than a day each"),
-        ({"format": "%H:%M"}, "format of 'x', '%H:%M', does not tell year, month and day"),
-        ({"format": "%Q%Y"}, "does not tell year, month and day"),
-        ({"spacing": "log"}, "columns.x.spacing: does not belong here"),
-    ],
-)
-def test_dates_that_make_no_sense_are_refused(own, changes, message):
-    refuses(own, message, ["2000-01-01", "2000-01-02"], {**DAY, **changes})
-
-
 # Text --------------------------------------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import unicodedata
 from importlib import import_module
 from pathlib import Path
@@ -172,14 +171,6 @@ def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
 
 
 # Descriptions ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "bounds", [[0, float("inf")], [-1e308, 1e308], [0, 10**400], [float("nan"), 1], [1, 1 + 1e-15]]
-)
-def test_bounds_that_leave_no_width(own, bounds):
-    own(columns=[{**AGE, "bounds": bounds}, TOWN])
-    assert re.search("bounds of 'age' |columns.age.bounds", refused())
 
 
 def test_all_faults_of_a_description_are_told(own):

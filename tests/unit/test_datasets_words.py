@@ -21,6 +21,7 @@ def variant(**changes):
 
 
 NAN, INF = float("nan"), float("inf")
+DAY = {"name": "age", "kind": "date", "bounds": ["2000-01-01", "2000-01-11"]}
 LABELS = {"train": {"local": "data/mine.csv", "labels": {"local": "data/labels"}}}
 
 
@@ -49,9 +50,24 @@ def parsed(**changes):
         ({**of(AGE, TOWN, public=True), "public": ["town"]}, "one by one and in a list; keep one"),
         # Numbers: NaN passes every comparison, and a budget of it was none.
         (of(AGE, TOWN, bounds=[0, NAN]), "columns.age.bounds.1: .nan is not"),
+        (of(AGE, TOWN, bounds=[0, INF]), "columns.age.bounds.1: .inf is not finite"),
+        (of(AGE, TOWN, bounds=[0, 10**400]), "bounds of 'age' leave 10 bins no finite width"),
+        (of(AGE, TOWN, bounds=[-1e308, 1e308]), "bounds of 'age' leave 10 bins no finite width"),
+        (of(AGE, TOWN, bounds=[1, 1 + 1e-15]), "bounds of 'age' leave 10 bins no finite width"),
         ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
         ({"budget": {"epsilon": NAN}}, "budget.epsilon: .nan is not a number"),
         ({"budget": {"epsilon": INF}}, "budget.epsilon: .inf is not finite"),
+        # Dates
+        (of(DAY, TOWN, bounds=["2000-02-30", "2001-01-01"]), "low < high"),
+        (
+            of(DAY, TOWN, bounds=["1999-01-01", 2000]),
+            "columns.age.bounds.1: YAML reads it as the number",
+        ),
+        (of(DAY, TOWN, bounds=["1.1.2000", "2001-01-01"]), "Expected: a day such as 2024-12-31"),
+        (of(DAY, TOWN, n_bins=11), "leave 11 bins less than a day each"),
+        (of(DAY, TOWN, format="%H:%M"), "format of 'age', '%H:%M', does not tell year, month and"),
+        (of(DAY, TOWN, format="%Q%Y"), "'%Q%Y', does not tell year, month and day"),
+        (of(DAY, TOWN, spacing="log"), "columns.age.spacing: does not belong here"),
         # Files
         ({"n_test": 5}, "belong together"),
         ({"files": {"train": {"name": "x", "urls": [], "bytes": 1}}}, "missing key 'sha256'"),
