@@ -47,12 +47,13 @@ def decide(folder, capsys, monkeypatch):
     """Answer, and return the exit code, what was said, and the description."""
     FILE.write_text(BLANK)
 
-    def answered(*answers, person=None):
+    def answered(*answers, person=None, name="patients"):
         pipe = io.StringIO("".join(f"{answer}\n" for answer in answers))
         monkeypatch.setattr(sys, "stdin", person or pipe)
-        code = main.main(["decide", "patients"])
+        code = main.main(["decide", name])
         told = capsys.readouterr()
-        return code, told.out + told.err, yaml.safe_load(FILE.read_text())
+        content = Path(f"descriptions/{name}.yaml").read_text()
+        return code, told.out + told.err, yaml.safe_load(content)
 
     return answered
 
@@ -173,45 +174,35 @@ def test_equal_answers_for_both_labels_are_refused(decide):
     assert (code, "'yes' is positive" in told) == (1, True)
 
 
-@pytest.mark.parametrize("spoilt", [lambda text: text, lambda text: text.replace("\n", "\r\n")])
-def test_what_cards_say_is_asked_for_and_may_be_skipped(folder, capsys, monkeypatch, spoilt):
+def test_what_cards_say_is_asked_for_and_may_be_skipped(decide, capsys):
     rows = [f"{k},{k % 2 + 1}" for k in range(40)]
     Path("t.csv").write_text("\n".join(["age,bad", *rows]) + "\n")
     assert main.main(["describe", "t.csv", "--label", "bad", "--positive", "2"]) == 0
     path = Path("descriptions/t.yaml")
-    path.write_bytes(spoilt(path.read_text()).encode())
+    path.write_bytes(path.read_text().replace("\n", "\r\n").encode())
     n_lines = path.read_bytes().count(b"\n")
-
-    def decide(*answers):
-        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{one}\n" for one in answers)))
-        code = main.main(["decide", "t"])
-        told = capsys.readouterr()
-        return code, told.out + told.err
-
-    code, told = decide("bad: 1")
+    code, told, _ = decide("bad: 1", name="t")
     assert (code, "give the value alone" in told) == (1, True)
-    code, told = decide("1", "Clinic: Oslo", "", "research", "", "5 years", "-1")
+    code, told, _ = decide(*("1", "Clinic: Oslo", "", "research", "", "5 years", "-1"), name="t")
     assert (code, "is refused: budget.epsilon: -1 is less" in told) == (1, True)
-    assert decide("", "consent", "2.5")[0] == 0
-    content = yaml.safe_load(path.read_text())
+    code, _, content = decide("", "consent", "2.5", name="t")
+    assert code == 0
     about = {"owner": "Clinic: Oslo", "purpose": "research", "retention": "5 years"}
     assert content["about"] == {**about, "legal_basis": "consent"}
     assert content["budget"] == {"epsilon": 2.5}
     assert path.read_bytes().count(b"\n") == n_lines
-    code, told = decide("a@b.no")
+    code, told, _ = decide("a@b.no", name="t")
     assert (code, "legal" in told, "nothing is left to be decided" in told) == (0, False, True)
     assert main.main(["check", "t"]) == 0
     # In a description of several lines it is written by hand; public records need none.
     path.write_text(path.read_text().replace("about: {", "about:\n  {", 1))
     FILE.write_text(f"{DESCRIPTION}about:\n  owner: x\n")
     before = FILE.read_text()
-    monkeypatch.setattr(sys, "stdin", io.StringIO("a@b.no\n"))
-    assert main.main(["decide", "patients"]) == 1
-    assert "write contact there by hand" in capsys.readouterr().err
+    code, told, _ = decide("a@b.no")
+    assert (code, "write contact there by hand" in told) == (1, True)
     assert FILE.read_text() == before
     FILE.write_text(f"{DESCRIPTION}public_benchmark: true\n")
-    monkeypatch.setattr(sys, "stdin", None)
-    assert main.main(["decide", "patients"]) == 0
+    assert decide()[0] == 0
 
 
 def test_pairs_need_no_brackets(decide):
