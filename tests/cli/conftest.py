@@ -1,7 +1,5 @@
 """A small table of one's own and its description, in a folder of its own."""
 
-from __future__ import annotations
-
 import pytest
 from own_table import DESCRIPTION, TABLE
 

@@ -1,7 +1,5 @@
 """Drafts of descriptions of tables that a test writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import yaml

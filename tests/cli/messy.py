@@ -1,7 +1,5 @@
 """A messy table as someone might have it: deterministic."""
 
-from __future__ import annotations
-
 import csv
 from datetime import date, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every refusal is: one message and a code, never a traceback."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

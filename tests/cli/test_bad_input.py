@@ -4,8 +4,6 @@ A case is a command line, what the message says, and the files that differ from 
 `own_table.py` (text or bytes, or None for one that is not there).
 """
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

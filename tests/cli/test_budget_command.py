@@ -1,7 +1,5 @@
 """``privcurve budget``, and what commands tell to machines and by their exit codes."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

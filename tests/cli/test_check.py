@@ -1,7 +1,5 @@
 """``privcurve check``: all problems in one pass, with lines; shares; ready."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``privcurve decide``: the blanks of a draft, asked for one after another."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``privcurve describe``: what a draft says of columns and labels, and what it does not."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

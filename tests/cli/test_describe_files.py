@@ -1,7 +1,5 @@
 """``privcurve describe``: tables as people write them."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path

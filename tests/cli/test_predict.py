@@ -1,7 +1,5 @@
 """``privcurve predict``: the user's own names of labels, row after row, and one message if not."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -13,7 +13,7 @@ from disturbed import N_TRAINED, python_path
 from privcurve.experiments import results
 from privcurve.learners import registry
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 VERSIONS = Path(__file__).with_name("versions")
 DAY = 86400
@@ -25,7 +25,6 @@ def flip_a_digit(lines):
     return b"".join([*lines[:99], damaged, *lines[100:]])
 
 
-@pytest.mark.slow
 def test_a_damaged_store(finished, undisturbed):
     """What is damaged is trained again, and nothing else, when a run needs it.
 
@@ -51,7 +50,6 @@ def test_a_damaged_store(finished, undisturbed):
     assert finished.counts() == (lost, len(kept), 0)
 
 
-@pytest.mark.slow
 def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, undisturbed):
     kept = finished.stored_ids()
     # Without its footer.
@@ -60,7 +58,6 @@ def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, 
     finished.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_a_damaged_file_of_runs_is_named(finished, undisturbed):
     """It says what it is of, and can't be read: a page of zeros, as a loss of power leaves it."""
     kept = finished.stored_ids()
@@ -82,7 +79,6 @@ def test_a_damaged_file_of_runs_is_named(finished, undisturbed):
     finished.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_runs_of_another_version_are_kept_and_not_used(finished, undisturbed):
     version = registry.entry("lazybb").version
     other = {"PYTHONPATH": python_path(VERSIONS), "PRIVCURVE_TEST_VERSION": str(version + 1)}
@@ -112,7 +108,6 @@ def shift(folder, seconds):
             os.utime(path, (now.st_atime + seconds, now.st_mtime + seconds))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [-DAY, DAY])
 def test_times_of_finished_files_do_not_matter(finished, undisturbed, seconds):
     shift(finished.folder / "results", seconds)
@@ -120,7 +115,6 @@ def test_times_of_finished_files_do_not_matter(finished, undisturbed, seconds):
     assert finished.outputs() == undisturbed.outputs()
 
 
-@pytest.mark.slow
 def test_a_store_of_another_time_is_used(finished, undisturbed):
     kept = finished.stored_ids()
     for path in finished.store_files():
@@ -131,7 +125,6 @@ def test_a_store_of_another_time_is_used(finished, undisturbed):
     finished.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_a_clock_that_went_backwards_loses_no_run(project, undisturbed):
     """Data of tomorrow: Snakemake refuses what was made from them today, and says why."""
     shift(project.folder / "results/data", DAY)

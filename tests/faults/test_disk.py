@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 from disturbed import N_TRAINED
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def mount(*arguments):
@@ -41,7 +41,6 @@ def errors(output):
     return [line for line in output.splitlines() if line.startswith("error: ")]
 
 
-@pytest.mark.slow
 def test_no_space_for_a_table(project, undisturbed):
     tables = project.folder / "results/tables"
     with small_disk(tables, kibibytes=4):
@@ -63,7 +62,6 @@ def test_no_space_for_a_table(project, undisturbed):
         project.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_no_space_for_anything(prepared, undisturbed, project):
     """Snakemake has no space either: for its own files, and for its logs of the jobs."""
     used = int(subprocess.check_output(["du", "-sk", project.folder]).split()[0])
@@ -82,7 +80,6 @@ def test_no_space_for_anything(prepared, undisturbed, project):
         project.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_a_file_that_may_not_grow(project, undisturbed):
     """The store has no space left: this way needs no right to mount."""
     limit = 64 * 1024
@@ -117,7 +114,6 @@ def read_only(folder):
             folder.chmod(0o700)
 
 
-@pytest.mark.slow
 def test_read_only_results(project, undisturbed):
     with read_only(project.folder / "results"):
         output = project.run(ok=False)
@@ -129,7 +125,6 @@ def test_read_only_results(project, undisturbed):
     project.check_right(undisturbed, [])
 
 
-@pytest.mark.slow
 def test_a_read_only_store_is_found_before_training(project):
     with read_only(project.folder / "results/store"):
         (said,) = errors(project.run(ok=False))
@@ -138,7 +133,6 @@ def test_a_read_only_store_is_found_before_training(project):
     assert not list((project.folder / "results/cells").rglob("*.parquet"))
 
 
-@pytest.mark.slow
 def test_a_finished_study_needs_only_to_be_read(finished):
     with read_only(finished.folder / "results"):
         finished.check_at_rest()

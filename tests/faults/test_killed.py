@@ -9,7 +9,7 @@ import pytest
 from checkout import PATIENCE
 from disturbed import N_STORED, N_TRAINED, go_on, jobs, session, state, wait_until
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 # What each step moves into place; an output moves three files or more, and its record.
 FILES = {"train": 1, "output": 4}
@@ -38,7 +38,6 @@ def kill_a_job(project, moment):
 
 
 # One in training, and one while a file is written.
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_killed_job(project, undisturbed, seed):
     rng = random.Random(seed)
@@ -47,7 +46,6 @@ def test_a_killed_job(project, undisturbed, seed):
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbed):
     running, _ = project.start_and_stand_still(of_writing(random.Random(102), "output"))
     kept = project.stored_ids()
@@ -61,7 +59,6 @@ def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbe
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     rng = random.Random(200)
     moment = in_training(rng)

@@ -4,7 +4,7 @@ import pytest
 from checkout import PATIENCE
 from disturbed import N_TRAINED, go_on, jobs
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def after(runs):
@@ -12,7 +12,6 @@ def after(runs):
     return {"job": "train", "cells": runs, "part": 0.5}
 
 
-@pytest.mark.slow
 def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
     first, job = project.start_and_stand_still(after(150))
     kept = project.stored_ids()
@@ -26,7 +25,6 @@ def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
     project.check_right(undisturbed, kept)
 
 
-@pytest.mark.slow
 def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturbed):
     """Both are in the middle of the same job, and end it and the rest side by side."""
     stored = (20, 200)

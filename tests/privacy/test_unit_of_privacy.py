@@ -1,7 +1,5 @@
 """Persons with several records: group privacy, and its exact price on small tables."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from importlib import import_module

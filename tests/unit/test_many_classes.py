@@ -1,7 +1,5 @@
 """More than two classes, from a dataset's file to its scores."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Mixed bins that are merged before a fit, where few are best."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A model's file: what is in it, what is refused, and that nothing of it is run."""
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 

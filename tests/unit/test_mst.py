@@ -1,7 +1,5 @@
 """MST: the tree, its tables and the records drawn from them, against plain formulas."""
 
-from __future__ import annotations
-
 import itertools
 from types import SimpleNamespace
 

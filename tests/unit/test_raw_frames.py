@@ -1,7 +1,5 @@
 """Learners that are given a schema and raw frames, as scikit-learn's users have them."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 from datetime import date

@@ -1,7 +1,5 @@
 """A record's code is its own: a table is coded as its rows are, each alone, whatever reads it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import runpy

@@ -1,7 +1,5 @@
 """Descriptions with several records a person: codes, releases, and what is refused."""
 
-from __future__ import annotations
-
 import html
 import json
 from dataclasses import replace

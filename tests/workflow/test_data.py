@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 TARGET = "results/data/mine/domain.json"
 
@@ -36,7 +36,6 @@ def facts(project):
     return json.loads((project.folder / TARGET).read_text())
 
 
-@pytest.mark.slow
 def test_coded_data_follow_what_they_are_made_from(project):
     describe(project)
     write_rows(project)

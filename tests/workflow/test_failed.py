@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from checkout import TABLES
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 LEARNER = Path(__file__).parent / "paper/noisy_label.py"
 
@@ -18,7 +18,6 @@ def trained(project):
     return dict(zip(table["epsilon"], table["n_repeats"] - table["n_failed"], strict=True))
 
 
-@pytest.mark.slow
 def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     own = project.folder / "learners/noisy_label.py"
     own.parent.mkdir()

@@ -6,10 +6,9 @@ from checkout import TABLES
 
 CV = "cv_accuracy_selected_optimistic"
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
-@pytest.mark.slow
 def test_finalists_are_trained_again_and_nothing_else(finished):
     before = finished.stored()
     first = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")

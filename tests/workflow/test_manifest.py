@@ -7,7 +7,7 @@ import pytest
 import yaml
 from checkout import ROOT
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def manifest(project):
@@ -21,7 +21,6 @@ def summary(project, *arguments, name="tiny"):
     raise AssertionError("no line of the study")
 
 
-@pytest.mark.slow
 def test_the_manifest_tells_what_was_run(finished):
     content = manifest(finished)
     configuration = yaml.safe_load((finished.folder / "config/config.yaml").read_text())
@@ -48,7 +47,6 @@ def test_the_manifest_tells_what_was_run(finished):
         assert times["wall_seconds"] == pytest.approx(sum(walls), abs=0.06)
 
 
-@pytest.mark.slow
 def test_the_commit_is_told_and_whether_files_differ(finished):
     folder = finished.folder
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", str(folder)]
@@ -64,14 +62,12 @@ def test_the_commit_is_told_and_whether_files_differ(finished):
     assert manifest(finished)["commit"]["dirty"]
 
 
-@pytest.mark.slow
 def test_a_summary_of_a_fresh_folder_trains_nothing(project):
     runs = str(project.n_runs())
     assert summary(project) == [runs, "0", "0", runs, "0.0"]
     assert not (project.folder / "results").exists()
 
 
-@pytest.mark.slow
 def test_a_summary_always_runs_and_needs_no_lock(finished):
     runs = str(finished.n_runs())
     done = [runs, runs, "0", "0", "100.0"]

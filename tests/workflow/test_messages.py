@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def refused(project, *says, arguments=(), **environment):
@@ -15,14 +15,12 @@ def refused(project, *says, arguments=(), **environment):
     return output
 
 
-@pytest.mark.slow
 def test_studies(project):
     """Other words: tests/unit/test_study.py."""
     project.write_study(epsilon=[1])
     refused(project, "config/studies/tiny.yaml", "unknown key 'epsilon'", "'epsilons'")
 
 
-@pytest.mark.slow
 def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
     refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])
@@ -34,14 +32,12 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     assert "Make tiny_accuracy" in output
 
 
-@pytest.mark.slow
 def test_more_folds_than_records_of_a_class(project):
     # WDBC has 212 records of the rarer class, toy-line 1,000.
     project.write_study(datasets=["toy-line", "wdbc"], folds=300)
     refused(project, "config/studies/tiny.yaml", "wdbc", "use at most 212 folds")
 
 
-@pytest.mark.slow
 def test_configuration(project):
     path = project.folder / "config/config.yaml"
     content = yaml.safe_load(path.read_text())
@@ -51,7 +47,6 @@ def test_configuration(project):
     refused(project, "config/config.yaml: the key 'seed' stands twice")
 
 
-@pytest.mark.slow
 def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):
     project.write_study(datasets=["wdbc", "mushroom"])
     mirror = tmp_path / "mirror/mushroom"

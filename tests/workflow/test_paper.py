@@ -6,12 +6,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 PAPER = Path(__file__).parent / "paper"
 
 
-@pytest.mark.slow
 def test_a_paper_needs_no_line_of_a_rule(project):
     folder = project.folder
     places = {

@@ -13,14 +13,13 @@ from checkout import OTHER_SEED, STUDY, TABLES, write_dataset
 
 from privcurve.experiments import results
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def lose_records(project):
     shutil.rmtree(project.folder / ".snakemake")
 
 
-@pytest.mark.slow
 def test_without_records_and_with_new_times_nothing_is_trained_and_a_change_is_seen(finished):
     """As `cp -r` leaves them: what is made from data may be older than these."""
     stored, made = finished.stored(), finished.outputs()
@@ -42,7 +41,6 @@ def test_without_records_and_with_new_times_nothing_is_trained_and_a_change_is_s
     assert "Nothing to be done" in finished.run(TABLES)
 
 
-@pytest.mark.slow
 def test_results_of_two_seeds_stand_side_by_side(finished):
     """A job of the old seed that ends after its twin of the new one harms nothing."""
     made = finished.outputs()
@@ -55,7 +53,6 @@ def test_results_of_two_seeds_stand_side_by_side(finished):
     assert finished.outputs() == made
 
 
-@pytest.mark.slow
 def test_an_output_that_was_edited_or_is_lost_is_made_again(finished):
     stored, made = finished.stored(), finished.outputs()
     table = finished.folder / TABLES
@@ -69,7 +66,6 @@ def test_an_output_that_was_edited_or_is_lost_is_made_again(finished):
     assert "Nothing to be done" in finished.run()
 
 
-@pytest.mark.slow
 def test_a_table_is_not_made_of_other_files(finished):
     """As a step sees it when a file changes under the eyes of Snakemake."""
     made = finished.outputs()
@@ -88,7 +84,6 @@ def test_a_table_is_not_made_of_other_files(finished):
     assert finished.outputs() == made
 
 
-@pytest.mark.slow
 def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     """A category that no row has: `prepare` ran by itself, and its matrix has the same bytes."""
     changes = {
@@ -118,7 +113,6 @@ def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     assert project.outputs() == made
 
 
-@pytest.mark.slow
 def test_a_domain_that_was_deleted_is_made_again(finished):
     made = finished.outputs()
     path = finished.folder / "results/data/toy-line/domain.json"

@@ -8,14 +8,13 @@ import pytest
 import yaml
 from checkout import STUDY, TABLES
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def ids_of(lines):
     return [json.loads(line)["id"] for line in lines]
 
 
-@pytest.mark.slow
 def test_a_run_makes_everything_and_a_second_does_nothing(finished):
     made = finished.outputs()
     tables = {
@@ -48,7 +47,6 @@ GROWN = {
 }
 
 
-@pytest.mark.slow
 def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished):
     before = finished.stored()
     finished.forget_logs()
@@ -64,7 +62,6 @@ def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished):
     assert len(after) >= finished.n_runs(**GROWN)
 
 
-@pytest.mark.slow
 def test_other_folds_in_one_run(finished):
     before = finished.stored()
     finished.forget_logs()
@@ -75,7 +72,6 @@ def test_other_folds_in_one_run(finished):
     assert len(finished.stored()) == len(before) + finished.n_runs(folds=4)
 
 
-@pytest.mark.slow
 def test_one_core_and_other_jobs_give_the_same_bytes_and_retrain_nothing(finished, project):
     # Finished ran on two cores, all in one job.
     project.run("--cores", "1", "--config", "seconds_per_job=0.005")
@@ -92,7 +88,6 @@ def test_one_core_and_other_jobs_give_the_same_bytes_and_retrain_nothing(finishe
     assert (work["trained"], work["reused"]) == (0, finished.n_runs())
 
 
-@pytest.mark.slow
 def test_a_study_of_few_jobs_comes_first_with_its_table(project):
     # Larger data would be trained first without a word.
     project.write_study(datasets=["wdbc"])

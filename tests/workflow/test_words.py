@@ -9,7 +9,7 @@ from checkout import TABLES
 
 from privcurve.experiments import results
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 SPLITS = {"holdout": 0.2, "repeats": 3}
 LEARNERS = {
@@ -34,7 +34,6 @@ def job_parts(project):
             yield facts, results.read_job_part(path, place, results.SCHEMA.names)
 
 
-@pytest.mark.slow
 def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(project):
     project.write_study(**WORDS, learners=LEARNERS, without=PLAIN)
     output = project.run(TABLES)
