@@ -16,7 +16,12 @@ from privcurve import models
 from privcurve.cli import main
 from privcurve.datasets import Column, DatasetError, Domain, Label
 from privcurve.datasets.coding.frames import encode_frame
-from privcurve.learners import LazyBBClassifier, NoisyBayesClassifier, PrivGAMClassifier
+from privcurve.learners import (
+    LazyBBClassifier,
+    NoisyBayesClassifier,
+    PrivGAMClassifier,
+    RandomTreesClassifier,
+)
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.models import sql
@@ -40,46 +45,28 @@ DOMAIN = Domain(
     unknown="other",
 )
 DOMAIN_OF_X = Domain((Column("x", "numeric", (0.0, 100.0), 8),), Label("y", "no", "yes"))
+DAYS = ("1969-12-31", "2020-01-01", "2021-05-02", "2021-05-03", "2022-09-02", "2030-01-01")
 CELLS = (
     [None, -9, -9.0, -8.5, 0, 19.99, 20, 20.0, 39, 60, 80, 1e300],
-    [
-        None,
-        "",
-        "NA",
-        "-9",
-        "Oslo",
-        " Oslo ",
-        "\tOslo\u00a0",
-        "Rom'\r\n",
-        "oslo",
-        "Paris",
-        "other",
-        "?",
-    ],
-    [
-        None,
-        "2020-7-1",
-        "1969-12-31",
-        "2020-01-01",
-        "2021-05-02",
-        "2021-05-03",
-        "2022-09-02",
-        "2030-01-01",
-    ],
+    [None, "", "NA", "-9", "Oslo", "\tOslo\u00a0", "Rom'\r\n", "oslo", "Paris", "other", "?"],
+    [None, "2020-7-1", *DAYS],
     [None, "1", 1, 1.0, "1.0", "1.0000", "1.", "10.0", "2", 2, "x y", "e\u0301", "\u00e9", ""],
 )
 
 
-def by_hand(public, rng):
-    """A PrivGAM with a pair, whose shapes are drawn, in the unit of its values: some rows tie."""
+PUBLIC = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
+
+
+def save_by_hand(rng):
+    """Save a PrivGAM with a pair, whose shapes are drawn, in the unit of its values: some tie."""
     n_bins = DOMAIN.n_bins
     X, y = np.zeros((40, len(n_bins)), dtype=np.uint8), np.array(DOMAIN.label.names * 20)
-    fitted = PrivGAMClassifier(delta=1e-6, **public).fit(X, y)
+    fitted = PrivGAMClassifier(delta=1e-6, **PUBLIC).fit(X, y)
     drawn = tuple(rng.integers(-3, 4, size=k) / 2.0**24 for k in n_bins)
     groups = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 0])
     pair = PairShape((0, 1), groups, rng.integers(-2, 3, size=(2, 2)) / 2.0**24, np.ones((2, 2)))
     fitted.model_ = AdditiveModel(2.0**-24, 0.1, drawn, drawn, (pair,))
-    return fitted
+    models.save("model.json", fitted, DOMAIN)
 
 
 def ask(table, *options):
@@ -104,8 +91,7 @@ def test_blanks_are_those_of_python():
 
 def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     rng = np.random.default_rng(0)
-    public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
-    models.save("model.json", by_hand(public, rng), DOMAIN)
+    save_by_hand(rng)
     model = models.load("model.json")
     rows = [[cells[rng.integers(len(cells))] for cells in CELLS] for _ in range(300)]
     table = pd.DataFrame(rows, columns=DOMAIN.names, dtype=object)
@@ -222,8 +208,7 @@ def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
 
 
 def test_a_hyphen_is_standard_output(tmp_path, capsys):
-    public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
-    models.save("model.json", by_hand(public, np.random.default_rng(0)), DOMAIN)
+    save_by_hand(np.random.default_rng(0))
     assert main.main(["export", "model.json", "-o", "-"]) == 0
     assert capsys.readouterr().out.startswith("-- privgam")
     assert not (tmp_path / "-").exists()
@@ -231,8 +216,7 @@ def test_a_hyphen_is_standard_output(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
-    public = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
-    models.save("model.json", by_hand(public, np.random.default_rng(0)), DOMAIN)
+    save_by_hand(np.random.default_rng(0))
     for options, message in (
         ("--table ''", "--table '' is no name"),
         ("-o model.json", "model.json is an input"),
@@ -240,14 +224,12 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
         ("--to onnx", "invalid choice: 'onnx'"),
     ):
         refuse(tmp_path, capsys, f"export model.json {options}", message)
-    from privcurve.learners import RandomTreesClassifier
-
     codes = np.random.default_rng(0).integers(DOMAIN.n_bins, size=(300, 4)).astype(np.uint8)
     labels = np.array(DOMAIN.label.names)[(codes[:, 0] > 1) ^ (codes[:, 2] > 0) * 1]
-    trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **public)
+    trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **PUBLIC)
     models.save("model.json", trees.fit(codes, labels), DOMAIN)
     refuse(tmp_path, capsys, "export model.json", "random_trees has no form in SQL: its score is")
-    votes = LazyBBClassifier(n_rounds=5, epsilon=5.0, random_state=0, **public)
+    votes = LazyBBClassifier(n_rounds=5, epsilon=5.0, random_state=0, **PUBLIC)
     models.save("model.json", votes.fit(codes, labels), DOMAIN)
     refuse(tmp_path, capsys, "export model.json --proba", "no probabilities in SQL")
     towns = Column(

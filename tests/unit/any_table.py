@@ -49,22 +49,8 @@ COLUMNS = (
     Column("x", "categorical", categories=(("0*", "north"), *GROUPS[4:]), patterns=True),
 )
 DATED = ("2020-01-31", "31.01.2020")
-MARKERS = (
-    "",
-    "NA",
-    "?",
-    "-9",
-    "-9.0",
-    "-9,9",
-    "-9.9",
-    "1.50",
-    "0",
-    "inf",
-    "nan",
-    "9990",
-    "true",
-    *DATED,
-)
+_NUMERALS = ("-9", "-9.0", "-9,9", "-9.9", "1.50", "0", "inf", "nan", "9990")
+MARKERS = ("", "NA", "?", *_NUMERALS, "true", *DATED)
 
 _TOWNS = ("Oslo", "oslo", "Rome, north", " Oslo ", "Malmo\u0308")
 _CODES = ("I21", "1", "1_0", "٣", "0150", "150", "9990", "true", "True", "FALSE")

@@ -26,6 +26,12 @@ def request(**changes: Any) -> Request:
     return Request(**{"dataset": "mine", "epsilon": 1.0, "learner": QUICK, **changes})
 
 
+def with_test_part(lines: list[str]) -> dict[str, Any]:
+    """Write records to test by; return the files of the description."""
+    Path("data/test.csv").write_text("\n".join(lines) + "\n")
+    return {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
+
+
 def book() -> BudgetLedger:
     return BudgetLedger(Path("releases/mine"))
 

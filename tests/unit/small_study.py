@@ -31,9 +31,9 @@ def content(learners, **changes):
     return {key: value for key, value in words.items() if value is not None}
 
 
-def study_of(learners, **changes):
+def study_of(learners, name="t", **changes):
     """Return a study of some learners."""
-    return study.from_mapping(content(learners, **changes), "t", "t.yaml")
+    return study.from_mapping(content(learners, **changes), name, f"{name}.yaml")
 
 
 def public_facts(name, mixed=False, n_classes=2):

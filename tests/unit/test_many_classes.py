@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 from own_dataset import refused
-from small_study import content
+from small_study import study_of
 
 from privcurve import datasets
 from privcurve.datasets import Domain
@@ -142,15 +142,13 @@ def test_each_split_has_a_share_of_each_class() -> None:
     assert np.bincount(train.labels, weights=train.counts).tolist() == [8, 8, 4]
 
 
-# Scores ----------------------------------------------------------------------------
-
 # Studies ---------------------------------------------------------------------------
 
 
 def made(names: tuple[str, ...] = ("majority_class",), **changes: Any) -> study.Study:
     learners = {f"my {name}": {"learner": name} for name in names}
     words = {"datasets": ["mine"], "epsilons": [1], "folds": 5, "learners": learners, **changes}
-    return study.from_mapping(content(**words), "s", "s.yaml")
+    return study_of(name="s", **words)
 
 
 def notes(one: study.Study) -> list[str]:

@@ -56,19 +56,13 @@ def test_a_file_is_an_output_like_the_others(outputs):
     assert {"accuracy", "claims", "rademacher"} <= set(registry.OUTPUTS)
 
 
-def test_it_reads_no_dataset_that_it_does_not_name(outputs):
+def test_it_reads_no_dataset_and_no_output_that_it_does_not_name(outputs):
     study = load(ROOT / "config/studies/quickstart.yaml")
-    request = OutputRequest(outputs(MINE)["mine"], study, {"name": None})
-    context = Context(request, None, {}, 1)
+    context = Context(OutputRequest(outputs(MINE)["mine"], study, {"name": None}), None, {}, 1)
     with pytest.raises(ValueError, match=r"mine reads the dataset 'wdbc', which its reads"):
         context.data("wdbc")
-
-
-def test_it_reads_no_output_that_it_does_not_name(outputs):
-    study = load(ROOT / "config/studies/quickstart.yaml")
-    request = OutputRequest(outputs(MINE)["mine"], study, {"name": None})
     with pytest.raises(ValueError, match=r"Reads\.outputs does not name 'accuracy'"):
-        Context(request, None, {}, 1).table_of("accuracy")
+        context.table_of("accuracy")
 
 
 def test_a_mistake_in_what_it_reads_is_told_of_its_study(outputs):

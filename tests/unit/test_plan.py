@@ -12,15 +12,14 @@ import pandas as pd
 import pytest
 import yaml
 from made_up_study import STUDY, lay_out
-from small_study import SMALL, read
+from small_study import ROOT, SMALL, read
 
 from privcurve.experiments import results
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
 from privcurve.outputs.registry import OUTPUTS
+from privcurve.privacy.seeds import SeedError
 from privcurve.workflow import plan, reading
-
-ROOT = Path(__file__).parents[2]
 
 
 def small(*outputs, **changes):
@@ -546,3 +545,34 @@ def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
     run.refuse("good")
     with pytest.raises(StudyError, match=r"dataset 'avazu': there is no file .*get train\.gz"):
         run.refuse("ads")
+
+
+# Seeds: who makes a secret, and what is refused a public one.
+
+
+@pytest.mark.slow
+def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
+    shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
+    (tmp_path / "config/studies").mkdir(parents=True)
+    (tmp_path / "config/studies/s.yaml").write_text(yaml.safe_dump(SMALL))
+    configuration = {"studies": ["s"], "audit": False, "seed": "secret", "seconds_per_job": 30}
+    with pytest.raises(SeedError, match="can't be read"):
+        reading.read(configuration, tmp_path, decides=False)
+    assert not (tmp_path / "seeds").exists()
+    made = reading.read(configuration, tmp_path)
+    assert made.seed == reading.read(configuration, tmp_path, decides=False).seed
+    (note,) = made.notes(["s"])
+    assert note.startswith(f"seed: the secret seed in {tmp_path / 'seeds/workflow.seed'}")
+    assert made.seed.key.hex() not in note
+
+
+def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
+    own()
+    plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
+    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
+        plan.refuse("mine")
+    # Another study is not stopped by it, and is told of it.
+    plan.refuse("good")
+    assert any("'mine' are private" in note for note in plan.notes(["good"]))
+    assert list(plan.studies) == ["good"]

@@ -5,12 +5,10 @@ import pytest
 
 from privcurve.coding import Records
 from privcurve.kernels.privgam import _smooth_bins, _smooth_process, smooth
-from privcurve.learners import registry
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
-from privcurve.learners.entry import Facts
 from privcurve.learners.majority import NoisyMajorityClassifier
 from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
@@ -285,14 +283,6 @@ def test_add_remove_needs_an_estimate_and_no_other_takes_one():
         match="privgam offers neighbours = 'replace-one' or 'add-remove', not 'private-columns'",
     ):
         learner(neighbours="private-columns").fit(X, y)
-
-
-def test_a_study_with_add_remove_tells_the_learner():
-    made = registry.make(
-        "privgam", Facts([2, 3], ordered=(True, False)), {"n_estimate": 9}, "add-remove"
-    )
-    assert (made.neighbours, made.ordered) == ("add-remove", (True, False))
-    assert registry.make("privgam", Facts([2, 3])).neighbours == "replace-one"
 
 
 def test_statement_says_by_whom_settings_were_chosen():

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from own_release import LINES, ROWS, book, request, states
+from own_release import LINES, ROWS, book, request, states, with_test_part
 
 from privcurve import datasets, models
 from privcurve.figures.page import Page, Rows
@@ -32,12 +32,7 @@ from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE, measure_accuracy
 
-
-def with_test_part(mine, n, **changes):
-    """Add a test part to the records, of the label no."""
-    Path("data/test.csv").write_text("\n".join([LINES[0], *["33,Oslo,x,no"] * n]) + "\n")
-    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
-    mine(files=files, n_test=n, **changes)
+TESTED = ["33,Oslo,x,no"]
 
 
 # What is written -------------------------------------------------------------------
@@ -262,7 +257,7 @@ def test_shapes_are_drawn_where_their_numbers_are_and_pairs_as_fields(mine):
 
 
 def test_all_training_records_train_and_no_test_record(mine, tmp_path):
-    with_test_part(mine, 9)
+    mine(files=with_test_part([LINES[0], *TESTED * 9]), n_test=9)
     released = release(request(learner="one_rule"))
     assert released.learner.n_records_ == ROWS
     # No accuracy either: these records are private too.
@@ -350,7 +345,8 @@ def test_a_public_seed_is_named_and_epsilon_is_infinite(mine):
 
 
 def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
-    with_test_part(mine, 9, public_benchmark=True)
+    files = with_test_part([LINES[0], *TESTED * 9])
+    mine(files=files, n_test=9, public_benchmark=True)
     released = release(request(epsilon=2.0))
     expected = 0.0 if released.learner.predict([[0, 0]])[0] > 0 else 1.0
     assert (released.accuracy.value, released.accuracy.epsilon) == (expected, 0)
@@ -361,7 +357,8 @@ def test_a_public_benchmark_with_a_test_part_has_an_accuracy(mine):
 
 
 def test_an_accuracy_is_paid_for_and_noisy(mine, monkeypatch):
-    with_test_part(mine, 400, budget={"epsilon": 1.5})
+    files = with_test_part([LINES[0], *TESTED * 400])
+    mine(files=files, n_test=400, budget={"epsilon": 1.5})
     streams, stream = [], releasing._make_stream
     monkeypatch.setattr(
         releasing, "_make_stream", lambda what, *given: streams.append(what) or stream(what, *given)

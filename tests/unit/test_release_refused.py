@@ -443,15 +443,3 @@ def test_bad_input_is_one_message_and_a_code(mine, capsys, words, code, message)
     assert message in said
     assert "Traceback" not in said
     assert not list(Path().rglob("ledger.jsonl"))
-
-
-def test_a_damaged_ledger_and_an_open_seed_are_named(mine, capsys):
-    words = ["release", "mine", "--epsilon", "0.5", "--learner", QUICK]
-    assert main.main(words) == 0
-    seeds.path_of("mine").chmod(0o644)
-    assert main.main(words) == 1
-    assert "chmod 600" in capsys.readouterr().err
-    seeds.path_of("mine").chmod(0o600)
-    book().path.write_text("nothing\n")
-    assert main.main(words) == 1
-    assert "restored from a backup" in capsys.readouterr().err

@@ -168,21 +168,12 @@ CHECKS = {
 }
 
 
-def run(case, tmp_path_factory, how):
+@pytest.mark.parametrize("how", [SHORT, pytest.param(LONG, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("case", CHECKS)
+def test_a_table_is_coded_as_its_rows_are(case, how, tmp_path_factory):
     strategy, compare = CHECKS[case]
     path = tmp_path_factory.mktemp(case)
     how(given(strategy)(lambda table: compare(table, path)))()
-
-
-@pytest.mark.parametrize("case", CHECKS)
-def test_a_table_is_coded_as_its_rows_are(case, tmp_path_factory):
-    run(case, tmp_path_factory, SHORT)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CHECKS)
-def test_many_tables_are_coded_as_their_rows_are(case, tmp_path_factory):
-    run(case, tmp_path_factory, LONG)
 
 
 # The two roads of files of text ------------------------------------------------------------

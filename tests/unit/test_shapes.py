@@ -5,21 +5,16 @@ import re
 
 import numpy as np
 import pytest
-from made_up_study import ADDITIVE
+from made_up_study import ADDITIVE, request_of
 
 from privcurve import explain
 from privcurve.datasets import Column, Domain, Label
-from privcurve.experiments.study import StudyError, from_mapping
+from privcurve.experiments.study import StudyError
 from privcurve.learners import PrivGAMClassifier
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.outputs import shapes
-from privcurve.workflow import plan
 
 GAM = ADDITIVE["learners"]["gam"]
-STUDY = {
-    **{"title": "t", "folds": 2, "repeats": 2, "datasets": ["toy-line"], "epsilons": [1]},
-    **ADDITIVE,
-}
 DOMAIN = Domain(
     (
         Column("flat", "categorical", categories=(("a", "a"), ("b", "b"))),
@@ -32,11 +27,10 @@ VALUES = [[0.0, 0.0], [-0.5, 0.25, 0.1], [0.75, -1.0]]
 ERRORS = [[0.1, 0.1], [0.2, 0.3, 0.4], [0.05, 0.06]]
 
 
-def request_of(learner=None, given=None, **changes):
+def ask(learner=GAM, given=None, **changes):
     """Ask for the shapes of a study; `learner` and `given` are what is different."""
     options = {"learner": "gam", "epsilon": 2, **(given or {})}
-    raw = {**STUDY, "learners": {"gam": learner or GAM}, "outputs": [{"shapes": options}]}
-    return plan.outputs_of(from_mapping({**raw, **changes}, "s", "s.yaml"), "s.yaml")[0]
+    return request_of("shapes", options, **{"learners": {"gam": learner}, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -102,13 +96,13 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
     ],
 )
 def test_what_has_no_shapes_is_refused(change, says):
-    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
-        request_of(**change)
+    with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
+        ask(**change)
 
 
 def test_what_the_model_hangs_on_is_said_and_nothing_of_the_study_is_read():
-    reads = request_of().reads
+    reads = ask().reads
     assert (reads.curves, reads.data) == ((), ("toy-line",))
-    assert request_of(given={"delta": 1e-5}).reads.facts != reads.facts
-    assert request_of({**GAM, "fixed": {"n_rounds": 5}}).reads.facts != reads.facts
-    assert request_of(epsilons=[3]).reads.facts == reads.facts
+    assert ask(given={"delta": 1e-5}).reads.facts != reads.facts
+    assert ask({**GAM, "fixed": {"n_rounds": 5}}).reads.facts != reads.facts
+    assert ask(epsilons=[3]).reads.facts == reads.facts

@@ -181,12 +181,6 @@ def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
     assert list(Store(tmp_path).ids()) == [A, C]
 
 
-def test_a_store_that_cannot_be_made_is_found_by_a_check(tmp_path):
-    (tmp_path / "s").write_text("a file, where the store wants a folder")
-    with pytest.raises(OSError, match="s can't be written"):
-        Store(tmp_path / "s").check()
-
-
 def test_a_disk_that_is_found_to_be_full_at_the_end_is_an_error(tmp_path, monkeypatch):
     def full(file):
         raise OSError(errno.EDQUOT, "Disk quota exceeded")

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from small_study import content, study_of
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, study
@@ -13,40 +14,30 @@ from privcurve.workflow.reading import study_files
 SHIPPED = study_files({}, Path(__file__).parents[2])
 
 
-def content(**changes):
-    base = {
-        "title": "a study",
-        "datasets": ["wdbc"],
-        "epsilons": [0.5, 1],
-        "folds": 5,
-        "repeats": 3,
-        "learners": {
-            "boost": {
-                "learner": "lazybb",
-                "calibrations": ["certified", "published"],
-                "fixed": {"weak_learner": "one_rule"},
-                "grid": {"n_rounds": [5, 9], "density": [0.25, 0.5, 1]},
-            },
-            "majority": {"learner": "majority_class"},
-        },
-    }
-    return {**base, **changes}
+LEARNERS = {
+    "boost": {
+        "learner": "lazybb",
+        "calibrations": ["certified", "published"],
+        "fixed": {"weak_learner": "one_rule"},
+        "grid": {"n_rounds": [5, 9], "density": [0.25, 0.5, 1]},
+    },
+    "majority": {"learner": "majority_class"},
+}
 
 
 def boost(**changes):
-    spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}
-    return content(learners={"boost": spec})
+    return content({"boost": {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}})
 
 
 def two(name="other", **changes):
     """Ask for two learners, the second with a title and numbers of its own."""
     spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}}
     boosted = {**spec, "title": "LazyBB", "epsilons": [0.3, 1]}
-    return content(learners={"boost": boosted, name: {**spec, "title": "other", **changes}})
+    return content({"boost": boosted, name: {**spec, "title": "other", **changes}})
 
 
 def test_methods_and_points_are_the_whole_product():
-    made = study.from_mapping(content(), "s", "s.yaml")
+    made = study_of(LEARNERS, "s")
     assert list(made.methods) == ["boost~certified", "boost~published", "majority"]
     assert len(made.methods["boost~certified"].points) == 2 * 2 * 3
     assert made.methods["majority"].epsilons == (math.inf,)
@@ -69,7 +60,7 @@ def test_shipped_studies_are_allowed():
 
 
 def test_estimator_parameters_hold_the_budget_for_private_learners_only():
-    made = study.from_mapping(content(), "s", "s.yaml")
+    made = study_of(LEARNERS)
     method = made.methods["boost~published"]
     parameters = method.estimator_parameters(method.points[0], None)
     assert parameters["epsilon"] == 0.5
@@ -98,10 +89,10 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             "lazybb offers calibration = 'published' or 'certified', not 'exact'",
         ),
         (boost(deltas=[1.5]), "lazybb: delta = 1.5 is not a number in [0, 1)"),
-        (content(learners={"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
-        ({k: v for k, v in content().items() if k != "epsilons"}, "no epsilon"),
+        (content({"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
+        (content(LEARNERS, epsilons=None), "no epsilon"),
         (
-            content(epsilons=[0.3, 0.1 + 0.2]),
+            content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
             "epsilon = 0.3 and 0.30000000000000004 are one number",
         ),
         (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
@@ -144,12 +135,9 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
 
 
 def test_curves_that_only_their_learner_names_are_told_of():
-    raw = content(
-        learners={name: {"learner": "majority_class"} for name in ("one", "other", "last")}
-    )
-    raw["learners"]["last"]["title"] = "last"
-    made = study.from_mapping(raw, "s", "s.yaml")
-    descriptions = {"wdbc": describe("wdbc")}
+    plain = {"learner": "majority_class"}
+    made = study_of({"one": plain, "other": plain, "last": {**plain, "title": "last"}})
+    descriptions = {"toy-line": describe("toy-line")}
     assert list(study.notes(made, descriptions, "s.yaml")) == [
         "s.yaml: learners: one, other: all are called 'Majority class'; "
         "give each a title of its own"

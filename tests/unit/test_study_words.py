@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from small_study import public_facts
+from small_study import public_facts, study_of
 
 from privcurve import datasets
 from privcurve.experiments import readiness, study
@@ -16,18 +16,11 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
 HOLDOUTS = {"holdout": 0.25, "repeats": 4}
 BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
-PLAIN = {"folds": 3, "repeats": 2}
 
 
-def content(learners=None, **changes):
-    resampling = {} if "splits" in changes else PLAIN
-    base = {"title": "t", "datasets": ["toy-line"], "epsilons": [0.5, 1]}
-    full = {**base, **resampling, "learners": learners or {"boost": BOOST}, **changes}
-    return {key: value for key, value in full.items() if value is not None}
-
-
-def made(learners=None, name="s", **changes):
-    return study.from_mapping(content(learners, **changes), name, "s.yaml")
+def made(learners=None, **changes):
+    plain = {"folds": None, "repeats": None} if "splits" in changes else {}
+    return study_of(learners or {"boost": BOOST}, "s", **{**plain, "epsilons": [0.5, 1], **changes})
 
 
 def jobs(one, method=None):

@@ -6,14 +6,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_study import LINE
+from made_up_study import LINE, request_of
 from paper_files import paper_module
 
 from privcurve import datasets
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.privacy.calibration.brc import BRCNoise
-from privcurve.workflow import plan
 
 flipped_labels = paper_module("partial", "flipped_labels")
 drawing = paper_module("partial", "thresholds")
@@ -23,12 +22,10 @@ BRC = LINE["learners"]["brc"]
 STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}
 
 
-def request_of(learner=None, given=None, **changes):
+def ask(learner=BRC, given=None, **changes):
     """Ask for the thresholds of a study; `learner` and `given` are what is different."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
-    learners = {"brc": learner or BRC}
-    raw = {**STUDY, "learners": learners, "outputs": [{"thresholds": options}], **changes}
-    return plan.outputs_of(from_mapping(raw, "s", "s.yaml"), "s.yaml")[0]
+    return request_of("thresholds", options, **{**LINE, "learners": {"brc": learner}, **changes})
 
 
 def test_a_threshold_is_the_first_value_that_is_called_positive():
@@ -80,18 +77,18 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
     ],
 )
 def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
-    with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
-        request_of(**change)
+    with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
+        ask(**change)
 
 
 def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_said():
-    reads = request_of().reads
+    reads = ask().reads
     assert reads.curves == ()
     assert reads.data == ("toy-line-fine",)
     longer = {**BRC, "fixed": {**BRC["fixed"], "n_rounds": 30}}
-    assert request_of(longer).reads.facts != reads.facts
-    assert request_of({**BRC, "calibrations": ["certified"]}).reads.facts != reads.facts
-    assert request_of(epsilons=[1, 2]).reads.facts == reads.facts
+    assert ask(longer).reads.facts != reads.facts
+    assert ask({**BRC, "calibrations": ["certified"]}).reads.facts != reads.facts
+    assert ask(epsilons=[1, 2]).reads.facts == reads.facts
 
 
 def test_the_figure_has_every_threshold_in_both_panels():

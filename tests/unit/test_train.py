@@ -47,15 +47,6 @@ def test_another_seed_gives_other_noise(dataset, method, tmp_path):
     assert [r["accuracy"] for r in one] != [r["accuracy"] for r in other]
 
 
-def test_what_is_stored_is_not_trained_again(dataset, method, tmp_path):
-    some = tasks(method)[:7]
-    first = train.Trainer(dataset, method, 1, tmp_path)
-    first.run(some)
-    second = train.Trainer(dataset, method, 1, tmp_path)
-    second.run(tasks(method))
-    assert (first.n_trained, second.n_trained, second.n_reused) == (7, len(tasks(method)) - 7, 7)
-
-
 def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
     gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
     given = {**gam, "fixed": {"n_estimate": 7}}

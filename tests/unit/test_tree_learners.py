@@ -14,15 +14,6 @@ def problem(n=500, seed=0):
     return X, y ^ (rng.random(n) < 0.05)
 
 
-def calibrated(**changes):
-    options = {
-        "learner": "lazybb", "n": 1000, "n_rounds": 5, "density": 0.3, "learning_rate": 0.4,
-        "depth": 3, "n_splits": 7, "criterion": "gini", "split_share": None,
-        "leaves": "labels", "epsilon": 1.0, "delta": 0.0, "calibration": "certified",
-    }  # fmt: skip
-    return lazybb_trees(**{**options, **changes})
-
-
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
 def test_trees_of_one_level_of_rules_are_1_rules(mechanism):
     X, y = problem()
@@ -86,7 +77,11 @@ def test_wrong_combinations_are_errors():
 
 
 def test_published_rates_are_those_of_the_thesis():
-    noise = calibrated(calibration="published")
+    noise = lazybb_trees(
+        learner="lazybb", n=1000, n_rounds=5, density=0.3, learning_rate=0.4, depth=3, n_splits=7,
+        criterion="gini", split_share=None, leaves="labels", epsilon=1.0, delta=0.0,
+        calibration="published",
+    )  # fmt: skip
     eta = 1.0 * 0.3 * 1000 / (16 * 5 * 7)
     assert noise.rates == pytest.approx(np.full(5, eta))
     assert noise.label_rates == pytest.approx(np.full(5, 4 * 7 * eta))

@@ -1,9 +1,10 @@
-"""The learner that chooses settings privately, the word `tune` of a study, and the cost table."""
+"""The learner that chooses settings privately, and the word `tune` of a study."""
 
 import dataclasses
 
 import numpy as np
 import pytest
+from small_study import study_of
 
 from privcurve import models
 from privcurve.audit.states import fitted_attributes, numbers
@@ -13,7 +14,7 @@ from privcurve.learners import TunedClassifier, registry
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.privacy.ledger import NOT_SELECTION
-from privcurve.privacy.selection import Runs, selection_budget
+from privcurve.privacy.selection import Runs
 
 RNG = np.random.default_rng(2)
 N_BINS = [3, 4, 2]
@@ -187,9 +188,8 @@ ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds":
 
 
 def made(**entry):
-    content = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "folds": 2, "repeats": 2}
     facts = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
-    return study.from_mapping({**content, "learners": {"x": facts}}, "s", "s.yaml")
+    return study_of({"x": facts}, "s", epsilons=[1])
 
 
 def test_the_word_makes_a_curve_of_its_own():
@@ -241,28 +241,3 @@ def test_a_budget_of_which_nothing_is_left_is_refused_when_the_study_is_asked_fo
     says = "s.yaml: learners: x~certified: .*so small that nothing is left for a training"
     with pytest.raises(study.StudyError, match=says):
         list(study.prices(small, "s.yaml"))
-
-
-# The table -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("delta", "eta", "expected", "epsilon"),
-    [(1e-5, 1, 5, ".64"), (1e-5, 0, 15, ".59"), (0, 1, 5, ".41"), (0, 0, 15, ".48")],
-)
-def test_the_prices_in_the_docs(delta, eta, expected, epsilon):
-    """The column of ε = 1 of the table in docs/tuning.md."""
-    budget = selection_budget(1, delta, eta, expected, 0.05)
-    assert f"{budget.training_epsilon:.2f}"[1:] == epsilon
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "expected", "says"),
-    [
-        (float("inf"), 5, "there is nothing to pay"),
-        (1, 0.0, "expected_runs = 0.0 is not a number"),
-    ],
-)
-def test_what_has_no_price_is_refused(epsilon, expected, says):
-    with pytest.raises(ValueError, match=says):
-        selection_budget(epsilon, 0, 1, expected, 0.05)

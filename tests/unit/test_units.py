@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import small_study
 import yaml
 from own_dataset import refused
-from own_release import book, request
+from own_release import book, request, with_test_part
 from sklearn.base import clone
-from small_study import content
 
 from privcurve import PrivGAMClassifier, Schema, datasets, models
 from privcurve.cli.main import main
@@ -76,8 +76,6 @@ def test_at_most_so_many_records_of_each_person_are_kept(persons):
 
 
 def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
-    import pandas as pd
-
     as_text = datasets.load("mine")
     frame = pd.read_csv("data/mine.csv", dtype={"age": int, "who": str})
     for who in (frame.who, frame.who.str[1:].astype(int)):
@@ -90,11 +88,7 @@ def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
 @pytest.mark.parametrize("key", ["n_rows", "n_test"])
 def test_numbers_of_records_are_those_that_are_kept(persons, key):
     if key == "n_test":
-        Path("data/test.csv").write_text("\n".join(lines_of(["P1"] * 5)) + "\n")
-        files = {
-            part: {"local": f"data/{name}.csv"}
-            for part, name in (("train", "mine"), ("test", "test"))
-        }
+        files = with_test_part(lines_of(["P1"] * 5))
         persons(files=files, n_test=2)
         assert len(datasets.load("mine").y_test) == 2
         persons(files=files, n_test=5)
@@ -194,16 +188,6 @@ def test_a_release_is_of_persons_everywhere(persons):
         release(request(epsilon=1.0))
 
 
-def test_the_budget_command_speaks_of_persons(persons, capsys):
-    release(request(epsilon=0.5))
-    assert main(["budget", "mine"]) == 0
-    said = capsys.readouterr().out
-    who = "(replace-one neighbours that differ in all records of one who)"
-    assert f"noisy_majority: epsilon = 0.5 {who}  releases" in said
-    assert f"spent:  epsilon = 0.5 {who}\nbudget: epsilon = 2 {who}\n" in said
-    assert "left:   epsilon = 1.5" in said
-
-
 def test_delta_of_a_release_is_of_persons(persons):
     persons(budget={"epsilon": 5, "delta": 1e-4})
     released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
@@ -215,10 +199,8 @@ def test_delta_of_a_release_is_of_persons(persons):
 
 
 def test_an_accuracy_has_noise_for_all_of_a_persons_records(persons):
-    Path("data/test.csv").write_text("\n".join(lines_of(PERSONS)) + "\n")
-    files = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
     header, *rows = lines_of(PERSONS)
-    Path("data/test.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
+    files = with_test_part([header, *rows[::-1]])
     persons(files=files, n_test=KEPT)
     paid = release(request(epsilon=1.0, accuracy=0.5))
     assert paid.accuracy.epsilon == 0.5
@@ -287,8 +269,9 @@ def test_a_private_choice_is_of_persons(persons):
 
 def study_of(**changes):
     learners = {"bayes": {"learner": "noisy_bayes"}, "tree": {"learner": "gradient_boosting"}}
-    words = {"datasets": ["mine"], "epsilons": [1.0], "learners": learners, **changes}
-    return study.from_mapping(content(**words), "s", "s.yaml")
+    return small_study.study_of(
+        **{"learners": learners, "datasets": ["mine"], "epsilons": [1.0], **changes}
+    )
 
 
 def notes(one):
@@ -364,15 +347,10 @@ def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_pa
 
 def test_persons_who_train_test_no_model(persons):
     header, *rows = lines_of(PERSONS)
-    Path("data/test.csv").write_text("\n".join([header, *rows[::-1]]) + "\n")
-    files = {
-        part: {"local": f"data/{file}.csv"} for part, file in (("train", "mine"), ("test", "test"))
-    }
-    persons(files=files, n_test=KEPT)
+    persons(files=with_test_part([header, *rows[::-1]]), n_test=KEPT)
     with pytest.raises(ValueError, match="30 persons have records in the training part"):
         readiness.check(study_of(), datasets.load("mine"))
-    others = [f"Q{row[1:]}" for row in rows]
-    Path("data/test.csv").write_text("\n".join([header, *others]) + "\n")
+    with_test_part([header, *(f"Q{row[1:]}" for row in rows)])
     readiness.check(study_of(), datasets.load("mine"))
 
 
