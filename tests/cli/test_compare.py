@@ -367,10 +367,7 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
     monkeypatch.setattr(compare, "report", lambda made: "a sentence")
     assert main.main(["compare", "mine", "--json"]) == 0
     told = capsys.readouterr()
-    assert json.loads(told.out) == {
-        "dataset": "mine",
-        "log": "logs/compare_mine.log",
-    }
+    assert json.loads(told.out) == {"dataset": "mine", "log": "logs/compare_mine.log"}
     assert main.main(["compare", "mine", "--quiet"]) == 0
     assert capsys.readouterr().out == ""
     assert main.main(["compare", "mine"]) == 0
@@ -414,10 +411,7 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
     assert main.main(words) == 0
     said = capsys.readouterr()
     assert "100 % done" in said.err
-    for line in (
-        r"At ε = 0\.5 ",
-        r"Raw [01]\.\d{3}; lost by coding .*; lost by privacy",
-    ):
+    for line in (r"At ε = 0\.5 ", r"Raw [01]\.\d{3}; lost by coding .*; lost by privacy"):
         assert re.search(f"^{line}", said.out, re.MULTILINE)
     assert compare.LOOKED in said.out
     page = Path("results/compare_toy-line/leaderboard.html")

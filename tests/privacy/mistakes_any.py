@@ -9,14 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from privcurve.audit.contract import (
-    CHARGE,
-    CONTROL,
-    NOISE,
-    SEALED,
-    SENSITIVITY,
-    Case,
-)
+from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
 from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.holders.sums import Release

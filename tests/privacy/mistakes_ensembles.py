@@ -5,14 +5,7 @@ from dataclasses import replace
 import numpy as np
 from mistakes_any import GRADIENT, RUNS, SIGNS, TWO, VOTES, breaks, constant, mistake
 
-from privcurve.audit.contract import (
-    CHARGE,
-    NOISE,
-    POST_PROCESSING,
-    SEALED,
-    SENSITIVITY,
-    Case,
-)
+from privcurve.audit.contract import CHARGE, NOISE, POST_PROCESSING, SEALED, SENSITIVITY, Case
 from privcurve.kernels.m_alpha import link_of_leaves
 from privcurve.learners import base, bdpe, tuned
 from privcurve.learners.bdpe import BDPEClassifier

@@ -9,11 +9,7 @@ import pytest
 from privcurve.kernels.holder_counts import weighted_impurity
 from privcurve.kernels.random_trees import residuals
 from privcurve.kernels.trees.choice import CRITERIA
-from privcurve.privacy.sensitivity.counts import (
-    LARGEST_UNIT,
-    residual_norm,
-    residual_sums_l2,
-)
+from privcurve.privacy.sensitivity.counts import LARGEST_UNIT, residual_norm, residual_sums_l2
 from privcurve.privacy.sensitivity.impurity import split_sensitivity
 
 

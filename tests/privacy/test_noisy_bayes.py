@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.learners.noisy_bayes import (
-    NoisyBayesClassifier,
-)
+from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 
 
 def records(n=60, seed=0):

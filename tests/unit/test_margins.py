@@ -153,10 +153,7 @@ def test_the_figure_marks_the_failing_round():
     figure = draw(made, {"certified": 73, "without noise": None})
     upper, lower = figure.axes
     legend = [text.get_text() for text in upper.get_legend().get_texts()]
-    assert legend == [
-        "certified, ε = 1: below γ from round 73",
-        "without noise: never below γ",
-    ]
+    assert legend == ["certified, ε = 1: below γ from round 73", "without noise: never below γ"]
     marks = [line for line in upper.get_lines() if line.get_marker() == "o"]
     assert [line.get_xdata()[0] for line in marks] == [73]
     assert upper.get_xlabel()

@@ -65,9 +65,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(
-    "setting",
-    [*SETTINGS, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)],
-    ids=str,
+    "setting", [*SETTINGS, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)], ids=str
 )
 def test_a_release_in_parts_is_that_in_one_memory(big, setting):
     texts = set()

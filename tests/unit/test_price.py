@@ -356,11 +356,7 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     assert "; lost by privacy at ε = 0.5: " in sentences[0.5]
 
     comparison = SimpleNamespace(
-        study=plan.studies["tiny"],
-        outputs=outputs,
-        file="tiny.yaml",
-        page="page.html",
-        wish=None,
+        study=plan.studies["tiny"], outputs=outputs, file="tiny.yaml", page="page.html", wish=None
     )
     said = compare.report(comparison)
     for sentence in sentences.values():

@@ -204,10 +204,7 @@ def test_what_two_schemas_refuse_at_one_place_is_told_once():
     path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
     content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
     numeric = next(entry for entry in content["columns"] if "bounds" in entry)
-    for bound, says in (
-        (True, "reads it as a truth value"),
-        (None, "nothing is written there"),
-    ):
+    for bound, says in ((True, "reads it as a truth value"), (None, "nothing is written there")):
         numeric["bounds"] = [bound, 5]
         ((places, message),) = schema.faults(content, path)
         assert (places[0][-2:], says in message) == (("bounds", 0), True)

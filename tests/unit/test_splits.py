@@ -5,13 +5,7 @@ import pytest
 
 from privcurve import datasets
 from privcurve.experiments import splits
-from privcurve.experiments.splits import (
-    Split,
-    Splitter,
-    draw_held_out,
-    holdout_splits,
-    take_share,
-)
+from privcurve.experiments.splits import Split, Splitter, draw_held_out, holdout_splits, take_share
 
 
 @pytest.fixture(scope="module")

@@ -13,11 +13,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 SPLITS = {"holdout": 0.2, "repeats": 3}
 LEARNERS = {
-    "boost": {
-        "learner": "lazybb",
-        "grid": {"n_rounds": [3, 5]},
-        "vary": {"density": [0.5]},
-    },
+    "boost": {"learner": "lazybb", "grid": {"n_rounds": [3, 5]}, "vary": {"density": [0.5]}},
     # Of a lone setting nothing is selected.
     "one_rule": {"learner": "one_rule"},
     # Each training selects for itself, and pays.
