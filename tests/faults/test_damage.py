@@ -115,16 +115,6 @@ def test_times_of_finished_files_do_not_matter(finished, undisturbed, seconds):
     assert finished.outputs() == undisturbed.outputs()
 
 
-def test_a_store_of_another_time_is_used(finished, undisturbed):
-    kept = finished.stored_ids()
-    for path in finished.store_files():
-        path.rename(path.with_name("2999" + path.name[4:]))
-    shift(finished.folder / "results/store", DAY)
-    shutil.rmtree(finished.folder / "results/cells")
-    finished.run()
-    finished.check_right(undisturbed, kept)
-
-
 def test_a_clock_that_went_backwards_loses_no_run(project, undisturbed):
     """Data of tomorrow: Snakemake refuses what was made from them today, and says why."""
     shift(project.folder / "results/data", DAY)

@@ -125,14 +125,6 @@ def test_read_only_results(project, undisturbed):
     project.check_right(undisturbed, [])
 
 
-def test_a_read_only_store_is_found_before_training(project):
-    with read_only(project.folder / "results/store"):
-        (said,) = errors(project.run(ok=False))
-    assert "results/store/toy-line/lazybb can't be written" in said
-    assert "read-only" in said or "permissions" in said
-    assert not list((project.folder / "results/cells").rglob("*.parquet"))
-
-
 def test_a_finished_study_needs_only_to_be_read(finished):
     with read_only(finished.folder / "results"):
         finished.check_at_rest()

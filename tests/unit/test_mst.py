@@ -46,15 +46,6 @@ def test_without_noise_the_tree_is_that_of_the_largest_distances(records):
     assert sorted(edges.tolist()) == sorted(plain.tolist())
 
 
-def test_without_noise_it_learns_and_another_seed_draws_others(records):
-    X, y = records
-    model = fitted(records)
-    assert model.score(X, y) > (y < 0).mean() + 0.1
-    assert (
-        fitted(records, random_state=6).decision_function(X) != model.decision_function(X)
-    ).any()
-
-
 def joint_operator(shape, columns):
     """Return the matrix that takes a joint distribution to the table of some columns."""
     cells = list(itertools.product(*map(range, shape)))
@@ -171,12 +162,6 @@ def test_hardly_any_records_and_budget_give_a_model_too(kind):
     given = {"n_bins": 10, "classes": (-1, 1), "neighbours": "add-remove", "most_records": 200}
     model = kind(epsilon=0.03, delta=1e-5, random_state=8, **given).fit(X, y)
     assert set(model.predict(X)) <= {-1, 1}
-
-
-def test_synthetic_records_of_one_label_give_a_constant(records):
-    X, y = records
-    model = MSTClassifier(epsilon=float("inf"), n_bins=N_BINS, classes=(-1, 1)).fit(X, abs(y))
-    assert (model.predict(X) == 1).all()
 
 
 def test_a_file_with_a_tree_without_end_is_refused(records):

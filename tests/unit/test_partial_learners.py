@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from privcurve.coding import Records
-from privcurve.learners.brc import BoostingForPeopleClassifier
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.linear.linear import LogisticRegressionClassifier
 from privcurve.privacy.curator import Curator
@@ -23,13 +22,6 @@ def records(n=400):
 
 def seeded():
     return np.random.default_rng(3)
-
-
-def test_boosting_for_people_learns_without_noise():
-    X, y = records()
-    options = {**KNOWN, "epsilon": math.inf, "random_state": seeded()}
-    model = BoostingForPeopleClassifier(**options).fit(X, y)
-    assert (model.predict(X) == y).mean() > 0.8
 
 
 @pytest.mark.parametrize("weak_learner", ["one_rule", "topdown"])

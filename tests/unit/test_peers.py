@@ -92,11 +92,6 @@ def test_a_study_with_the_package_has_all_methods():
     assert made.skipped == ()
 
 
-def test_dp_ebm_has_no_pure_method():
-    with pytest.raises(study.StudyError, match="dp_ebm needs a delta above 0"):
-        study.from_mapping(content({"ebm": {"learner": "dp_ebm"}}), "s", "s.yaml")
-
-
 # What the libraries are given --------------------------------------------------------
 
 

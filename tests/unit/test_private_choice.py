@@ -100,7 +100,6 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
         ({"epsilon": math.inf}, "epsilon = inf"),
         ({"epsilon": 1e-9}, "nothing is left for a training"),
         ({"epsilon": 9}, "budget"),
-        ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
         ({"learner": "tuned", "parameters": {"learner": "majority_class"}}, "nothing to pay"),
     ],

@@ -278,11 +278,6 @@ def test_add_remove_needs_an_estimate_and_no_other_takes_one():
     for wrong in ({"neighbours": "add-remove"}, {"n_estimate": 50}):
         with pytest.raises(ValueError, match="n_estimate= is a public estimate"):
             learner(**wrong).fit(X, y)
-    with pytest.raises(
-        ValueError,
-        match="privgam offers neighbours = 'replace-one' or 'add-remove', not 'private-columns'",
-    ):
-        learner(neighbours="private-columns").fit(X, y)
 
 
 def test_statement_says_by_whom_settings_were_chosen():

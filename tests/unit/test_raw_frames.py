@@ -100,14 +100,6 @@ def test_scikit_learn_takes_it_as_it_takes_its_own(table, schema) -> None:
     assert list(fitted.feature_names_in_) == list(COLUMNS)
 
 
-def as_categories(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.astype({"Contract": "category"})
-
-
-def as_arrow(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame.convert_dtypes(dtype_backend="pyarrow")
-
-
 def as_table(frame: pd.DataFrame) -> pyarrow.Table:
     return pyarrow.Table.from_pandas(frame)
 
@@ -117,10 +109,7 @@ def as_table(frame: pd.DataFrame) -> pyarrow.Table:
     [
         lambda frame: frame[frame.columns[::-1]],
         lambda frame: frame.assign(other="x").drop(columns="Churn"),
-        as_categories,
-        lambda frame: as_categories(frame.astype({"Contract": "string"})),
-        lambda frame: frame.astype({"Contract": "string", "tenure": "Int64"}),
-        as_arrow,
+        lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
         as_table,
         lambda frame: as_table(frame).to_batches()[0],
         lambda frame: frame.to_dict("list"),

@@ -16,6 +16,7 @@ from randomgen import ChaCha
 from scipy import stats
 from small_study import public_facts
 
+from privcurve import datasets, schema
 from privcurve.experiments import runs, study
 from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import fold_splits, partition_generator
@@ -236,15 +237,9 @@ def test_partitions_follow_from_the_secret():
     assert len(set(draws)) == 3
 
 
-def texts(secret):
-    return {secret.key.hex(), str(int.from_bytes(secret.key, "big")), repr(secret.key)}
-
-
 def test_nothing_that_is_written_holds_a_secret():
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
-    from privcurve import datasets
-
     curve, other = (Curve(made, datasets.describe("wdbc"), method, seed) for seed in (A, B))
     run = quickstart(A)[0]
     written = [
@@ -255,7 +250,7 @@ def test_nothing_that_is_written_holds_a_secret():
         curve.digest,
         json.dumps([seeds.public_name(A)]),
     ]
-    for text in texts(A):
+    for text in (A.key.hex(), str(int.from_bytes(A.key, "big")), repr(A.key)):
         assert not [one for one in written if text in one]
     assert curve.grid[0].digest != other.grid[0].digest
     # The name is a hash of all 256 bits under a word of its own.
@@ -271,8 +266,6 @@ def test_a_public_seed_is_not_for_private_records():
 
 
 def test_the_schema_knows_the_words():
-    from privcurve import schema
-
     config = ROOT / "workflow/schemas/config.schema.yaml"
     shipped = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     for good in (1, "secret", "/home/me/mine.seed"):

@@ -111,10 +111,6 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
         ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
         ({"neighbours": ADD_REMOVE}, "'replace-one' or 'private-columns', not 'add-remove'"),
-        (
-            {"learner": "dp_bagging", "grid": {}, "neighbours": PRIVATE_COLUMNS},
-            "dp_bagging offers neighbours = 'replace-one', not 'private-columns'",
-        ),
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
 )
@@ -188,15 +184,6 @@ def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     # Its own relation is no other: it stands in no id, and is told all the same.
     assert one.methods["pate~certified"].neighbours is None
     assert one.methods["pate~certified"].claim == PRIVATE_COLUMNS
-
-
-def test_a_learner_that_promises_less_than_is_asked_is_refused():
-    pytest.importorskip("diffprivlib")
-    peer = {"tree": {"learner": "dpl_decision_tree"}}
-    assert made(peer, neighbours=ADD_REMOVE).methods["tree~published"].relation == ADD_REMOVE
-    for relation in (REPLACE_ONE, PRIVATE_COLUMNS):
-        with pytest.raises(study.StudyError, match="tree offers neighbours = 'add-remove', not"):
-            made(peer, neighbours=relation)
 
 
 def notes(one, **domain):

@@ -41,12 +41,6 @@ def test_rows_do_not_depend_on_order_or_batch(dataset, method, tmp_path, monkeyp
     assert len(one) == 2 * 6 * 3
 
 
-def test_another_seed_gives_other_noise(dataset, method, tmp_path):
-    one = train.Trainer(dataset, method, 1, tmp_path / "one").run(tasks(method))
-    other = train.Trainer(dataset, method, 2, tmp_path / "one").run(tasks(method))
-    assert [r["accuracy"] for r in one] != [r["accuracy"] for r in other]
-
-
 def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(dataset, tmp_path):
     gam = {"learner": "privgam", "deltas": [1e-5], "neighbours": "add-remove"}
     given = {**gam, "fixed": {"n_estimate": 7}}

@@ -15,12 +15,6 @@ def refused(project, *says, arguments=(), **environment):
     return output
 
 
-def test_studies(project):
-    """Other words: tests/unit/test_study.py."""
-    project.write_study(epsilon=[1])
-    refused(project, "config/studies/tiny.yaml", "unknown key 'epsilon'", "'epsilons'")
-
-
 def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     (project.folder / "config/studies/mine.yaml").write_text("title: [")
     refused(project, "config/studies/mine.yaml is not valid YAML", arguments=["mine"])

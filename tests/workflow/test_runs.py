@@ -62,16 +62,6 @@ def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished):
     assert len(after) >= finished.n_runs(**GROWN)
 
 
-def test_other_folds_in_one_run(finished):
-    before = finished.stored()
-    finished.forget_logs()
-    finished.write_study(folds=4)
-    finished.run(TABLES)
-    # toy-line has no test set: its fresh trainings are scored on folds too.
-    assert finished.counts() == (finished.n_runs(folds=4), 0, 0)
-    assert len(finished.stored()) == len(before) + finished.n_runs(folds=4)
-
-
 def test_one_core_and_other_jobs_give_the_same_bytes_and_retrain_nothing(finished, project):
     # Finished ran on two cores, all in one job.
     project.run("--cores", "1", "--config", "seconds_per_job=0.005")

@@ -14,15 +14,6 @@ def private(project):
     return project, {"PRIVCURVE_SEEDS": str(project.folder / "seeds")}
 
 
-def test_a_public_seed_is_refused_before_anything_runs(private):
-    project, seeds = private
-    said = project.run(TABLES, ok=False, **seeds)
-    assert "the records of 'patients' are private" in said
-    assert "seed: secret" in said
-    assert not (project.folder / "results").exists()
-    assert not (project.folder / "seeds").exists()
-
-
 def test_a_secret_seed_is_made_named_and_never_written(private):
     project, seeds = private
     said = project.run(TABLES, "--config", "seed=secret", **seeds)
