@@ -1,7 +1,13 @@
 """A small table of one's own and its description, in a folder of its own."""
 
+import itertools
+from functools import partial
+
 import pytest
 from own_table import DESCRIPTION, TABLE
+
+from privcurve.cli import console
+from privcurve.progress import Progress
 
 
 @pytest.fixture
@@ -13,3 +19,15 @@ def folder(fixed_entropy, tmp_path, monkeypatch):
     (tmp_path / "descriptions").mkdir()
     (tmp_path / "descriptions/patients.yaml").write_text(DESCRIPTION)
     return tmp_path
+
+
+@pytest.fixture
+def tick(monkeypatch):
+    """Return a function that makes every look at the clock some seconds later."""
+
+    def patch(seconds, **more):
+        clock = itertools.count(0, seconds)
+        shown = partial(Progress, clock=lambda: next(clock), **more)
+        monkeypatch.setattr(console, "Progress", shown)
+
+    return patch

@@ -1,18 +1,15 @@
 """``privcurve budget``, and what commands tell to machines and by their exit codes."""
 
 import io
-import itertools
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
 from own_table import DESCRIPTION
 
-from privcurve.cli import console, main
-from privcurve.progress import Progress
-from privcurve.releases.budget_ledger import BudgetLedger, Price
+from privcurve.cli import main
+from privcurve.releases.budget_ledger import Budget, BudgetLedger, Price
 
 FILE = Path("descriptions/patients.yaml")
 LIMITED = DESCRIPTION.replace("n_rows: 5", "n_rows: 5\nbudget: {epsilon: 1.5, delta: 1.0e-6}")
@@ -36,10 +33,8 @@ def told(capsys, command):
 
 
 @pytest.mark.parametrize("option", ["", " --quiet", " --json"])
-def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, option):
-    """Every look at the clock is four seconds later."""
-    clock = itertools.count(0, 4)
-    monkeypatch.setattr(console, "Progress", partial(Progress, clock=lambda: next(clock)))
+def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, tick, option):
+    tick(4)
     steps = f"release patients --learner privgam --set n_steps=4 --epsilon 1{option}"
     code, _, err = told(capsys, steps)
     assert code == 0
@@ -52,11 +47,10 @@ def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, monkey
     ])  # fmt: skip
 
 
-def test_on_a_terminal_reading_and_training_have_a_line_each(folder, monkeypatch):
-    terminal, clock = io.StringIO(), itertools.count(0, 6)
+def test_on_a_terminal_reading_and_training_have_a_line_each(folder, monkeypatch, tick):
+    terminal = io.StringIO()
     monkeypatch.setattr(terminal, "isatty", lambda: True)
-    shown = partial(Progress, show=terminal, clock=lambda: next(clock))
-    monkeypatch.setattr(console, "Progress", shown)
+    tick(6, show=terminal)
     assert main.main(f"{RELEASE} 1".split()) == 0
     lines = terminal.getvalue().split("\n")
     assert [line.rpartition("\r")[2].partition(" (")[0].rstrip() for line in lines] == [
@@ -101,10 +95,7 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
 def test_what_is_left_is_never_below_nothing(folder, capsys):
     FILE.write_text(LIMITED)
     ledger = BudgetLedger(Path("releases/patients"))
-    begun = Price(2.0, 0.0, "replace-one")
-    from privcurve.releases.budget_ledger import Budget
-
-    ledger.reserve(Budget(), begun, {"learner": "privgam"})
+    ledger.reserve(Budget(), Price(2.0, 0.0, "replace-one"), {"learner": "privgam"})
     _, out, _ = told(capsys, "budget patients")
     assert "reserved; spent all the same" in out
     assert out.endswith("left:   epsilon = 0, delta = 1e-06\n")

@@ -29,6 +29,7 @@ DOMAIN = Domain(
     ),
     Label("sick", "no", "yes"),
 )
+PUBLIC = {"n_bins": DOMAIN.n_bins, "classes": ("no", "yes"), "random_state": 0}
 PATIENTS = """\
 n_rows: 5
 budget: {epsilon: 4, neighbours: NEIGHBOURS}
@@ -56,9 +57,7 @@ def table(tmp_path, monkeypatch, fixed_entropy):
     })  # fmt: skip
     frame["sick"] = np.where(rng.random(n) < frame.age / 100, "yes", "no")
     frame.to_csv("test.csv", index=False)
-    codes = np.stack([frame.age // 20, frame.sex.map({"f": 0, "m": 1, "x": 2})], axis=1)
-    public = {"n_bins": DOMAIN.n_bins, "classes": ("no", "yes"), "random_state": 0}
-    fitted = PrivGAMClassifier(epsilon=4.0, **public).fit(codes, frame.sick)
+    fitted = PrivGAMClassifier(epsilon=4.0, **PUBLIC).fit(encode_frame(DOMAIN, frame), frame.sick)
     models.save("model.json", fitted, DOMAIN)
     return frame
 
@@ -220,8 +219,8 @@ def test_values_in_another_unit_are_remarked_on(table, capsys):
 def test_of_three_classes_there_are_error_and_auc(capsys):
     three = Domain(DOMAIN.columns, Label("stage", classes=("1", "2", "3")))
     codes = np.array(list(np.ndindex(5, 3)) * 8, dtype=np.uint8)
-    public = {"n_bins": three.n_bins, "classes": (0, 1, 2), "random_state": 0}
-    fitted = PrivGAMClassifier(epsilon=9.0, **public).fit(codes, codes[:, 1])
+    fitted = PrivGAMClassifier(epsilon=9.0, **{**PUBLIC, "classes": (0, 1, 2)})
+    fitted.fit(codes, codes[:, 1])
     models.save("model.json", fitted, three)
     # Whole numbers with a point are the same classes.
     frame = pd.DataFrame({"age": codes[:, 0] * 20, "sex": np.array(["f", "m", "x"])[codes[:, 1]]})
@@ -233,9 +232,7 @@ def test_of_three_classes_there_are_error_and_auc(capsys):
 
 
 def test_votes_have_no_calibration(table, capsys):
-    codes = np.stack([table.age // 20, table.sex.map({"f": 0, "m": 1, "x": 2})], axis=1)
-    public = {"n_bins": DOMAIN.n_bins, "classes": ("no", "yes"), "random_state": 0}
-    fitted = LazyBBClassifier(epsilon=4.0, n_rounds=5, **public).fit(codes, table.sick)
-    models.save("model.json", fitted, DOMAIN)
+    fitted = LazyBBClassifier(epsilon=4.0, n_rounds=5, **PUBLIC)
+    models.save("model.json", fitted.fit(encode_frame(DOMAIN, table), table.sick), DOMAIN)
     assert main.main(shlex.split(ASK)) == 0
     assert "positive answers" in capsys.readouterr().out

@@ -3,13 +3,11 @@
 import csv
 import gzip
 import io
-import itertools
 import json
 import re
 import shlex
 import sys
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -19,13 +17,12 @@ from refusals import refuse
 
 from privcurve import errors, models
 from privcurve.audit import __main__ as audit
-from privcurve.cli import console, main
+from privcurve.cli import main
 from privcurve.datasets import Column, Domain, Label
 from privcurve.datasets.reading import files, table
 from privcurve.learners import PrivGAMClassifier
 from privcurve.models import text
 from privcurve.outputs import __main__ as outputs
-from privcurve.progress import Progress
 
 DOMAIN = Domain(
     (
@@ -204,19 +201,6 @@ def test_a_table_may_be_written_in_any_of_these_forms(folder, capsys, monkeypatc
     expected = answers(capsys, "new.csv --proba")
     for options in other_forms(folder, monkeypatch):
         assert answers(capsys, f"{options} --proba") == expected, options
-
-
-@pytest.mark.parametrize("options", ["new.csv", "new.csv --proba"])
-def test_a_row_is_scored_once(folder, capsys, monkeypatch, options):
-    scored, score = [], PrivGAMClassifier._scores
-
-    def counted(self, codes):
-        scored.append(len(codes))
-        return score(self, codes)
-
-    monkeypatch.setattr(PrivGAMClassifier, "_scores", counted)
-    answers(capsys, options)
-    assert scored == [len(ROWS)]
 
 
 def test_other_commands_can_pipe_it(folder, capsys, monkeypatch):
@@ -471,10 +455,9 @@ def test_blanks_may_stand_between_fields(folder, capsys):
 
 
 @pytest.mark.parametrize("option", ["", "--quiet", "--json"])
-def test_what_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, option):
-    """Every look at the clock is two seconds later; a table is read in pieces."""
-    clock = itertools.count(0, 2)
-    monkeypatch.setattr(console, "Progress", partial(Progress, clock=lambda: next(clock)))
+def test_what_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, tick, option):
+    """A table is read in pieces."""
+    tick(2)
     monkeypatch.setattr(table, "MOST_RECORDS", 20)
     monkeypatch.setattr(files, "PIECE", 200)
     header, *rows = TABLE.splitlines()
@@ -488,9 +471,8 @@ def test_what_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, opti
 
 
 @pytest.mark.parametrize("seconds", [0.1, 2])
-def test_a_table_in_parquet_is_read_batch_after_batch(folder, capsys, monkeypatch, seconds):
-    clock = itertools.count(0, seconds)
-    monkeypatch.setattr(console, "Progress", partial(Progress, clock=lambda: next(clock)))
+def test_a_table_in_parquet_is_read_batch_after_batch(folder, capsys, monkeypatch, tick, seconds):
+    tick(seconds)
     monkeypatch.setattr(table, "MOST_RECORDS", 1)
     pd.read_csv("new.csv").to_parquet("new.parquet")
     assert predict("new.parquet -o answers.csv") == 0

@@ -1,7 +1,6 @@
 """A page of a made-up study, for tests that read it and tests that open it."""
 
-import os
-from pathlib import Path
+from contextlib import chdir
 
 import pandas as pd
 from made_up_study import BOOST, lay_out
@@ -18,22 +17,13 @@ LEARNERS = {
 }
 
 
-def make_page(folder, outputs=OUTPUTS, epsilons=(0.5, 2, 1)):
+def make_page(folder, epsilons=(0.5, 2, 1)):
     """Make the page and the tables that it reads; give its path."""
-    back = Path.cwd()
-    os.chdir(folder)
-    try:
-        plan = lay_out(
-            folder,
-            datasets=["toy-line", "toy-line-fine"],
-            epsilons=[*epsilons],
-            learners=LEARNERS,
-            outputs=outputs,
-        )
+    words = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [*epsilons]}
+    with chdir(folder):
+        plan = lay_out(folder, **words, learners=LEARNERS, outputs=OUTPUTS)
         for request in plan.study_outputs("tiny"):
             request.output.make(plan.context(request))
-    finally:
-        os.chdir(back)
     return folder / "results/tiny/leaderboard.html"
 
 

@@ -88,22 +88,25 @@ def test_a_file_that_is_no_learner_is_named(folder, text, says):
         registry.entry("mime")
 
 
-def test_a_class_that_goes_by_another_name_is_refused(folder):
-    """It would be held to that learner's entry: by the name of PATE it would see open records."""
+FIELD, NEEDS = "caution: float = 1.0", "needs a field caution with the default 1.0, as its"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "says"),
+    [
+        # By the name of PATE, to whose entry it would be held, it would see open records.
+        ('_learner = "noisy_label"', '_learner = "pate"', "needs _learner = 'noisy_label'"),
+        (FIELD, "caution: float = 0.5", NEEDS),
+        (FIELD, "courage: float = 1.0", NEEDS),
+        ("low=0", "low=None", r"noisy_label.py can't be run: .*low = None is not a"),
+    ],
+)
+def test_a_class_that_does_not_fit_its_entry_is_refused(folder, right, wrong, says):
     text = (PAPER / "noisy_label.py").read_text()
-    (folder / "noisy_label.py").write_text(
-        text.replace('_learner = "noisy_label"', '_learner = "pate"')
-    )
+    assert right in text
+    (folder / "noisy_label.py").write_text(text.replace(right, wrong))
     forget()
-    with pytest.raises(ValueError, match="needs _learner = 'noisy_label'"):
-        registry.entry("noisy_label")
-
-
-@pytest.mark.parametrize("field", ["caution: float = 0.5", "courage: float = 1.0"])
-def test_a_class_without_a_parameter_of_its_entry_is_refused(folder, field):
-    text = (PAPER / "noisy_label.py").read_text()
-    (folder / "noisy_label.py").write_text(text.replace("caution: float = 1.0", field))
-    with pytest.raises(ValueError, match=r"needs a field caution with the default 1.0, as its"):
+    with pytest.raises(ValueError, match=says):
         registry.entry("noisy_label")
 
 
@@ -118,14 +121,6 @@ def test_another_file_has_other_runs(folder):
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
         ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~certified"].version
     assert ids["first"] == ids["back"] != ids["changed"]
-
-
-def test_a_bound_that_is_no_number_is_refused(folder):
-    text = (PAPER / "noisy_label.py").read_text()
-    assert "low=0" in text
-    (folder / "noisy_label.py").write_text(text.replace("low=0", "low=None"))
-    with pytest.raises(ValueError, match=r"noisy_label.py can't be run: .*low = None is not a"):
-        own.entry("noisy_label")
 
 
 def test_what_a_file_imports_is_part_of_it(folder):

@@ -29,6 +29,14 @@ def made(tmp_path_factory):
     return make_page(tmp_path_factory.mktemp("page"))
 
 
+@pytest.fixture
+def outputs(made, monkeypatch):
+    """Return the outputs of the page's study by their words, in its folder."""
+    monkeypatch.chdir(made.parents[2])
+    plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
+    return {one.output.word: one for one in plan.study_outputs("tiny")}
+
+
 def words(path):
     """Return the text of a page without its looks, a line a piece."""
     body = path.read_text("utf-8").partition("<body>")[2]
@@ -58,21 +66,15 @@ def test_one_small_file_that_names_no_other_and_runs_no_program(made):
     assert "A rule &lt;/script&gt; &amp; more" in text
 
 
-def test_the_page_says_what_the_terminal_says(made, monkeypatch):
+def test_the_page_says_what_the_terminal_says(made, outputs):
     """One function writes the sentences: at every ε, with the models on the codes among them."""
-    monkeypatch.chdir(made.parents[2])
-    plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
-    outputs = {one.output.word: one for one in plan.study_outputs("tiny")}
     said = words(made)
-    for dataset in plan.studies["tiny"].datasets:
+    for dataset in outputs["accuracy"].study.datasets:
         for place in rankings(outputs, dataset, [0.5, 1, 2]):
             assert said.count(f"\n{full_sentence(place.sentence())}\n") >= 1
 
 
-def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(made, monkeypatch):
-    monkeypatch.chdir(made.parents[2])
-    plan = reading.read_one(Path("config/studies/tiny.yaml"), 1, 30)
-    outputs = {one.output.word: one for one in plan.study_outputs("tiny")}
+def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(outputs, monkeypatch):
     metrics = []
     monkeypatch.setattr(
         leaderboard,
@@ -80,7 +82,7 @@ def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(made, monk
         lambda places, wish: metrics.extend(place.metric for place in places),
     )
     list(leaderboard._section(outputs, "toy-line", None, Wish.parse("auc >= 0.6")))
-    assert plan.studies["tiny"].metric == "accuracy"
+    assert outputs["accuracy"].study.metric == "accuracy"
     assert set(metrics) == {"auc"}
 
 

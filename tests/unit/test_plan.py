@@ -553,10 +553,7 @@ def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
 @pytest.mark.slow
 def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
-    shutil.copytree(ROOT / "workflow/schemas", tmp_path / "workflow/schemas")
-    (tmp_path / "config/studies").mkdir(parents=True)
-    (tmp_path / "config/studies/s.yaml").write_text(yaml.safe_dump(SMALL))
-    configuration = {"studies": ["s"], "audit": False, "seed": "secret", "seconds_per_job": 30}
+    configuration = {**read(tmp_path, ["s"], s=SMALL).configuration, "seed": "secret"}
     with pytest.raises(SeedError, match="can't be read"):
         reading.read(configuration, tmp_path, decides=False)
     assert not (tmp_path / "seeds").exists()

@@ -1,10 +1,7 @@
 """The summary: what is done, failed and to do, at any moment of a run."""
 
-from pathlib import Path
-
 import pytest
-import yaml
-from small_study import study_of
+from small_study import content, read, study_of
 
 from privcurve import datasets
 from privcurve.experiments import results, summary, train
@@ -99,16 +96,9 @@ def test_measured_seconds_replace_the_estimate():
 
 
 def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
-    root = Path(__file__).parents[2]
-    folder = tmp_path / "config/studies"
-    folder.mkdir(parents=True)
-    good = {"title": "t", "datasets": ["toy-line"], "epsilons": [1], "learners": LEARNERS}
-    good |= {"folds": 3, "repeats": 2}
-    for name, content in {"good": good, "ill": {**good, "learnerss": {}}}.items():
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+    read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
+    for name in ("good", "ill"):
         (tmp_path / CELLS / name).mkdir(parents=True)
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow/schemas").symlink_to(root / "workflow/schemas")
     program.summary(".", {"studies": ["good"], "seed": 1, "seconds_per_job": 30}, 1)
     *table, last = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in table[2:]] == ["good"]
