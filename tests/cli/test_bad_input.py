@@ -115,11 +115,6 @@ CHECKS = [
     (CHECK, "thousands and decimal are both ','", also('decimal: ","\nthousands: ","')),
     (
         CHECK,
-        "1 problem\n  line 8: columns.age.bounds.0: YAML reads it as a truth value",
-        described("[0, 120]", "[true, 120]"),
-    ),
-    (
-        CHECK,
         r"1 problem\n  line 12: columns.town.groups.0 \(False\), columns.town.groups.1 \(True\), "
         r"label.positive \(True\): .* put the word in quotes \(also line 17\)",
         {PATIENTS: DESCRIPTION.replace("[Oslo, Bergen]", "[No, Yes]").replace('"yes"', "yes")},

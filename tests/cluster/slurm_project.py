@@ -99,16 +99,7 @@ class ClusterProject(Project):
 
     def start(self, *arguments):
         """Start Snakemake; `finish` waits for its end."""
-        with (self.folder / "snakemake.out").open("a") as output:
-            running = subprocess.Popen(
-                self.command(*arguments),
-                cwd=self.folder,
-                env=self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        running = self.begin(self.folder / "snakemake.out", *arguments)
         self.started.append(running)
         return running
 

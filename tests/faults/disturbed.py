@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import time
 import zlib
 from collections import Counter
@@ -48,22 +47,11 @@ class Disturbed(Project):
 
     def start(self, *arguments, moment=None):
         """Start Snakemake; the job of a moment stands still when the moment comes."""
-        environment = self.environment
+        environment = {}
         if moment is not None:
-            environment |= {
-                "PYTHONPATH": python_path(MOMENTS),
-                "PRIVCURVE_TEST_MOMENT": json.dumps(moment),
-            }
-        with self._printed(len(self.started)).open("w") as printed:
-            running = subprocess.Popen(
-                self.command(*arguments),
-                cwd=self.folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            environment["PYTHONPATH"] = python_path(MOMENTS)
+            environment["PRIVCURVE_TEST_MOMENT"] = json.dumps(moment)
+        running = self.begin(self._printed(len(self.started)), *arguments, **environment)
         self.started.append(running)
         return running
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, answering, broken
 from randomgen import DSFMT, MT19937, PCG32
 
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
@@ -44,14 +44,13 @@ EXACTLY = {
 
 @pytest.mark.parametrize("answer", EXACTLY.values(), ids=EXACTLY)
 def test_a_private_fit_gets_no_exact_answer(answer):
-    def release(self, records, curator):
-        self.n_records_, self.n_features_used_ = records.n, 0
-        margin = (records.counts * records.labels).sum()
-        self.margin_ = curator.number(MARGIN, margin)
+    def asked(curator, margin):
+        noisy = curator.number(MARGIN, margin)
         answer(curator, margin)
+        return noisy
 
     with pytest.raises(DoorError, match=r"noise|of a curator|more than 1"):
-        broken(release, epsilon=1.0).fit(X, Y)
+        broken(answering(asked), epsilon=1.0).fit(X, Y)
 
 
 SHOWN = {
@@ -81,11 +80,8 @@ def _whole(scale):
 
 @pytest.mark.parametrize(("answer", "why"), SHOWN.values(), ids=SHOWN)
 def test_what_noise_does_not_hide_is_refused(answer, why):
-    def release(self, records, curator):
-        answer(curator, (records.counts * records.labels).sum())
-
     with pytest.raises(DoorError, match=why):
-        broken(release, epsilon=1.0).fit(X, Y)
+        broken(answering(answer), epsilon=1.0).fit(X, Y)
 
 
 OF_ANOTHER_LAW = {
@@ -115,15 +111,10 @@ OF_ANOTHER_LAW = {
 @pytest.mark.parametrize(("announced", "ask"), OF_ANOTHER_LAW.values(), ids=OF_ANOTHER_LAW)
 def test_noise_pays_only_for_what_was_announced(monkeypatch, announced, ask):
     """Of a choice's exponential noise the least of many answers would show the exact number."""
-
-    def release(self, records, curator):
-        self.n_records_, self.n_features_used_ = records.n, 0
-        self.margin_ = ask(curator, (records.counts * records.labels).sum())
-
     calls = (Announced(MARGIN, **announced),)
     monkeypatch.setattr(NoisyMajorityClassifier, "_calls", lambda self, n: calls)
     with pytest.raises(DoorError, match="noise does not pay for such an answer"):
-        broken(release, epsilon=1.0).fit(X, Y)
+        broken(answering(ask), epsilon=1.0).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -150,16 +141,14 @@ def test_noise_is_not_drawn_from_words_that_are_too_short(kind):
 
 
 def test_calls_that_are_parallel_are_counted():
-    def release(self, records, curator):
-        self.n_records_, self.n_features_used_ = records.n, 0
-        margin = (records.counts * records.labels).sum()
-        self.margin_ = np.mean([curator.number(MARGIN, margin) for _ in range(3)])
+    def thrice(curator, margin):
+        return np.mean([curator.number(MARGIN, margin) for _ in range(3)])
 
     def calls(self, n):
         (one,) = NoisyMajorityClassifier._calls(self, n)
         return (replace(one, parallel="the leaves"),)
 
-    model = broken(release, epsilon=1.0)
+    model = broken(answering(thrice), epsilon=1.0)
     type(model)._calls = calls
     with pytest.raises(DoorError, match="called more often than it is charged"):
         model.fit(X, Y)

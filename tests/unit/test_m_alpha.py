@@ -22,15 +22,13 @@ ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]
 SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
 
 
-def conjugate(margin, alpha):
-    """Return λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α)."""
-    beyond = np.abs(margin) / 2 - (1 - alpha)
-    return 1 + margin / 2 + np.where(beyond > 0, np.sqrt(alpha**2 + beyond**2) - alpha, 0)
-
-
 def surrogate(margin, alpha):
-    """Return the loss F(z) = λ(−z) of a record with the margin z = y·H(x)."""
-    return conjugate(-margin, alpha)
+    """Return the loss F(z) = λ(−z) of a record with the margin z = y·H(x).
+
+    λ(z) = max over q of z·q + L(q): 1 + z/2, and more where |z| > 2(1 − α).
+    """
+    beyond = np.abs(margin) / 2 - (1 - alpha)
+    return 1 - margin / 2 + np.where(beyond > 0, np.sqrt(alpha**2 + beyond**2) - alpha, 0)
 
 
 @pytest.mark.parametrize("alpha", [0.0, *ALPHAS])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from own_dataset import DESCRIPTION
+from own_dataset import DESCRIPTION, refused
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
@@ -50,10 +50,9 @@ def test_files_of_others_need_all(local):
     file = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
     wanted = ("title", "citation", "licence")
     local(files={"train": file}, columns=UNSOURCED, **dict.fromkeys(wanted))
-    with pytest.raises(DatasetError) as refusal:
-        datasets.describe("mine")
+    said = refused()
     for key in (*wanted, "source"):
-        assert f"missing key '{key}'" in str(refusal.value)
+        assert f"missing key '{key}'" in said
 
 
 @pytest.mark.parametrize(
@@ -66,18 +65,14 @@ def test_files_of_others_need_all(local):
 )
 def test_without_its_file_a_description_is_not_asked_whose_it_is(local, changes, message):
     local(columns=UNSOURCED, **dict.fromkeys(("title", "citation", "licence")), **changes)
-    with pytest.raises(DatasetError) as refusal:
-        datasets.describe("mine")
-    fault, *hint = str(refusal.value).splitlines()
+    fault, *hint = refused().splitlines()
     assert message in fault
     assert len(hint) == 1
 
 
 def test_a_variant_without_its_base_is_told_of_based_on(local):
     local(n_bins=5, parser=None, label=None)
-    with pytest.raises(DatasetError) as refusal:
-        datasets.describe("mine")
-    said = str(refusal.value)
+    said = refused()
     assert "n_bins: does not belong here: it stands in a column, or beside based_on" in said
     assert "missing key 'label': a description of its own has" in said
 
@@ -89,5 +84,4 @@ def test_an_unknown_name_says_where_and_how(local):
 
 def test_what_is_left_blank_says_who_tells_more(local):
     local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
-    with pytest.raises(DatasetError, match=r"columns.age.bounds: nothing is written there\npriv"):
-        datasets.load("mine")
+    refused("columns.age.bounds: nothing is written there\npriv")

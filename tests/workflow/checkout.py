@@ -63,9 +63,10 @@ class Project:
         keep = {k: v for k, v in os.environ.items() if k != "PRIVCURVE_DATA"}
         return {**keep, "PRIVCURVE_CACHE": str(self.folder / "cache")}
 
-    def run(self, *arguments, ok=True, **environment):
-        done = subprocess.run(
-            self.command(*arguments),
+    def call(self, command, **environment):
+        """Run a command in the checkout; return what it ended with and what it said."""
+        return subprocess.run(
+            command,
             cwd=self.folder,
             env={**self.environment, **environment},
             capture_output=True,
@@ -73,21 +74,30 @@ class Project:
             timeout=120 * PATIENCE,
             check=False,
         )
+
+    def run(self, *arguments, ok=True, **environment):
+        done = self.call(self.command(*arguments), **environment)
         output = done.stdout + done.stderr
         assert (done.returncode == 0) == ok, output
         return output
 
+    def begin(self, printed, *arguments, **environment):
+        """Begin Snakemake, which prints into a file, and do not await its end."""
+        with printed.open("a") as output:
+            return subprocess.Popen(
+                self.command(*arguments),
+                cwd=self.folder,
+                env={**self.environment, **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
     def job(self, what, **terms):
         """Do a job by hand, which must fail, and return what it says."""
-        done = subprocess.run(
-            [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)],
-            cwd=self.folder,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=120 * PATIENCE,
-            check=False,
-        )
+        command = [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)]
+        done = self.call(command)
         assert done.returncode == 1, done.stdout + done.stderr
         return done.stderr
 
