@@ -370,11 +370,6 @@ BAD = [
     ),
     (f"{ASK} --encoding utf-88", "unknown encoding"),
     (f"{ASK} --separator ';;'", "is not one character"),
-    (
-        "model.json new.csv.gz",
-        "new.csv.gz can't be read",
-        {"new.csv.gz": gzip.compress(TABLE.encode() * 9)[:-9]},
-    ),
     ("model.json a.csv.gz", "a.csv.gz can't be read", {"a.csv.gz": TABLE}),
     ("model.json a.zip", "a.zip .*: it is a zip archive", {"a.zip": b"PK\3\4rest"}),
     ("model.json a.parquet", "a.parquet can't be read", {"a.parquet": b"PAR1 and no more"}),
