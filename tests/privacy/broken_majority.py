@@ -8,7 +8,7 @@ _RNG = np.random.default_rng(3)
 X, Y = _RNG.integers(0, 4, (80, 3)), _RNG.integers(0, 2, 80)
 
 
-def answering(answer):
+def make_release(answer):
     """A release of what a function answers that is told the curator and the exact margin."""
 
     def release(self, records, curator):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, answering, broken
+from broken_majority import X, Y, broken, make_release
 from randomgen import DSFMT, MT19937, PCG32
 
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
@@ -44,13 +44,13 @@ EXACTLY = {
 
 @pytest.mark.parametrize("answer", EXACTLY.values(), ids=EXACTLY)
 def test_a_private_fit_gets_no_exact_answer(answer):
-    def asked(curator, margin):
+    def ask(curator, margin):
         noisy = curator.number(MARGIN, margin)
         answer(curator, margin)
         return noisy
 
     with pytest.raises(DoorError, match=r"noise|of a curator|more than 1"):
-        broken(answering(asked), epsilon=1.0).fit(X, Y)
+        broken(make_release(ask), epsilon=1.0).fit(X, Y)
 
 
 SHOWN = {
@@ -81,7 +81,7 @@ def _whole(scale):
 @pytest.mark.parametrize(("answer", "why"), SHOWN.values(), ids=SHOWN)
 def test_what_noise_does_not_hide_is_refused(answer, why):
     with pytest.raises(DoorError, match=why):
-        broken(answering(answer), epsilon=1.0).fit(X, Y)
+        broken(make_release(answer), epsilon=1.0).fit(X, Y)
 
 
 OF_ANOTHER_LAW = {
@@ -114,7 +114,7 @@ def test_noise_pays_only_for_what_was_announced(monkeypatch, announced, ask):
     calls = (Announced(MARGIN, **announced),)
     monkeypatch.setattr(NoisyMajorityClassifier, "_calls", lambda self, n: calls)
     with pytest.raises(DoorError, match="noise does not pay for such an answer"):
-        broken(answering(ask), epsilon=1.0).fit(X, Y)
+        broken(make_release(ask), epsilon=1.0).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -141,14 +141,14 @@ def test_noise_is_not_drawn_from_words_that_are_too_short(kind):
 
 
 def test_calls_that_are_parallel_are_counted():
-    def thrice(curator, margin):
+    def call_thrice(curator, margin):
         return np.mean([curator.number(MARGIN, margin) for _ in range(3)])
 
     def calls(self, n):
         (one,) = NoisyMajorityClassifier._calls(self, n)
         return (replace(one, parallel="the leaves"),)
 
-    model = broken(answering(thrice), epsilon=1.0)
+    model = broken(make_release(call_thrice), epsilon=1.0)
     type(model)._calls = calls
     with pytest.raises(DoorError, match="called more often than it is charged"):
         model.fit(X, Y)

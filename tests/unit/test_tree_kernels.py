@@ -7,13 +7,9 @@ import tree as reference
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
 from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
 from privcurve.kernels.trees.form import (
-    Trees,
-    add_trees,
     answers,
     bin_codes,
-    complete_trees,
     count_rows,
-    find_leaves,
     ranges,
 )
 from privcurve.learners.trees import TreeModel, TreePlan, tree_noise
@@ -158,37 +154,6 @@ def test_trees_go_on_where_others_ended(seed):
     rest = grown(2, y * TreeModel(two, N_BINS).tally(X))
     for both, first, last in zip(four, two, rest, strict=True):
         assert np.array_equal(both, np.concatenate([first, last]))
-
-
-@pytest.mark.parametrize("yes", [0, 1])
-def test_rows_end_where_a_plain_walk_ends_and_their_values_add_up(yes):
-    """Trees of any shape, and complete ones, whose values are of leaves alone."""
-    rng = np.random.default_rng(yes)
-    width = int(N_BINS.sum())
-    X, _ = problem(3)
-    bins = bin_codes(X, N_BINS)
-    numbers = rng.integers(-1, 2 * width, size=(5, 7))
-    questions = ranges(numbers, N_BINS)
-    # Node 1 is a leaf; 3 and 4 are the children of 2, of which only the second is asked.
-    any_shape = np.tile([1, 0, 3, 0, 5, 0, 0], (5, 1))
-    for trees in (Trees(*questions, any_shape, yes), complete_trees(questions, yes)):
-        ends = find_leaves(bins, trees)
-        for t, i in np.ndindex(*ends.shape):
-            node = 0
-            while node < 7 and trees.child[t, node]:
-                column, low, high = (int(part[t, node]) for part in questions)
-                threshold, b = divmod(int(numbers[t, node]), width)
-                answer = numbers[t, node] >= 0 and (
-                    bins[i, column] <= b if threshold else bins[i, column] == b
-                )
-                assert answer == (low <= bins[i, column] <= high)
-                node = int(trees.child[t, node]) + (answer == yes)
-            assert ends[t, i] == node
-        first = 7 if trees.child[0, 1] else 0
-        values, scores = rng.normal(size=(5, 8 if first else 7, 2)), np.ones((len(bins), 2))
-        add_trees(bins, trees, values, scores)
-        expected = 1 + sum(values[t, ends[t] - first] for t in range(5))
-        assert scores == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
