@@ -7,6 +7,8 @@ import tree as reference
 from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
 from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
 from privcurve.kernels.trees.form import (
+    EVERYBODY,
+    NOBODY,
     answers,
     bin_codes,
     count_rows,
@@ -173,3 +175,10 @@ def test_histograms_and_answers_are_sums_over_rows(dtype, n_columns):
     for q, (column, low, high) in enumerate(zip(*questions, strict=True)):
         said = rows[(bins[rows, column] >= low) & (bins[rows, column] <= high)]
         assert yes[q].tolist() == np.bincount(labels[said], weights[said], 3).tolist()
+
+
+@pytest.mark.parametrize(("none", "share"), [(NOBODY, 0), (EVERYBODY, 1)])
+def test_a_node_without_a_question_leads_all_rows_to_one_child(none, share):
+    bins = bin_codes(problem(3)[0], N_BINS)
+    column, low, high = (int(part[0]) for part in ranges(np.array([-1]), N_BINS, none))
+    assert ((low <= bins[:, column]) & (bins[:, column] <= high)).mean() == share
