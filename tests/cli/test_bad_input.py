@@ -17,7 +17,6 @@ PATIENTS = "descriptions/patients.yaml"
 SICK = "--label sick"
 NEW = f"describe t.csv {SICK}"
 OWN = f"describe patients.csv {SICK} --name n"
-ROWS = TABLE.encode() * 99
 CHECK = "check patients"
 
 
@@ -31,11 +30,6 @@ def described(old, new):
     """Change the description."""
     assert old in DESCRIPTION
     return {PATIENTS: DESCRIPTION.replace(old, new)}
-
-
-def also(text):
-    """Add a key to the description."""
-    return described("n_rows: 5", f"n_rows: 5\n{text}")
 
 
 DESCRIBE = [
@@ -56,7 +50,11 @@ DESCRIBE = [
         "Name none of them, and each is a class .of 128 at most.; or all.*--positive A --negative",
         {"t.csv": "a,sick\n" + "".join(f"{k % 3},x{k}\n" for k in range(130))},
     ),
-    (f"{NEW} --positive x", "has 3 values .*Name none", {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"}),
+    (
+        f"{NEW} --positive x",
+        "has 3 values .*Name none of them, and each is a class",
+        {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
+    ),
     (f"{OWN} --classes yes no yes", "give three classes or more, each once"),
     (f"{OWN} --classes yes no so --positive yes", "leave out --positive and --negative"),
     (f"{OWN} --classes yes ja so", "has 2 values .*Name none of them"),
@@ -88,7 +86,11 @@ DESCRIBE = [
     (NEW, "If the line of names is there several times", {"t.csv": TABLE.replace("P3", "id") * 2}),
     (f"{OWN} --test test.csv", "no records to test by", {"test.csv": TABLE.split("\n")[0]}),
     (NEW, "is a zip archive: unpack it", {"t.csv": b"PK\x03\x04rest"}),
-    (f"describe t.csv.gz {SICK}", "can't be read", {"t.csv.gz": gzip.compress(ROWS)[:-20]}),
+    (
+        f"describe t.csv.gz {SICK}",
+        "can't be read",
+        {"t.csv.gz": gzip.compress(TABLE.encode() * 99)[:-20]},
+    ),
     (f"describe t.parquet {SICK}", "t.parquet can't be read", {"t.parquet": b"PAR1 and no more"}),
     (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
     (f"{OWN} --test test.csv", "test.csv is not there"),
@@ -101,7 +103,11 @@ DESCRIBE = [
 CHECKS = [
     ("check patient", "did you mean 'patients'"),
     ("check zzz", r"'zzz'\. Your own: patients\. \d+ others"),
-    ("check zzz", r"/zzz\.yml is not read: name it zzz\.yaml", {"descriptions/zzz.yml": "a: 1"}),
+    (
+        "check zzz",
+        r"descriptions/zzz\.yml is not read: name it zzz\.yaml",
+        {"descriptions/zzz.yml": "a: 1"},
+    ),
     (
         "check descriptions/zzz.YAML",
         r"zzz\.YAML is not read: name it zzz\.yaml",
@@ -112,7 +118,11 @@ CHECKS = [
         r"unknown dataset 'my data'\. A name is of letters, digits",
         {"descriptions/my data.yaml": DESCRIPTION},
     ),
-    (CHECK, "thousands and decimal are both ','", also('decimal: ","\nthousands: ","')),
+    (
+        CHECK,
+        "thousands and decimal are both ','",
+        {PATIENTS: f'decimal: ","\nthousands: ","\n{DESCRIPTION}'},
+    ),
     (
         CHECK,
         r"1 problem\n  line 12: columns.town.groups.0 \(False\), columns.town.groups.1 \(True\), "
@@ -177,7 +187,11 @@ LEDGER = "releases/patients/ledger.jsonl"
 RELEASES = [
     (f"{RELEASE} 1 --output ''", "argument --output: its name is empty"),
     # It was reserved before it was seen that its folder can't be made.
-    (f"{RELEASE} 1", "1 is there, but the ledger, .* does not know", {"releases/patients/1": ""}),
+    (
+        f"{RELEASE} 1",
+        "releases/patients/1 is there, but the ledger, .* does not know of it",
+        {"releases/patients/1": ""},
+    ),
     ("budget patient", "did you mean 'patients'"),
     ("budget patients", "ledger.jsonl can't be read .Is a directory", {f"{LEDGER}/x": ""}),
     ("budget patients", r"line 1: .*\(it is no line of a ledger\)", {LEDGER: "[]\n"}),
@@ -192,7 +206,10 @@ ODD = [
     (f"compare {PATIENTS}", "did you mean 'patients'. A name is of"),
     ("check d", r"unknown dataset 'd'\. Your own: patients\.", {"descriptions/d.yaml/x": ""}),
     (f"{TUNED} --set settings=", "settings: nothing is"),
-    (f"{TUNED} --set 'settings={{n_rounds: [5], n_rounds: [9]}}'", "'n_rounds' stands twice"),
+    (
+        f"{TUNED} --set 'settings={{n_rounds: [5], n_rounds: [9]}}'",
+        "the key 'n_rounds' stands twice",
+    ),
     (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep|nesting depth"),
 ]
 
@@ -202,6 +219,11 @@ CASES = DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
     refuse(folder, capsys, *case)
+
+
+def also(text):
+    """Add a key to the description."""
+    return described("n_rows: 5", f"n_rows: 5\n{text}")
 
 
 def grouped(groups):
@@ -215,9 +237,15 @@ def parsed(keys):
 
 
 DESCRIPTIONS = [
-    (described("n_rows: 5", "n_rows: 5.0"), "line 1: n_rows: 5.0 has a point, .*here: write 5"),
+    (
+        described("n_rows: 5", "n_rows: 5.0"),
+        "line 1: n_rows: 5.0 has a point, and a whole number belongs here: write 5",
+    ),
     (grouped("[Oslo, OSLO]"), "whatever fits 'OSLO' fits 'Oslo'"),
-    (grouped("{a: 'O*', b: Oslo}"), "line 10: groups of 'town': whatever fits 'Oslo' fits 'O.'"),
+    (
+        grouped("{a: 'O*', b: Oslo}"),
+        "line 10: groups of 'town': whatever fits 'Oslo' fits 'O.', which stands above it",
+    ),
     (grouped("['', Oslo]"), "an empty pattern fits nothing"),
     (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),
     (

@@ -276,6 +276,18 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert [said in card for card in cards] == [False, True]
 
 
+def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
+    path = Path("descriptions/mine.yaml")
+    path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
+    line = path.read_text().splitlines().index("- categories:") + 1
+    assert main.main(["compare", "mine"]) == 4
+    said = capsys.readouterr().err
+    assert f"{path}: line {line}: columns.colour.categories: nothing is written there" in said
+    assert str(folder) not in said
+    assert "privcurve check mine says what to do." in said
+    assert "privcurve decide mine asks for what is blank." in said
+
+
 # What is no value of these, or contradicts another, is not understood.
 USAGE = ("--cores", "--metric", "--want", "--want:", "--within:")
 

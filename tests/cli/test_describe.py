@@ -89,8 +89,13 @@ def test_a_draft_says_that_its_number_of_records_would_be_public_knowledge(folde
 
 # Columns --------------------------------------------------------------------------
 
-NUMBER = {"kind": "numeric", "bounds": None, "n_bins": 64, "spacing": "mixed", "missing": "bin"}
-DATE = {"kind": "date", "bounds": None, "missing": "bin"}
+NUMBER = {
+    "kind": "numeric",
+    "bounds": None,
+    "n_bins": 64,
+    "spacing": "mixed",
+    "missing": "bin",
+}
 
 
 @pytest.mark.parametrize(
@@ -100,11 +105,20 @@ DATE = {"kind": "date", "bounds": None, "missing": "bin"}
         ([0, 1, "NA"] * 9, {"kind": "categorical", "categories": [0, 1, "other", "?"]}),
         (["1.0", "0.0", ""] * 9, {"kind": "categorical", "categories": [0, 1, "other", "?"]}),
         (["0123", "0456", "0789"] * 9, {"kind": "text", "groups": None}),
-        (["2020-01-31", "2021-02-28"] * 9, DATE),
-        (["31.12.2020 10:15", "01.02.2021 11:00"] * 9, {**DATE, "format": "%d.%m.%Y %H:%M"}),
-        (["12/31/2020", "01/02/2021"] * 9, {**DATE, "format": "%m/%d/%Y"}),
+        (["2020-01-31", "2021-02-28"] * 9, {"kind": "date", "bounds": None, "missing": "bin"}),
+        (
+            ["31.12.2020 10:15", "01.02.2021 11:00"] * 9,
+            {"kind": "date", "bounds": None, "format": "%d.%m.%Y %H:%M", "missing": "bin"},
+        ),
+        (
+            ["12/31/2020", "01/02/2021"] * 9,
+            {"kind": "date", "bounds": None, "format": "%m/%d/%Y", "missing": "bin"},
+        ),
         # Which is the day?
-        (["01/02/2020", "03/04/2021"] * 9, {**DATE, "format": None}),
+        (
+            ["01/02/2020", "03/04/2021"] * 9,
+            {"kind": "date", "bounds": None, "format": None, "missing": "bin"},
+        ),
         # A few words among numbers are told of by check.
         ([*range(7, 47), "old"], NUMBER),
         # One after another, texts of their own, one value, no value.

@@ -360,7 +360,11 @@ BAD = [
     (ASK, "2 columns 'age'", rows("note", "age")),
     (ASK, "privcurve: line 3 of new.csv: 'age' is 'old', not", rows("95", "old")),
     (ASK, "'day' is 'soon', not an ISO date", rows("2022-03-01", "soon")),
-    (ASK, "line 2 of new.csv: 'town' is 'Osl'.*did you mean 'Oslo'", rows("P1,Oslo", "P1,Osl")),
+    (
+        ASK,
+        "line 2 of new.csv: 'town' is 'Osl', which is not.*did you mean 'Oslo'",
+        rows("P1,Oslo", "P1,Osl"),
+    ),
     (ASK, "privcurve: new.csv: 2 problems", rows("P1,Oslo,31", "P1,Osl,x")),
     (ASK, "line 3 of new.csv has 4 fields, not 5.*--separator", rows("95,", "")),
     (
@@ -382,7 +386,11 @@ BAD = [
     (f"{ASK} --json", "name an output file for answers"),
     (f"{ASK} --json --quiet", "not allowed with argument"),
     (f"{ASK} --sheet x", "new.csv is not an Excel file, and has no sheets"),
-    (f"{ASK} --id P", "2 columns 'P'", {"new.csv": TABLE.replace("id", "P").replace("note", "P")}),
+    (
+        f"{ASK} --id P",
+        "2 columns 'P'",
+        {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
+    ),
     (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 ]
 

@@ -52,7 +52,9 @@ def test_a_file_is_a_learner_like_the_others(folder):
     assert made.privacy_.epsilon_spent == pytest.approx(1.0)
     assert NOT_OURS in made.privacy_.exclusions
     assert list(own.claims()) == ["noisy_label"]
-    with pytest.raises(ModelError, match=r"NoisyLabel.* can't be saved.*own can be pickled"):
+    with pytest.raises(
+        ModelError, match=r"NoisyLabelClassifier can't be saved.*own can be pickled"
+    ):
         privcurve.save("model.json", made, None)
 
 

@@ -101,7 +101,9 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
         ({"epsilon": 1e-9}, "nothing is left for a training"),
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
+        ({"parameters": {"eta": -1}}, "eta = -1 is not"),
         ({"learner": "tuned", "parameters": {"learner": "majority_class"}}, "nothing to pay"),
+        ({"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}}, "not the name of a"),
     ],
 )
 def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, changes, says):

@@ -309,7 +309,9 @@ def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(
     mine(budget=None)
     for _ in range(2):
         release(request(learner="dp_newton", delta=0.4), large_delta=True)
-    with pytest.raises(LedgerError, match=r"up to 1 or more.*Nothing was trained.*--allow-lar"):
+    with pytest.raises(
+        LedgerError, match=r"add up to 1 or more.*Nothing was trained.*--allow-large"
+    ):
         book().check(Budget(), Price(1.0, 0.4, REPLACE_ONE))
     with pytest.raises(ReleaseError, match=r"delta = 0\.4: whatever epsilon is"):
         release(request(learner="privgam", delta=0.4))

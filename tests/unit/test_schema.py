@@ -35,7 +35,11 @@ def test_shipped_files_are_valid():
     ("key", "value", "says"),
     [
         ("epsilon", [1], "unknown key 'epsilon'; did you mean 'epsilons'"),
-        ("learners", {"x": {"learner": "a", "gird": {}}}, "s.yaml: learners.x: .*'gird'.*'grid'"),
+        (
+            "learners",
+            {"x": {"learner": "a", "gird": {}}},
+            r"s\.yaml: learners\.x: .*'gird'.*'grid'",
+        ),
         ("datasets", [], "datasets: the list is empty"),
         ("folds", 1, "folds: 1 is less than the minimum of 2"),
         ("repeats", "ten", "repeats: 'ten' is not of type 'integer'"),
@@ -144,7 +148,10 @@ def loader(request, monkeypatch):
         ("{1: a, '1': b}", "the key '1' stands twice"),
         # One word in two forms of Unicode.
         ("caf\u00e9: 1\ncafe\u0301: 2", "stands twice, lines 1 and 2"),
-        ("x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y", "'<<' stands twice, lines 4 and 5"),
+        (
+            "x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y",
+            "key '<<' stands twice, lines 4 and 5",
+        ),
         ("a: !!int '1'", "line 1: the tag !!int has no meaning here"),
         ("a: !mine x", "the tag !mine"),
         ("a: 1.0e+400", "1.0e.400 is too large for a number"),

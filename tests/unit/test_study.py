@@ -85,7 +85,10 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         ),
         (content({"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
         (content(LEARNERS, epsilons=None), "no epsilon"),
-        (content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]), "0.3 and 0.30000000000000004 are one"),
+        (
+            content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
+            "epsilon = 0.3 and 0.30000000000000004 are one number",
+        ),
         (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
         (two(title=" Lazybb "), "is that of boost~certified too; give one of them another title"),
         (two("Boost"), "Boost: boost~certified differs from it in case alone"),

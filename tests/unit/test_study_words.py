@@ -110,7 +110,10 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         ({"vary": {"densty": [0.5]}}, "no parameter 'densty'; did you mean 'density'"),
         ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
         ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
-        ({"neighbours": ADD_REMOVE}, "'replace-one' or 'private-columns', not 'add-remove'"),
+        (
+            {"neighbours": ADD_REMOVE},
+            "lazybb offers neighbours = 'replace-one' or 'private-columns', not 'add-remove'",
+        ),
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
 )
@@ -265,7 +268,9 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
 
 def test_public_columns_of_a_learner_need_the_relation():
     regression = {"learner": "logistic_regression", "fixed": {"columns": "public"}}
-    with pytest.raises(study.StudyError, match="to know for columns = 'public' which columns"):
+    with pytest.raises(
+        study.StudyError, match="needs to know for columns = 'public' which columns"
+    ):
         made({"lr": regression})
     boosted = {**BOOST, "fixed": {"start": "public"}}
     for changes in ({}, {"neighbours": REPLACE_ONE}):

@@ -216,7 +216,9 @@ def test_releases_of_persons_and_of_records_do_not_add_up(persons):
     persons(budget=None)
     release(request())
     persons(unit=None, n_rows=len(PERSONS), budget=None)
-    with pytest.raises(LedgerError, match=r"single records, but .* all records of one who"):
+    with pytest.raises(
+        LedgerError, match=r"protect single records, but .* protect all records of one who"
+    ):
         release(request())
 
 
