@@ -6,6 +6,7 @@ chance with the probability given in `FALSE_ALARM`.
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -57,6 +58,25 @@ def test_permute_and_flip_probabilities_follow_the_definition(scores, rate):
     assert permute_and_flip_probabilities(scores, rate) == pytest.approx(
         by_permutations(scores, rate), abs=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "probabilities"),
+    [
+        ("Exponential", exponential_probabilities),
+        ("PermuteAndFlip", permute_and_flip_probabilities),
+    ],
+)
+def test_diffprivlib_chooses_with_the_same_probabilities(name, probabilities):
+    """An independent implementation, with the same rate: ε/(2·sensitivity)."""
+    theirs = pytest.importorskip("diffprivlib.mechanisms")
+    scores = [0.0, -0.1, -0.3, -0.35, -0.6]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = getattr(theirs, name)(epsilon=9.0, sensitivity=0.5, utility=scores, random_state=1)
+        picks = [drawn.randomise() for _ in range(4_000)]
+    expected = 4_000 * probabilities(scores, 9.0)
+    assert stats.chisquare(np.bincount(picks, minlength=5), expected).pvalue > FALSE_ALARM
 
 
 def test_ties_at_infinite_rate_are_broken_evenly():

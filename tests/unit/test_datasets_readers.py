@@ -185,12 +185,12 @@ def test_numbers_of_excel_are_no_codes_with_leading_zeros(own):
 
 
 @pytest.mark.parametrize("last", [4, 6])
-def test_a_row_of_formulas_that_were_never_computed_is_not_blank(own: Any, last: int) -> None:
+def test_a_row_of_formulas_that_were_never_computed_is_not_blank(own, last):
     age = {**AGE, "missing": "bin"}
     parser = {"kind": "excel", "header": True, "sheet": "Data"}
     own(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]], "parser": parser}, n_rows=last - 2)
     formulas = ["=About!A1", "=About!B1", "=About!C1", "=About!D1"]
-    sheets: dict[str, list[list[Any]]] = {"Data": [*SHEET[:3], formulas, *SHEET[3:]][:last]}
+    sheets = {"Data": [*SHEET[:3], formulas, *SHEET[3:]][:last]}
     workbook(Path("data/mine.xlsx"), sheets)
     refused("row 4 of .*: 'age' is a formula whose value")
 
