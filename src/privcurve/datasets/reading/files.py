@@ -26,7 +26,7 @@ PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 # First bytes, as patterns, of files that are packed in other ways, which are not read.
 _PACKED = {
-    b"PK\x03\x04": "a zip archive",
+    b"PK\x03\x04": "a zip archive, or a workbook whose name does not end in .xlsx",
     b"BZh[1-9]1AY": "packed by bzip2",
     b"\xfd7zXZ": "packed by xz",
     b"\x1f\x9d": "packed by compress",
