@@ -164,6 +164,9 @@ class Helper:
 KEPT = {
     "the curator": lambda curator: curator,
     "its stream": lambda curator: curator._source,
+    "its stream among others": lambda curator: {"a": [curator._source]},
+    "a party": lambda curator: [curator.party(1)[0]],
+    "a party's stream": lambda curator: curator.party(1)[0]._source,
     "a helper that has it": Helper,
     "its method": lambda curator: [curator.number],
     "a function that has it": lambda curator: [lambda: curator.number(MARGIN, 0)],
@@ -185,7 +188,7 @@ def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
 def test_a_model_that_keeps_no_curator_is_not_searched(monkeypatch):
     # The search takes a tenth of a small fit.
     searches = []
-    monkeypatch.setattr(sealing, "_find_held", lambda *value: searches.append(value))
+    monkeypatch.setattr(sealing, "refuse_noise_kept", lambda *value: searches.append(value))
     NoisyMajorityClassifier(n_bins=2, epsilon=1.0, random_state=1).fit([[0], [1]], [0, 1])
     assert not searches
 

@@ -56,10 +56,12 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if fit_name.refused:
             raise fit_name.refused
         _seal_for(doors, name)
-        is_kept = _count_references(doors) != n_before
-        for learner in chosen:
-            refuse_noise_kept(learner, name, deeply=is_kept)
-        # Nearly always no sealed value is left, so the search for one is skipped.
+        # Nearly always no curator, stream or sealed value is left: no search for one then.
+        others = [group for door in doors for group in (door.parties, door.inners)]
+        is_kept = any({*_count_references(group)} - {_ALONE} for group in others)
+        if is_kept or _count_references(doors) != n_before:
+            for learner in chosen:
+                refuse_noise_kept(learner, name)
         is_left = getrefcount(fit_name) > n_alone
         if records.learner or is_left:
             for learner in chosen:
@@ -99,8 +101,13 @@ def _seal_for(doors: Sequence[Curator], name: str) -> None:
             one.sealed_for = name
 
 
-def _count_references(doors: Sequence[Curator]) -> list[int]:
-    return [getrefcount(door) for door in doors]
+def _count_references(doors: Sequence[Curator]) -> list[tuple[int, int]]:
+    """Return how many refer to each curator, and to its stream."""
+    return [(getrefcount(door), getrefcount(door._source)) for door in doors]
+
+
+# Of a curator that a list alone refers to.
+(_ALONE,) = _count_references([Curator(np.random.default_rng(0))])
 
 
 def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
@@ -131,18 +138,12 @@ def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
     return None
 
 
-def refuse_noise_kept(model: Any, name: str, deeply: bool = True) -> None:
-    """Refuse a fitted model that still holds a curator or a stream of random numbers.
-
-    With `deeply`, curators are searched for in all that the attributes hold, too.
-    """
+def refuse_noise_kept(model: Any, name: str) -> None:
+    """Refuse a fitted model that still holds a curator or a stream of random numbers."""
     for key, value in vars(model).items():
         if key == "random_state":
             continue
-        source = value if isinstance(value, (Curator, np.random.Generator)) else None
-        if source is None and deeply:
-            source = _find_held(value, Curator)
-        if source is not None:
+        if (source := _find_held(value, (Curator, np.random.Generator))) is not None:
             what = f"{key} of the fitted model has a {type(source).__name__}, which tells the noise"
             raise SealedError(name, what, "keep what it answered", _line_of(model, key))
 
