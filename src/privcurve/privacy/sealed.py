@@ -78,6 +78,9 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def _refuse(self, what: str) -> NoReturn:
         raise SealedError(self._learner, what)
 
+    def _open(self) -> Any:
+        return self._array.item() if self._array.dtype.hasobject else self._array
+
     def _wrap(self, array: Any, rows: int | None) -> Sealed:
         return Sealed(array, self._learner, rows)
 
@@ -422,7 +425,7 @@ def open_values(value: Any) -> Any:
     if type(value) in _OPEN:
         return value
     if isinstance(value, Sealed):
-        return value._array.item() if value._array.dtype.hasobject else value._array
+        return value._open()
     return _remake(value, _open_each(value)) if isinstance(value, (tuple, list)) else value
 
 
@@ -498,11 +501,11 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
             return function(*given, **more)
         learner = sealed._learner
         arguments = [one if type(one) in PLAIN else _lend(one, learner) for one in given]
-        named = {name: _lend(one, learner) for name, one in more.items()}
-        reached = [cell.cell_contents for cell in cells]
+        named = {name: _lend(one, learner) for name, one in more.items()} if more else more
+        reached = [cell.cell_contents for cell in cells] if cells else ()
         result = call_open(learner, function, arguments, named)
-        if remembers or any(cell.cell_contents is not one or _can_change(one)
-               for cell, one in zip(cells, reached, strict=True)):  # fmt: skip
+        if remembers or (cells and any(cell.cell_contents is not one or _can_change(one)
+               for cell, one in zip(cells, reached, strict=True))):  # fmt: skip
             what = f"{loop.__name__} encloses what can be changed"
             raise SealedError(learner, what, "hand it over as an argument")
         if _holds_none(result) != writes:
@@ -578,15 +581,13 @@ def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) 
 
 def _lend(value: Any, learner: str) -> Any:
     """Return an argument of a kernel: sealed arrays open, copies of others."""
-    if type(value) in PLAIN:
-        return value
     if isinstance(value, Sealed):
-        return open_values(value)
+        return value._open()
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, (tuple, list)):
         return _remake(value, [_lend(one, learner) for one in value])
-    if isinstance(value, (int, float, str, np.generic)) or callable(value):
+    if value is None or isinstance(value, (int, float, str, np.generic)) or callable(value):
         return value
     raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")
 

@@ -57,7 +57,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             raise fit_name.refused
         _seal_for(doors, name)
         # Nearly always no curator, stream or sealed value is left: no search for one then.
-        others = [group for door in doors for group in (door.parties, door.inners)]
+        others = [group for door in doors for group in (door.parties, door.inners) if group]
         is_kept = any({*_count_references(group)} - {_ALONE} for group in others)
         if is_kept or _count_references(doors) != n_before:
             for learner in chosen:
