@@ -18,7 +18,7 @@ from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
-from privcurve.privacy.curator import Curator
+from privcurve.privacy.curator import Curator, party_of
 from privcurve.privacy.sealed import PLAIN, FitName, Sealed, SealedError, name_line
 
 # Private fits that see open records, by learner, or learner and calibration, with the reason. Peers
@@ -107,7 +107,7 @@ def _count_references(doors: Sequence[Curator]) -> list[tuple[int, int]]:
 
 
 # Of a curator that a list alone refers to.
-(_ALONE,) = _count_references([Curator(np.random.default_rng(0))])
+(_ALONE,) = _count_references([party_of(0)])
 
 
 def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
