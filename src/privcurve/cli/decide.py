@@ -87,9 +87,10 @@ def _ask(question: Question | CardQuestion, of: str) -> None:
             question.answer(text)
         except DatasetError as error:
             if not is_person:
+                why = str(error).removesuffix(".")
                 raise CommandError(
-                    f"the answer {text!r} for {of} is refused: {error}. What was answered before "
-                    "it is written."
+                    f"the answer {text!r} for {of} is refused: {why}. What was answered before it "
+                    "is written."
                 ) from None
             print(f"  {error}")
         else:
