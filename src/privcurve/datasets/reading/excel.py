@@ -28,6 +28,8 @@ from privcurve.datasets.reading.table import (
 )
 from privcurve.schema import suggestion
 
+# A sheet, its cells, and the names of all sheets.
+LoadedSheet = tuple[Any, list[list[Any]], list[str]]
 # Row, position of the column, and why the cell holds no value although it shows one.
 Empty = tuple[int, int, str]
 
@@ -44,20 +46,24 @@ _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 
 
 def read(
-    description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
+    description: AnyDescription,
+    file: RawFile,
+    problems: Problems,
+    most: int | None = None,
+    loaded: LoadedSheet | None = None,
 ) -> Iterator[RawTable]:
-    """Read one sheet, a piece at a time.
+    """Read one sheet, which may be loaded already, a piece at a time.
 
     Cells become texts, each by itself (:func:`text_of`); an empty cell, and one of an error (#N/A),
     the empty text. Cells that show a value which is not in them are problems: merged cells, and
     formulas that were never computed.
     """
-    sheet, cells, _ = _load_sheet(file.path, description.parser.sheet)
+    sheet, cells, _ = loaded or load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    uncomputed: set[int] = set()
+    uncomputed: set[int] = set()  # filled before any record is read
     all_rows = _filter_rows(cells, uncomputed)
     records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:
@@ -84,19 +90,19 @@ def read(
         yield replace(table, columns=convert_columns(description, source, columns))
 
 
-def first_row(path: Path, wanted: str = "") -> tuple[Record, tuple[str, ...]]:
+def first_row(path: Path, loaded: LoadedSheet) -> tuple[Record, tuple[str, ...]]:
     """Return the first row of a sheet that is not blank, and the names of all sheets.
 
-    By default it is the first sheet; the names begin with that of the sheet that is read.
+    The names begin with that of this sheet.
     """
-    sheet, cells, names = _load_sheet(path, wanted)
+    sheet, cells, names = loaded
     number, row = next(_filter_rows(cells), (0, ()))
     if not number:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
     return (number, _read_row(row)), (sheet.name, *(name for name in names if name != sheet.name))
 
 
-def _load_sheet(path: Path, wanted: str) -> tuple[Any, list[list[Any]], list[str]]:
+def load_sheet(path: Path, wanted: str) -> LoadedSheet:
     """Return a sheet, by default the first, its cells, and the names of all sheets."""
     from python_calamine import CalamineError, CalamineWorkbook
 

@@ -14,7 +14,7 @@ from typing import Any
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading.delimited import SEPARATORS, Record, records_of
-from privcurve.datasets.reading.excel import EXCEL_ENDINGS, first_row
+from privcurve.datasets.reading.excel import EXCEL_ENDINGS, first_row, load_sheet
 from privcurve.datasets.reading.files import PIECE, lines, open_raw
 from privcurve.datasets.reading.parquet import schema_of
 from privcurve.datasets.reading.table import READ_ERRORS
@@ -59,7 +59,7 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         if sheet and not is_excel:
             raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
         if is_excel:
-            first, sheets = first_row(path, sheet)
+            first, sheets = first_row(path, load_sheet(path, sheet))
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
             return replace(_name_fields(parser, first, header), sheets=sheets)
         with open_raw(path) as stream:

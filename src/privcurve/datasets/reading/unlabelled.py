@@ -89,7 +89,9 @@ def open_unlabelled(
             if parser.kind == PARQUET:
                 read, names = parquet.read, parquet.schema_of(path).names
             else:
-                read, names = excel.read, excel.first_row(path, sheet)[0][1]
+                loaded = excel.load_sheet(path, sheet)
+                read = partial(excel.read, loaded=loaded)
+                names = excel.first_row(path, loaded)[0][1]
         except READ_ERRORS as error:
             raise unreadable_error(description, source, error) from None
         ignored = _find_unused(description, names)
