@@ -58,15 +58,17 @@ def main() -> None:
         for k in range(options.repeats + 1):
             # In either order, as what a side finds in the caches is the work of the one before.
             order = list(sides) if k % 2 else list(sides)[::-1]
-            seconds = {side: ask(*sides[side], name) for side in order}
-            times.append([seconds[side] for side in sides])
-        # The least time is that with the fewest interruptions; the first fit compiles.
-        least = dict(zip(sides, np.min(times[1:], axis=0).tolist(), strict=True))
+            taken = {side: ask(*sides[side], name) for side in order}
+            times.append([taken[side] for side in sides])
+        # The least time is that with the fewest interruptions; the first fit compiles. Ratios are
+        # medians over the turns, as the speed of a machine drifts.
+        seconds = np.array(times[1:])
+        least = dict(zip(sides, seconds.min(axis=0).tolist(), strict=True))
         fits = {side: fit for side, (fit, _) in least.items()}
-        row = {"open": fits["sealed"] / fits["open"]}
+        ratios = dict(zip(sides, np.median(seconds[:, :1] / seconds, axis=0).tolist(), strict=True))
+        row = {"open": ratios["open"][0]}
         if "older" in sides:
-            row["older"] = fits["sealed"] / fits["older"]
-            row["scoring"] = least["sealed"][1] / least["older"][1]
+            row["older"], row["scoring"] = ratios["older"]
         rows[name] = {"seconds": fits, "ratios": row}
         print(f"{name:24}{''.join(f'{1e3 * fit:10.1f}' for fit in fits.values())}", end="")
         print("".join(f"{ratio:10.3f}" for ratio in row.values()), flush=True)
