@@ -262,7 +262,7 @@ def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> l
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
-    """Return each value of each column a column of its own, with `value` where it is the row's.
+    """Return a matrix with a column for each code of each column: `value` at the row's codes.
 
     Every row holds exactly one entry for each coded column, so its L2 norm is ``value ·
     √n_columns``, whatever the data.

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import tree as reference
 
-from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
+from privcurve.kernels.lazybb_trees import BinnedRows, TreeNoise, boost_trees
+from privcurve.kernels.trees.form import bin_rows
 
 FAR = -1e9
 CODES = np.array([[0, 0], [0, 1], [1, 2], [1, 0], [0, 2], [1, 1], [0, 0]], dtype=np.uint8)
@@ -32,7 +33,7 @@ def peaks(shape, chosen):
 
 
 def trees(noise, n_rounds, with_rules=False, rates=(3.0, 5.0), label_rates=(2.0, 4.0)):
-    rows = bin_rows(CODES, N_BINS, SIGNS, COUNTS)
+    rows = BinnedRows(*bin_rows(CODES, N_BINS, SIGNS), COUNTS, N_BINS)
     forest, _ = boost_trees(
         rows, DENSITY, LEARNING_RATE, 2, 3, False, "gini", np.array(rates[:n_rounds]),
         np.array(label_rates[:n_rounds]), with_rules, False, noise,

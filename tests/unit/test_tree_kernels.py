@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import tree as reference
 
-from privcurve.kernels.lazybb_trees import TreeNoise, bin_rows, boost_trees
+from privcurve.kernels.lazybb_trees import BinnedRows, TreeNoise, boost_trees
 from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
 from privcurve.kernels.trees.form import (
     EVERYBODY,
     NOBODY,
     answers,
     bin_codes,
+    bin_rows,
     count_rows,
     ranges,
 )
@@ -40,9 +41,10 @@ def plan(n, **changes):
 def grow(made, X, y, noise, counts=None, n_bins=N_BINS):
     counts = np.ones(len(y), dtype=np.int64) if counts is None else counts
     forest, largest = boost_trees(
-        bin_rows(X, n_bins, y, counts), made.density, made.learning_rate, made.depth,
-        made.n_splits, made.thresholds, made.criterion, made.noise.rates,
-        made.noise.label_rates, made.noise.rules, made.noise.normalise,
+        BinnedRows(*bin_rows(X, n_bins, y), counts, n_bins),
+        made.density, made.learning_rate, made.depth, made.n_splits, made.thresholds,
+        made.criterion, made.noise.rates, made.noise.label_rates, made.noise.rules,
+        made.noise.normalise,
         # The kernel adds its scores to the noise.
         TreeNoise(*(part.copy() for part in noise)),
     )  # fmt: skip
@@ -128,7 +130,7 @@ def test_many_bins_need_wide_numbers():
     rng = np.random.default_rng(0)
     X = rng.integers(0, n_bins, size=(50, 3)).astype(np.uint16)
     y = np.where(X[:, 2] == 2, 1, -1).astype(np.int8)
-    rows = bin_rows(X, n_bins, y, np.ones(50, dtype=np.int64))
+    rows = BinnedRows(*bin_rows(X, n_bins, y), np.ones(50, dtype=np.int64), n_bins)
     assert rows.bins.dtype == np.uint32
     made = plan(50, n_rounds=1, depth=1, epsilon=np.inf)
     noise = tree_noise(made, int(n_bins.sum()), Curator(rng))
@@ -146,8 +148,9 @@ def test_trees_go_on_where_others_ended(seed):
         nothing = TreeNoise(*(np.zeros((n_rounds, *of)) for of in ((3, 0), (0, 0), (7,))))
         rates = np.full(n_rounds, np.inf)
         forest, largest = boost_trees(
-            bin_rows(X, N_BINS, y, np.ones(12)), 0.3, 0.5, 2, 3, False, "gini", rates, rates,
-            False, made.noise.normalise, nothing, begin,
+            BinnedRows(*bin_rows(X, N_BINS, y), np.ones(12, dtype=np.int64), N_BINS),
+            0.3, 0.5, 2, 3, False, "gini", rates, rates, False, made.noise.normalise, nothing,
+            begin,
         )  # fmt: skip
         assert largest <= 1 + 1e-9
         return forest

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Floats, Ints, Signs
+from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.jit import jit
 from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import CRITERIA
-from privcurve.kernels.trees.form import Ranges, bin_codes, ranges
+from privcurve.kernels.trees.form import Ranges, ranges
 from privcurve.kernels.trees.growth import GrowingTree, RoundRows, grow_best_first, grow_by_levels
 
 
@@ -58,12 +58,6 @@ class Forest(NamedTuple):
     # leaf.
     children: Ints
     labels: Signs  # (n_trees, n_nodes): of a leaf, −1 or +1; 0 for an internal node
-
-
-def bin_rows(codes: Codes, n_bins: Ints, signs: Signs, counts: NDArray[Any]) -> BinnedRows:
-    """Turn codes into bins, and labels −1 or +1 into positions."""
-    labels = (signs > 0).astype(np.uint8)
-    return BinnedRows(bin_codes(codes, n_bins), labels, counts.astype(np.int64), n_bins)
 
 
 def node_count(depth: int, n_splits: int) -> int:

@@ -28,7 +28,7 @@ from privcurve.kernels.m_alpha import (
     log_odds_of_margins,
     record_weights,
 )
-from privcurve.kernels.trees.form import bin_codes
+from privcurve.kernels.trees.form import bin_rows
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import (
@@ -92,9 +92,9 @@ OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
 # Trees choose by noise inside the loop; the contents of their leaves stay sealed.
+bins_kernel = kernel(bin_rows, rows=(0, 0))
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
-leaves_kernel = kernel(leaves_of, rows=0)
 
 
 @mechanism
@@ -102,6 +102,13 @@ def grow_released(splits: Ints, tree: Growth, first: int, last: int, *given: Any
     """Grow some levels of a tree; their questions are released."""
     grow_levels(tree, first, last, *given)
     splits[:] = tree.splits
+
+
+@kernel(rows=(0, None, None))
+def weigh_leaves(data: WeightedRows, tree: Growth) -> tuple[Ints, Floats, Floats]:
+    """Return the leaf of each row, and the weights of positive and of negative rows in each."""
+    leaves = leaves_of(tree)
+    return leaves, *data.sum_by_leaf(leaves, len(tree.splits) + 1)
 
 
 @kernel(rows=0)
@@ -272,7 +279,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         signs, counts = records.labels, records.counts
-        bins, labels = bin_codes(records.codes, self.n_bins_), (signs > 0).astype(np.uint8)
+        bins, labels = bins_kernel(records.codes, self.n_bins_, signs)
         n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
         self._begin(depth, records.n)
         self.leverages_ = np.zeros(n_trees)
@@ -331,8 +338,8 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             grow_released(splits, tree, level, level + 1, *of_levels)
         if not released:
             grow_released(splits, tree, 0, len(alphas), *of_levels)
-        leaves = leaves_kernel(tree)
-        return leaves, *sum_by_leaf(data, leaves, len(splits) + 1)
+        grown: tuple[Ints, Floats, Floats] = weigh_leaves(data, tree)
+        return grown
 
     def _node_calls(self, t: int, curator: Curator) -> list[Call]:
         """Return the call of each inner node of tree t."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
 from privcurve.kernels.boosted_trees import WeightedRows, draw_tree
-from privcurve.kernels.trees.form import Trees, bin_codes
+from privcurve.kernels.trees.form import Trees, bin_rows
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
 from privcurve.learners.shared.checks import require
@@ -34,7 +34,7 @@ def label_weights(
     codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
 ) -> Floats:
     """Return the weights of positive and of negative records in the leaves of each tree."""
-    bins, labels = bin_codes(codes, n_bins), (signs > 0).astype(np.uint8)
+    bins, labels = bin_rows(codes, n_bins, signs)
     data = WeightedRows(bins, labels, counts.astype(np.float64), starts)
     n_leaves = trees.column.shape[1] + 1
     each = (leaves_in(bins, trees.subset(t, t + 1)) for t in range(len(trees.column)))

@@ -14,19 +14,27 @@ from privcurve.kernels.lazybb_trees import (
     BinnedRows,
     Forest,
     TreeNoise,
-    bin_rows,
     boost_trees,
     node_count,
 )
-from privcurve.kernels.trees.form import Trees, add_trees, ask_two_columns, bin_codes, ranges
+from privcurve.kernels.trees.form import (
+    Trees,
+    add_trees,
+    ask_two_columns,
+    bin_codes,
+    bin_rows,
+    ranges,
+)
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
+from privcurve.privacy.sealed import kernel
 
 EQUALITY = "equality"
 
+bins_kernel = kernel(bin_rows, rows=(0, 0))
 grow_trees = with_weight_check(boost_trees)
 
 
@@ -247,7 +255,8 @@ class TopDownTrees:
     def prepare(self, records: Records) -> BinnedRows:
         """Turn codes into places of histograms."""
         codes, signs, counts, n_bins = records
-        return bin_rows(codes, n_bins, signs, counts)
+        bins, labels = bins_kernel(codes, n_bins, signs)
+        return BinnedRows(bins, labels, counts, n_bins)
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> TreePlan:
         """Return the plan: shape and noise."""

@@ -208,7 +208,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     ) -> Any:
         plain = [one for one in inputs if type(one) not in PLAIN and not isinstance(one, Sealed)]
         objects = any(np.asarray(one).dtype.kind == "O" for one in plain if not has_sealed(one))
-        if objects or "".join(ufunc.types[:1]).startswith("O"):
+        if objects or (ufunc.ntypes < 2 and "".join(ufunc.types).startswith("O")):
             self._refuse(f"{ufunc.__name__} of objects, which may look")
         if ufunc is np.matmul:
             rows = self._rows_of_product(*inputs)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Codes, Ints, bin_starts
+from privcurve.coding import Codes, Ints, Signs, bin_starts
 from privcurve.kernels.jit import jit
 
 NO_QUESTION = -1
@@ -90,6 +90,11 @@ def bin_codes(codes: Codes, n_bins: Ints) -> NDArray[np.unsignedinteger[Any]]:
     dtype = np.uint16 if width <= 2**16 else np.uint32
     starts = np.cumsum(n_bins) - n_bins
     return np.add(codes, starts.astype(dtype), dtype=dtype)
+
+
+def bin_rows(codes: Codes, n_bins: Ints, signs: Signs) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return the bin of each code, and the position of each label −1 or +1."""
+    return bin_codes(codes, n_bins), (signs > 0).astype(np.uint8)
 
 
 @jit
