@@ -19,7 +19,7 @@ from privcurve.files import write_errors
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import budget_ledger as books
 from privcurve.releases import guard
@@ -128,6 +128,13 @@ def test_records_that_were_taken_by_private_labels_are_not_released(mine):
     assert release(request()).release.number == 1
     mine(n_rows=30, records={"balance": "first"}, public_benchmark=True, budget={"epsilon": 9})
     assert release(request()).release.number == 2
+
+
+def test_a_guarantee_for_other_neighbours_is_not_paid_for(mine):
+    mine(public_label=True, budget=None)
+    with pytest.raises(ReleaseError, match="guarantee neighbours = 'replace-one', not 'private-"):
+        release(request(learner="lazybb", neighbours=PRIVATE_COLUMNS))
+    assert not book().path.exists()
 
 
 def test_an_accuracy_is_for_replaced_records_alone():
@@ -370,6 +377,9 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
     for name, neighbours, delta in (one for one in released() if one[0] in names):
         takes = neighbours == ADD_REMOVE and "n_estimate" in LEARNERS[name].parameters
         given = {"n_estimate": n} if takes else {}
+        if neighbours == PRIVATE_COLUMNS:
+            started = {"start": "public", "noise": "box"}.items()
+            given = {key: word for key, word in started if key in LEARNERS[name].parameters}
         one = request(learner=name, neighbours=neighbours, delta=delta, parameters=given)
         rehearse(one, description, make_estimator(one, domain))
 

@@ -245,6 +245,9 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
         with np.errstate(all="ignore"):
             (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
+        if (stated := learner.privacy_.neighbours) != request.relation:
+            # Settings decide it: those that read no public column protect whole records.
+            raise ValueError(f"they guarantee neighbours = {stated!r}, not {request.relation!r}")
     except (ValueError, ArithmeticError, ModelError) as error:
         delta = f", delta = {request.delta:g}" if request.delta else ""
         raise ReleaseError(
