@@ -384,6 +384,13 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
         rehearse(one, description, make_estimator(one, domain))
 
 
+def test_noise_is_rehearsed_for_the_number_of_records():
+    description = replace(datasets.describe("toy-line"), n_rows=50_000_000)
+    one = request(learner="lazybb")
+    with pytest.raises(ReleaseError, match=r"density = 0.35 is too small .* nothing is spent"):
+        rehearse(one, description, make_estimator(one, description.domain))
+
+
 def test_made_up_records_are_as_many_and_tell_nothing(mine):
     domain = datasets.describe("mine").domain
     for n in (2, 60, 64, 65, 100_000):

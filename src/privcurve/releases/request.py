@@ -29,9 +29,8 @@ from privcurve.releases.errors import ReleaseError
 # A delta of less than this share of one over the number of records calls for no warning.
 SMALL_SHARE = 0.1
 
-# How many distinct records are made up for a rehearsal, and how many records it has at most.
+# How many distinct records are made up for a rehearsal.
 MADE_UP = 64
-MOST_MADE_UP = 100_000
 
 # The parameter that replaces the number of records where that is not public.
 ESTIMATE = "n_estimate"
@@ -235,10 +234,10 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
     """Train on made-up records, so that impossible noise is noticed before it is paid for.
 
     Noise is calibrated by public facts alone. So any records show whether ε, δ and settings are
-    possible, and tell nothing of the real ones. There are as many as these, but at most
-    `MOST_MADE_UP`, and few if their number is not public.
+    possible, and tell nothing of the real ones. There are as many as these, as noise follows from
+    their number, and few if that is not public.
     """
-    n = min(public_number(request, description) or MADE_UP, MOST_MADE_UP)
+    n = MADE_UP if request.relation == words.ADD_REMOVE else description.n_rows
     records = make_records(description.domain, n)
     curator = Curator(np.random.Generator(np.random.PCG64(0)))
     try:
