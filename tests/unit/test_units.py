@@ -29,7 +29,7 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.card import name_pages
 from privcurve.releases.choice import CHOOSE
-from privcurve.releases.errors import LedgerError
+from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE
 
@@ -210,6 +210,13 @@ def test_an_accuracy_has_noise_for_all_of_a_persons_records(persons):
     persons(files=files, n_test=len(PERSONS), n_rows=len(PERSONS), unit={**UNIT, "at_most": 4})
     # Twice as many records of each person: about twice the noise.
     assert paid.accuracy.error * 1.2 < release(request(epsilon=0.1, accuracy=0.4)).accuracy.error
+
+
+def test_how_many_records_a_person_has_moves_no_records_of_others(persons):
+    persons(records={"first": 20})
+    with pytest.raises(ReleaseError, match="one who with many records push those of others out"):
+        release(request())
+    assert not book().path.exists()
 
 
 def test_releases_of_persons_and_of_records_do_not_add_up(persons):

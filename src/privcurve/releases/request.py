@@ -159,6 +159,12 @@ def _check_sample(request: Request, description: Description) -> None:
             f"records: first of {description.name} lets a record that is added push another one "
             f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
         )
+    if description.records.first and request.unit and request.relation == words.REPLACE_ONE:
+        # How many records a person has beyond those that are kept is protected.
+        raise ReleaseError(
+            f"records: first of {description.name} lets one {request.unit.column} with many "
+            "records push those of others out: leave it out"
+        )
 
 
 def check_accuracy(request: Request, description: Description) -> None:
