@@ -64,6 +64,10 @@ def test_each_learner_is_what_it_is_on_the_codes(name, table, schema) -> None:
     made = registry.estimator_class(name)(calibration=about.calibrations[0], schema=public, **more)
     if name == "tuned":
         made.set_params(learner="lazybb", settings={"n_rounds": [3, 5]})
+    if name == "pate":
+        with pytest.raises(ValueError, match="beside which the label is public"):
+            made.fit(table, table.Churn)  # the schema does not say that the label is public
+        made.set_params(public_columns=(0,))
     raw = made.fit(table, table.Churn)
     told = made._with_schema_facts(table.Churn)
     told.set_params(schema=None, random_state=np.random.default_rng(0))

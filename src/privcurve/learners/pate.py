@@ -246,8 +246,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         if self.public_columns is None:
             raise ValueError(
-                "pate needs public_columns=, the positions of public columns (in a study: "
-                "neighbours: private-columns)"
+                "pate needs public_columns=, the positions of public columns, beside which the "
+                "label is public (in a study: neighbours: private-columns)"
             )
         roles = Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
         assert roles.public is not None

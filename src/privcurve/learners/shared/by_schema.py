@@ -30,7 +30,9 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
     for fact in (*registered.needs, *registered.takes, "mixed_bins"):
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
-    if registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None:
+    is_blank = registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None
+    # Such a learner takes the label for public: the schema has to say so.
+    if is_blank and domain.public_label:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:
         budget = plain_number(learner.epsilon), plain_number(learner.delta)
