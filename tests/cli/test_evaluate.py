@@ -21,6 +21,7 @@ from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 from privcurve.privacy import seeds
 from privcurve.releases import evaluation
 from privcurve.releases.budget_ledger import BudgetLedger
+from privcurve.releases.errors import ReleaseError
 
 DOMAIN = Domain(
     (
@@ -108,6 +109,9 @@ def test_it_writes_a_table_and_a_picture(table, capsys):
     assert [line["group"] for line in lines] == ["all", "f", "m"]
     assert float(lines[1]["auc_se"]) > 0
     assert "two standard errors" in Path("a.svg").read_text()
+    # Noise may leave no records to measure.
+    with pytest.raises(ReleaseError, match="no picture: the noise leaves no group"):
+        evaluation.draw([evaluation.Row("all", -1.5, evaluation.UNMEASURED)])
 
 
 def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):

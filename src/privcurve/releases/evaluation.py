@@ -338,6 +338,8 @@ def draw(rows: Sequence[Row]) -> Figure:
     measures = {"error": ["error"], "AUC": ["auc"], "positive class": ["actual", "predicted"]}
     measures["positive answers"] = ["positive"]
     panels = {title: names for title, names in measures.items() if is_measured(rows, names[0])}
+    if not panels:
+        raise ReleaseError("no picture: the noise leaves no group a number of records above 0")
     figure = Figure(figsize=(3.0 * len(panels), 1.2 + 0.35 * len(rows)), layout="constrained")
     places = np.arange(len(rows))
     all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
