@@ -20,7 +20,12 @@ from privcurve.figures.page import Page, Rows
 from privcurve.learners.additive.model import PairShape
 from privcurve.models.explain import explain
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE, most_right_guesses
+from privcurve.privacy.budget import (
+    ADD_REMOVE,
+    PRIVATE_COLUMNS,
+    REPLACE_ONE,
+    most_right_guesses,
+)
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import SecretSeed
@@ -180,6 +185,15 @@ def test_the_ledger_on_a_card_has_names_of_columns(gam):
     assert cards.name_columns("columns 1 and 0, again", names) == "columns town and age, again"
     assert cards.name_columns("noisy histograms of 2 columns", names).endswith("of 2 columns")
     assert not re.search(r"\bcolumns? \d", gam.path(PAGE).read_text())
+
+
+def test_a_card_names_what_is_not_protected(mine):
+    mine(public=["town"], public_label=True, budget=None)
+    asked = {"learner": "brc", "parameters": {"n_rounds": 2}, "neighbours": PRIVATE_COLUMNS}
+    released = release(request(**asked))
+    shown = "What is public of each record (sick, town): the model may show it exactly."
+    assert shown in released.path(CARD).read_text()
+    assert "Not protected: its public column town and its label" in released.path(PAGE).read_text()
 
 
 def test_a_name_that_is_markup_is_text_on_the_card():

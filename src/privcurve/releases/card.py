@@ -248,11 +248,11 @@ def _format_guess(price: Price) -> str:
 
 
 def _state_guarantee(released: Released) -> Iterator[Block]:
-    if released.statement.private:
-        yield Text(name_pages(str(released.statement)))
-    else:
-        secret = released.fit_statement.with_generator(OF_CHACHA)
-        yield Text(name_pages(f"With a secret seed it would be: {secret}"))
+    private, names = released.statement.private, released.domain.names
+    stated = released.statement if private else released.fit_statement.with_generator(OF_CHACHA)
+    public = tuple(names[j] if isinstance(j, int) else j for j in stated.public_columns)
+    text = name_pages(str(replace(stated, public_columns=public)))
+    yield Text(text if private else f"With a secret seed it would be: {text}")
 
 
 def name_pages(text: str) -> str:
@@ -460,6 +460,9 @@ def _list_totals(released: Released) -> Iterator[Block]:
 
 
 def _list_exclusions(released: Released) -> Iterator[str]:
+    if released.request.relation == words.PRIVATE_COLUMNS:
+        shown = ", ".join(released.request.public)
+        yield f"What is public of each record ({shown}): the model may show it exactly."
     statement = released.fit_statement
     for text in map(name_pages, statement.exclusions):
         yield text[0].upper() + text[1:] + "."
