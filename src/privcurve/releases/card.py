@@ -414,7 +414,8 @@ def name_columns(what: str, names: Sequence[str]) -> str:
     def replace_places(match: re.Match[str]) -> str:
         return match[1] + re.sub(r"\d+", lambda place: names[int(place[0])], match[2])
 
-    return re.sub(r"\b(columns? )(\d+(?: and \d+)?)\b", replace_places, what)
+    # Choices are numbered in their order.
+    return re.sub(r"(?<!choice of )\b(columns? )(\d+(?: and \d+)?)\b", replace_places, what)
 
 
 def _describe_calls(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
