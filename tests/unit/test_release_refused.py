@@ -171,6 +171,19 @@ def test_two_releases_at_once_do_not_write_over_each_other(mine, monkeypatch):
     assert states() == [DONE, DONE]
 
 
+def test_of_two_stopped_releases_the_one_with_the_same_settings_is_resumed(mine, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    stopped = [request(learner="lazybb", parameters={"n_rounds": n}) for n in (3, 5)]
+    with monkeypatch.context() as patch:
+        patch.setattr(releasing, "_train", stop)
+        for one in stopped:
+            with pytest.raises(KeyboardInterrupt):
+                release(one)
+    assert [release(one, resume=True).release.number for one in stopped] == [1, 2]
+
+
 def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):
     trained = releasing._train
 

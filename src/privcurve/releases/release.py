@@ -263,15 +263,23 @@ def _check_free(output: Path | None, home: Path) -> None:
 
 
 def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
-    """Return the last release of a request that began and did not end; refuse if there is none."""
-    for past in reversed(ledger.releases()):
-        same = (past.price, past.facts.get("learner")) == (price, request.learner)
-        if same and past.state != budget_ledger.DONE:
-            return past
-    raise ReleaseError(
-        f"no release of {request.learner} with {price} has begun and "
-        f"not ended ({ledger.path}): there is nothing to resume"
-    )
+    """Return the last release of a request that began and did not end; refuse if there is none.
+
+    Without one of the same settings it is the last at this price, of which it is said what differs.
+    """
+    at_price = [
+        past
+        for past in reversed(ledger.releases())
+        if (past.price, past.facts.get("learner")) == (price, request.learner)
+        and past.state != budget_ledger.DONE
+    ]
+    if not at_price:
+        raise ReleaseError(
+            f"no release of {request.learner} with {price} has begun and "
+            f"not ended ({ledger.path}): there is nothing to resume"
+        )
+    same = [past for past in at_price if past.facts.get("parameters") == request.parameters]
+    return (same or at_price)[0]
 
 
 def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
