@@ -181,7 +181,10 @@ def test_of_two_stopped_releases_the_one_with_the_same_settings_is_resumed(mine,
         for one in stopped:
             with pytest.raises(KeyboardInterrupt):
                 release(one)
-    assert [release(one, resume=True).release.number for one in stopped] == [1, 2]
+    finished = [release(one, resume=True) for one in stopped]
+    assert [one.release.number for one in finished] == [1, 2]
+    # Both are spent, whichever is finished first.
+    assert {str(one.totals[0]) for one in finished} == {"epsilon = 2"}
 
 
 def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch):

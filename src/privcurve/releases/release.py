@@ -148,7 +148,8 @@ def release(
                 entry = unfinished
         # The numbered folder tells of the release if the ledger is lost, wherever the model goes.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
-        earlier = tuple(past.price for past in ledger.releases()[: entry.number - 1])
+        # If this one is resumed, others may have begun since.
+        others = tuple(past.price for past in ledger.releases() if past.number != entry.number)
 
         identity = (request, data.checksum, run_seed, entry.number, token)
         curator = Curator(_make_stream("release", *identity), watch=progress)
@@ -169,7 +170,7 @@ def release(
             description,
             domain,
             dataclasses.replace(entry, price=dataclasses.replace(entry.price, delta=delta)),
-            earlier,
+            others,
             budget,
             learner,
             statement,

@@ -66,7 +66,7 @@ class Released:
     description: Description
     domain: Domain
     release: Release  # as it stands in the budget ledger
-    earlier_prices: tuple[Price, ...]  # of the earlier releases of the records
+    other_prices: tuple[Price, ...]  # of the other releases of the records
     budget: Budget
     learner: Any  # a fitted learner
     statement: PrivacyStatement  # what holds for the model as it is handed over
@@ -99,7 +99,7 @@ class Released:
     @property
     def prices(self) -> tuple[Price, ...]:
         """The prices of all releases of the records, this one too."""
-        return (*self.earlier_prices, self.price)
+        return (*self.other_prices, self.price)
 
     @property
     def totals(self) -> list[Price]:
@@ -114,7 +114,7 @@ class Released:
         """Return what δ means, of the release alone and of all, and whether that is a warning.
 
         There is none if the release has no δ, or an infinite ε; that of all releases is there if
-        earlier ones had a δ.
+        other ones had a δ.
         """
         if not self.statement.private:
             return []
