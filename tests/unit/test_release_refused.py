@@ -166,9 +166,11 @@ def test_two_releases_at_once_do_not_write_over_each_other(mine, monkeypatch):
         release(request(), output=out)
     assert models.load(out / MODEL).statement.epsilon == 0.5
     assert states() == [FAILED, DONE]
+    assert book().releases()[0].facts["error"] == "ReleaseError"
     release(request(), resume=True)
     assert models.load(f"releases/mine/1/{MODEL}").statement.epsilon == 1
     assert states() == [DONE, DONE]
+    assert "error" not in book().releases()[0].facts
 
 
 def test_of_two_stopped_releases_the_one_with_the_same_settings_is_resumed(mine, monkeypatch):

@@ -221,7 +221,9 @@ class _Content:
             release = self.releases[number]
             # The requested δ was reserved; the used one is charged.
             delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
-            price, facts = replace(release.price, delta=delta), {**release.facts, **entry}
+            price = replace(release.price, delta=delta)
+            # A release that was resumed has no error any more.
+            facts = {key: fact for key, fact in release.facts.items() if key != "error"} | entry
             self.releases[number] = replace(release, price=price, state=state, facts=facts)
 
 
