@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_learners import DOMAIN, changes, learners, make, needed, problem
+from made_learners import DOMAIN, changes, learners, make, needed, problem, small
 
 from privcurve.learners.entry import ANY
 from privcurve.learners.registry import LEARNERS, entry
@@ -117,6 +117,21 @@ def test_a_parameter_beyond_its_bounds_is_refused(name):
                 make(name, n_bins=n_bins, **{key: value}).fit(X, y)
         for end, left_out, _ in ends:
             assert math.isinf(end) or one.admits(end) != left_out
+
+
+@learners
+def test_a_whole_number_may_have_a_point(name):
+    X, y, n_bins = problem(40)
+    parameters = entry(name).parameters.items()
+    numbers = {key: one.default for key, one in parameters if one.kind is int and one.default}
+    numbers |= {key: value for key, value in small(name).items() if key in numbers}
+    scores = [
+        make(name, n_bins=n_bins, random_state=0, **{key: kind(numbers[key]) for key in numbers})
+        .fit(X, y)
+        .decision_function(X)
+        for kind in (int, float)
+    ]
+    np.testing.assert_array_equal(*scores)
 
 
 @learners

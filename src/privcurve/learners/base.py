@@ -245,6 +245,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             parameters = {**self.get_params(deep=False), **setting}
             learner = type(self)(**{k: plain_number(value) for k, value in parameters.items()})
             learner._check_parameters()
+            for name, value in learner._setting().items():
+                # A whole number may be written as 8.0; Python's ranges take 8 alone.
+                if isinstance(value, float) and entry(self._learner).parameters[name].kind is int:
+                    setattr(learner, name, int(value))
             learners.append(learner)
         return learners
 
