@@ -39,6 +39,10 @@ def test_configuration(project):
     refused(project, "unknown key 'sed'", "'seed'")
     path.write_text(yaml.safe_dump(content) + "seed: 2\n")
     refused(project, "config/config.yaml: the key 'seed' stands twice")
+    path.write_text(yaml.safe_dump(content))
+    (project.folder / "other.yaml").write_text("seed: 2\nseed: 3\n")
+    others = ("--configfile", "other.yaml")
+    refused(project, "other.yaml: the key 'seed' stands twice", arguments=others)
 
 
 def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):

@@ -30,7 +30,9 @@ try:
     # Outputs of one's own are run by it.
     from privcurve.workflow import needs, plan, reading
 
-    PLAN = reading.read(config, HOME, decides=workflow.is_main_process)
+    # A module gets its configuration from the importer, whose files may say more.
+    files = () if workflow.modifier.skip_configfile else workflow.configfiles
+    PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
     if workflow.is_main_process:
         for note in PLAN.notes(sys.argv[1:]):
             logger.warning(note)

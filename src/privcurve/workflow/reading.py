@@ -27,18 +27,24 @@ STUDIES_FOLDER = "studies_folder"
 SCHEMAS = "workflow/schemas"
 
 
-def read(configuration: Mapping[str, Any], root: Path, *, decides: bool = True) -> Plan:
+def read(
+    configuration: Mapping[str, Any],
+    root: Path,
+    *,
+    decides: bool = True,
+    files: Iterable[str | Path] = (),
+) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
-    `root` is the folder of the workflow. Only the process that `decides` makes a secret seed: nodes
-    of a cluster would each make their own. A study that can't be read does not stop the others.
+    `root` is the folder of the workflow; `files` are those that the configuration was read from.
+    Only the process that `decides` makes a secret seed: nodes of a cluster would each make their
+    own. A study that can't be read does not stop the others.
     Raises SchemaError, SeedError or StudyError if the configuration is not allowed, its seed can't
     be used, or it names a study that does not exist.
     """
     # Read again, as Snakemake silently keeps the last of repeated keys.
-    written = Path(os.path.relpath(root / "config/config.yaml"))
-    if written.exists():
-        schema.read_yaml(written)
+    for file in files:
+        schema.read_yaml(Path(os.path.relpath(file)))
     schema.check(configuration, root / SCHEMAS / "config.schema.yaml", "configuration")
     paths = study_files(configuration, root)
     strays = {
