@@ -1,5 +1,6 @@
 """What one model makes of each column, as an output: its frames, its figure, what is refused."""
 
+import dataclasses
 import math
 import re
 
@@ -10,9 +11,10 @@ from made_up_study import ADDITIVE, request_of
 from privcurve import explain
 from privcurve.datasets import Column, Domain, Label
 from privcurve.experiments.study import StudyError
-from privcurve.learners import PrivGAMClassifier
+from privcurve.learners import PrivGAMClassifier, registry
 from privcurve.learners.additive.model import AdditiveModel, PairShape
 from privcurve.outputs import shapes
+from privcurve.workflow.plan import Plan
 
 GAM = ADDITIVE["learners"]["gam"]
 DOMAIN = Domain(
@@ -31,6 +33,17 @@ def ask(learner=GAM, given=None, **changes):
     """Ask for the shapes of a study; `learner` and `given` are what is different."""
     options = {"learner": "gam", "epsilon": 2, **(given or {})}
     return request_of("shapes", options, **{"learners": {"gam": learner}, **changes})
+
+
+def test_another_version_of_fits_to_more_classes_makes_them_again(monkeypatch):
+    def facts():
+        two, three = ask(), ask(datasets=["winered-grades"])
+        return two.reads.facts, three.reads.facts, Plan({}, {}).audit_digest("privgam")
+
+    before, entry = facts(), registry.entry("privgam")
+    raised = dataclasses.replace(entry, class_version=entry.class_version + 1)
+    monkeypatch.setitem(registry.LEARNERS, "privgam", raised)
+    assert [old != new for old, new in zip(before, facts(), strict=True)] == [False, True, True]
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from privcurve.datasets import Dataset
 from privcurve.experiments import canonical
+from privcurve.experiments.curves import Curve
 from privcurve.experiments.methods import Method, Point
-from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, dataset_title
+from privcurve.outputs.base import (
+    Context,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    dataset_title,
+    description_of,
+)
 
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
@@ -49,7 +58,10 @@ class OneModel(Output):
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]
-        return Reads(data=(dataset,), facts=[method.name, version, budget, settings, titles])
+        facts: list[Any] = [method.name, version, budget, settings, titles]
+        if terms := Curve(request.study, description_of(dataset), method, 0).dataset_terms:
+            facts.append(terms)
+        return Reads(data=(dataset,), facts=facts)
 
     def train_model(self, context: Context) -> tuple[Dataset, Inspection]:
         """Read the dataset and train the model."""

@@ -287,7 +287,9 @@ class Plan:
         files = files_of(own.path_of(learner)) if learner in own.names() else []
         sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
         code = record.code_digest(Path(audit.__file__).parent)
-        return " ".join([str(registry.entry(learner).version), code, *sums])
+        entry = registry.entry(learner)
+        of_classes = [f"of classes {entry.class_version}"] if entry.class_version > 1 else []
+        return " ".join([str(entry.version), *of_classes, code, *sums])
 
     def audit_terms_digest(self, learner: str) -> str:
         """Return a digest of all that an audit depends on, except the data."""
