@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import small_study
 import yaml
+from made_up_study import lay_out
 
 from privcurve import datasets, extras
 from privcurve.experiments import jobs, manifest, results, study, summary
@@ -514,6 +515,22 @@ def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch)
     job_error = subprocess.run(command, capture_output=True, text=True, check=False).stderr
     assert "summary() missing" in job_error
     running.run(["--version"], Path("log"))
+
+
+def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps, domain = [], Path("results/data/toy-line/domain.json")
+
+    def pretend(step):
+        steps.append(step[0])
+        if steps == ["prepare"]:
+            domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
+        return subprocess.CompletedProcess([], 0, "")
+
+    monkeypatch.setattr(running, "_run_step", pretend)
+    monkeypatch.setattr(running, "is_current", lambda folder: bool(steps))
+    running.run_jobs(lay_out(tmp_path), "tiny", 1, Path("log"), quiet=True)
+    assert steps[:3] == ["prepare", "ready", "train"]
 
 
 def test_an_expected_error_is_one_line():

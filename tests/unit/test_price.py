@@ -166,8 +166,8 @@ def made(folder, table, **changes):
 def make(plan, *words):
     for request in plan.study_outputs("tiny"):
         if request.output.word in words:
-            request.output.make(plan.context(request))
-            record.output_record(request).write(plan.digest(request))
+            request.output.make(context := plan.context(request))
+            record.output_record(context).write(plan.digest(request))
     return {request.output.word: request for request in plan.study_outputs("tiny")}
 
 

@@ -314,6 +314,13 @@ class Context:
         return tuple(self.jobs.curves[pair] for pair in self.request.reads.curves)
 
     @property
+    def inputs(self) -> list[Path]:
+        """The files of other outputs and of audits that it reads."""
+        others = [other.files for other in self.others.values()]
+        paths = [path for files in others for path in (*files.frames, *files.others.values())]
+        return paths + [AUDITS / f"{learner}.csv" for learner in self.request.reads.audits]
+
+    @property
     def is_complete(self) -> bool:
         """Whether none of the trainings that it reads has failed."""
         job_parts = [job_part for curve in self.curves for job_part in curve.job_parts]

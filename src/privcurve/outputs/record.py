@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import Curve, coded_facts
 from privcurve.files import replace_text
-from privcurve.outputs.base import AUDITS, MADE, OutputRequest
+from privcurve.outputs.base import AUDITS, MADE, Context, OutputRequest
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 
@@ -60,7 +60,7 @@ class Record(NamedTuple):
     """The small file at `path` that says what some files were made for, and of which data.
 
     For the datasets in `raw` a changed raw file counts, even if its codes are the same.
-    `study` is the study whose output they are, if any.
+    `study` is the study whose output they are, if any; `inputs` are tables that were read for it.
     """
 
     path: Path
@@ -68,6 +68,7 @@ class Record(NamedTuple):
     datasets: Sequence[str]
     raw: Sequence[str] = ()
     study: str | None = None
+    inputs: Sequence[Path] = ()
 
     def write(self, made_for: str, *, complete: bool = True) -> None:
         """Record that the files, as they are now, were made for a digest.
@@ -81,18 +82,20 @@ class Record(NamedTuple):
             "complete": complete,
             "data": {name: coded_facts(name).get("checksum") for name in self.datasets},
             "raw": {name: coded_facts(name).get("sources") for name in self.raw},
-            "files": {str(file): _hash_file(file) for file in self.files},
+            "files": _hash_files(self.files),
+            "inputs": _hash_files(self.inputs),
         }
         replace_text(self.path, json.dumps(content, indent=1) + "\n")
 
     def is_current(self, wanted: str) -> bool:
         """Return whether the files are there, unchanged, and made for the wanted digest."""
-        made = _read(self.path)
+        made, inputs = _read(self.path), _hash_files(self.inputs)
         data, sources = made.get("data", {}), made.get("raw", {})
         return (
             made.get("digest") == wanted
             and made.get("complete", True)
-            and made.get("files") == {str(file): _hash_file(file) for file in self.files}
+            and made.get("files") == _hash_files(self.files)
+            and made.get("inputs", {}) == inputs
             and all(_fits(name, "checksum", data) for name in self.datasets)
             and all(_fits(name, "sources", sources) for name in self.raw)
         )
@@ -119,12 +122,13 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
 
 
-def output_record(request: OutputRequest) -> Record:
+def output_record(context: Context) -> Record:
     """Return the record of an output."""
-    reads = request.reads
+    request, reads = context.request, context.request.reads
     datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
     path = MADE / f"{request.target}.json"
-    return Record(path, request.files.all, datasets, reads.raw, request.study.name)
+    study = request.study.name
+    return Record(path, request.files.all, datasets, reads.raw, study, context.inputs)
 
 
 def audit_record(learner: str, dataset: str) -> Record:
@@ -146,6 +150,10 @@ def code_digest(folder: Path) -> str:
                 node.body = node.body[1:] or [ast.Pass()]
         sums.update(f"{name}\n{ast.unparse(tree)}\n".encode())
     return sums.hexdigest()
+
+
+def _hash_files(paths: Sequence[Path]) -> dict[str, str | None]:
+    return {str(path): _hash_file(path) for path in paths}
 
 
 def _hash_file(path: Path) -> str | None:

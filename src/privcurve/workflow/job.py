@@ -112,7 +112,7 @@ def output(
         raise _make_edit_error(study)
     context = plan.context(request)
     request.output.make(context)
-    record.output_record(request).write(digest, complete=context.is_complete)
+    record.output_record(context).write(digest, complete=context.is_complete)
 
 
 def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:

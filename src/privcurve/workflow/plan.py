@@ -276,9 +276,7 @@ class Plan:
         paths = [self.file(job) for job in context.jobs.jobs_of(job_parts)]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
-        for other in context.others.values():
-            paths += [*other.files.frames, *other.files.others.values()]
-        paths += [AUDITS / f"{learner}.csv" for learner in request.reads.audits]
+        paths += context.inputs
         paths += request.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
 
@@ -303,7 +301,7 @@ class Plan:
 
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, unchanged, and made for this plan."""
-        return record.output_record(request).is_current(self.digest(request))
+        return record.output_record(self.context(request)).is_current(self.digest(request))
 
     # Targets
 

@@ -73,10 +73,13 @@ def run_jobs(
     The other arguments, and `RunError`, are those of `run`.
     """
     started, progress = time.time(), Progress()
-    n_steps, n_done = sum(map(len, _plan_phases(plan, study))), 0
+    n_steps = n_done = 0
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as file, ThreadPoolExecutor(cores) as pool:
-        for phase in _plan_phases(plan, study):
+        for place, phase in enumerate(_plan_phases(plan, study)):
+            # Counted again when data have been coded: if anew, more is due.
+            n_left = sum(map(len, _plan_phases(plan, study))) if place < 2 else len(phase)
+            n_steps = max(n_steps, n_done + n_left)
             for step in pool.map(_run_step, phase):
                 file.write(step.stdout)
                 file.flush()
@@ -103,8 +106,9 @@ def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str
     yield [("ready", {"study": str(plan.files[study])})]
     for stage in range(3):
         jobs = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
-        due = [job for job in jobs if not plan.file(job).exists()]
-        yield [("train", plan.job_terms(job, plan.file(job).stem)) for job in due]
+        # Asked when data have been coded, of which a file may be no longer.
+        due = [job for job in jobs if not job.is_done]
+        yield [("train", plan.job_terms(job, job.first_file.stem)) for job in due]
     outputs = {request.key: request for request in plan.study_outputs(study)}
     reads = {
         key: [other.key for other in plan.context(request).others.values()]
