@@ -55,7 +55,7 @@ class Claims(Output):
             raise ValueError(f"{path} has no claim with study: {request.study.name}")
         has_runs = any(claim.get("table") == RUNS for claim in claims)
         places = list(request.places(request.study.methods.values())) if has_runs else []
-        words = {options.get(NAME_KEY): word for word, options in request.study.outputs}
+        words = {str(options.get(NAME_KEY)): word for word, options in request.study.outputs}
         for claim in claims:
             check(claim)
             table = claim.get("table", Accuracy.word)

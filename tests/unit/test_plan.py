@@ -77,6 +77,9 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         (["claims"], "there is no papers/claims.yaml"),
         ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
+        ([{"audit": {"learners": [["lazybb"]]}}], "no audit of \"['lazybb']\""),
+        ([{"ledgers": {"epsilons": [[1]]}}], "no epsilon = [1]"),
+        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures: [['auc']] is not"),
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):

@@ -17,7 +17,7 @@ TEST = "test"
 
 def check_measures(names: object) -> None:
     """Raise ValueError unless a list is not empty and names only `MEASURES`."""
-    if not (isinstance(names, list | tuple) and names and set(names) <= set(MEASURES)):
+    if not (isinstance(names, list | tuple) and names and all(n in MEASURES for n in names)):
         raise ValueError(f"measures: {names!r} is not a list of some of: {', '.join(MEASURES)}")
 
 

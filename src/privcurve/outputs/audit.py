@@ -36,7 +36,7 @@ class Audit(Output):
         """Return the learners whose audits are shown."""
         of_study = [method.learner for method in request.study.methods.values()]
         audited = [name for name in of_study if name in audited_learners()]
-        return list(dict.fromkeys(request.options["learners"] or audited))
+        return list(dict.fromkeys(map(str, request.options["learners"] or audited)))
 
     def reads(self, request: OutputRequest) -> Reads:
         learners = tuple(self.learners(request))

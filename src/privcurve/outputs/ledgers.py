@@ -40,7 +40,8 @@ class Ledgers(Output):
 
     def check(self, request: OutputRequest) -> None:
         methods = request.study.methods.values()
-        epsilons = {epsilon for method in methods for epsilon in method.epsilons}
+        # A list, as an entry may be one too.
+        epsilons = [epsilon for method in methods for epsilon in method.epsilons]
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
                 raise ValueError(f"the study has no epsilon = {epsilon}")
@@ -58,7 +59,7 @@ class Ledgers(Output):
             _make_row(context, data, method, epsilon, selected)
             for data in map(context.data, context.study.datasets)
             for method in _private_methods(context.request)
-            for epsilon in sorted(context.options["epsilons"] or method.epsilons)
+            for epsilon in sorted({*(context.options["epsilons"] or method.epsilons)})
             if epsilon in method.epsilons and math.isfinite(epsilon)
         ]
         frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
