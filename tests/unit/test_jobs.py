@@ -478,6 +478,15 @@ def test_a_benchmark_file_of_which_something_is_lost_is_not_counted(left, tmp_pa
     assert told["not_training"] is None
 
 
+def test_what_a_job_cost_is_of_the_run_that_wrote_its_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (job,) = jobs_of().jobs.values()
+    first, again = job.benchmark, jobs.other_name(job.first_file)
+    again.parent.mkdir(parents=True)
+    again.touch()
+    assert job.benchmark == jobs.other_name(first)
+
+
 @pytest.mark.usefixtures("coded")
 def test_the_share_that_is_not_training_is_of_what_jobs_say_themselves():
     study_jobs = run(jobs_of(1e-9))

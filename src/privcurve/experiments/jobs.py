@@ -118,8 +118,8 @@ class Job:
 
     @property
     def benchmark(self) -> Path:
-        """Snakemake's benchmark file."""
-        return Path("benchmarks/train", self.study, f"{self.name}.tsv")
+        """Snakemake's benchmark file of the run that wrote its file."""
+        return Path("benchmarks/train") / self.file.relative_to(CELLS).with_suffix(".tsv")
 
     @property
     def title(self) -> str:
