@@ -1,6 +1,7 @@
 """Models that are looked into, and the card of one."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pandas as pd
@@ -84,6 +85,10 @@ def test_the_selected_point_is_found_in_the_study(methods):
     assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
     moved = selected(method.points[1].text, epsilon=0.40000000000000002)
     assert models.selected_point(method, moved, "toy-line", 0.4) == point
+    # A table has twelve digits of it.
+    half = dataclasses.replace(method, epsilons=(math.log(2),))
+    moved = selected(method.points[1].text, epsilon=0.69314718056)
+    assert models.selected_point(half, moved, "toy-line", math.log(2)).epsilon == math.log(2)
 
 
 @pytest.mark.parametrize(

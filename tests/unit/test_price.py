@@ -342,7 +342,7 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     table = shop()
     drawn = []
     monkeypatch.setattr(style, "save", lambda figure, frame, stem: drawn.append(figure))
-    plan = made(folder, table)
+    plan = made(folder, table, epsilons=[0.5, math.log(2)])
     describe = leaderboard.description_of
     private = {"public_benchmark": False}
     monkeypatch.setattr(
@@ -351,9 +351,9 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     outputs = make(plan, *OUTPUTS)
     means = read_table(outputs["raw"].files.frames[0]).set_index("arm")["accuracy"]
     sentences = price.sentences(outputs["price"], "shop", "accuracy")
-    assert list(sentences) == [0.5, 2]
-    assert sentences[0.5].startswith(f"raw {means['raw']:.3f}; lost by coding 0.")
-    assert "; lost by privacy at ε = 0.5: " in sentences[0.5]
+    assert list(sentences) == ["0.5", "0.69314718056"]
+    assert sentences["0.5"].startswith(f"raw {means['raw']:.3f}; lost by coding 0.")
+    assert "; lost by privacy at ε = 0.5: " in sentences["0.5"]
 
     comparison = SimpleNamespace(
         study=plan.studies["tiny"], outputs=outputs, file="tiny.yaml", page="page.html", wish=None
@@ -376,7 +376,7 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     for sentence in sentences.values():
         assert f"<p>{sentence[0].upper()}{sentence[1:]}.</p>" in page
     # The best on codes is "without privacy" on the page as in the terminal.
-    (best,) = re.findall(r"At ε = 2 .*?without privacy (0\.\d+)", said) or ["none"]
+    (best,) = re.findall(r"At ε = 0\.693147 .*?without privacy (0\.\d+)", said) or ["none"]
     assert page.count(f"without privacy {best}") == said.count(f"without privacy {best}")
     assert "Raw columns (histogram boosting)" in page
     # Whoever is mailed it sees that its numbers are for the holder.

@@ -211,6 +211,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
 
 def report(comparison: Comparison) -> str:
     """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
+    from privcurve.analysis.keys import short_text
     from privcurve.outputs import price
     from privcurve.outputs.answers import errors_key, full_sentence
 
@@ -219,7 +220,7 @@ def report(comparison: Comparison) -> str:
     prices = price.sentences(comparison.outputs["price"], dataset, metric)
     parts = ["", full_sentence(needed.sentence)] if needed else []
     for ranking in ranked:
-        more = [prices[ranking.epsilon]] if ranking.epsilon in prices else []
+        more = [prices[at]] if (at := short_text(ranking.epsilon)) in prices else []
         parts += ["", *ranking.lines(free=ranking is ranked[-1]), ""]
         parts += [full_sentence(sentence) for sentence in (ranking.sentence(), *more)]
     if ranked and (remark := ranked[0].remark()):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from privcurve.analysis.keys import short_text
 from privcurve.coding import Records
 from privcurve.datasets import Dataset
 from privcurve.experiments import canonical, metrics
@@ -50,13 +51,11 @@ def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon
     `selected` has the columns dataset, arm, epsilon and setting. Raises IncompleteError if nothing
     was selected there, or the method no longer has that setting.
     """
-    at = canonical.number(epsilon)
+    at = short_text(epsilon)
     rows = selected[(selected["dataset"] == dataset) & (selected["arm"] == method.name)]
-    texts = {
-        canonical.number(float(f"{row.epsilon:.12g}")): row.setting for row in rows.itertuples()
-    }
+    texts = dict(zip(map(short_text, rows["epsilon"]), rows["setting"], strict=True))
     for point in method.points:
-        if canonical.number(point.epsilon) == at and point.text == texts.get(at):
+        if short_text(point.epsilon) == at and point.text == texts.get(at):
             return point
     raise IncompleteError(
         f"{dataset}, {method.name}: no setting of the study is selected at ε = {at}; give the "

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from privcurve.analysis.keys import short_text
 from privcurve.analysis.measures import MEASURES
 from privcurve.analysis.selection import LOSSES
 from privcurve.experiments import kinds
@@ -248,9 +249,9 @@ def _section(
     yield Part("Settings and ledgers", (_details(outputs, places, audit),), 3)
 
 
-def answer(place: Ranking, prices: Mapping[float, str]) -> tuple[Text, ...]:
+def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:
     """Return the sentences of an ε: which learner to take, and what coding and privacy cost."""
-    more = [prices[place.epsilon]] if place.epsilon in prices else []
+    more = [prices[at]] if (at := short_text(place.epsilon)) in prices else []
     return (
         Text(full_sentence(place.sentence()), answer=True),
         *(Text(full_sentence(one)) for one in more),

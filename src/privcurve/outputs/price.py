@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from privcurve.analysis.keys import mean
+from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments import kinds
 from privcurve.experiments.splits import TEST, Split, Splitter
@@ -154,11 +154,11 @@ class Price(Output):
         context.write(Table(frame, "The price of coding and of privacy", notes, texts))
 
 
-def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[float, str]:
-    """Read the sentences of the table about a dataset, by ε."""
+def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[str, str]:
+    """Read the sentences of the table about a dataset, by ε as a text of twelve digits."""
     frame = read_table(price.files.frames[0])
     rows = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
-    return dict(zip(rows["epsilon"].astype(float), rows["sentence"], strict=True))
+    return dict(zip(map(short_text, rows["epsilon"]), rows["sentence"], strict=True))
 
 
 def _list_splits(study: Study, dataset: str) -> list[Split]:
