@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import audit, datasets
+from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED
@@ -132,7 +133,7 @@ class Plan:
         try:
             if is_current():
                 return
-        except (ValueError, OSError):  # unknown: the job will say why
+        except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
             logging.getLogger(__name__).debug("made again", exc_info=True)
         # With the time, as Snakemake ignores a file whose content is the same.
         replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
