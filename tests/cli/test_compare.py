@@ -233,6 +233,8 @@ def test_private_records_get_a_secret_seed(folder, mine):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
+    # That these need one is no remark on another comparison.
+    assert not comparison.prepare("toy-line", [1]).plan.notes(["compare_toy-line"])
     (folder / "mine.csv").unlink()
     with pytest.raises(ValueError, match=r"mine\.csv"):
         comparison.prepare("mine", [1])

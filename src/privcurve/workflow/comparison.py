@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,6 +139,8 @@ def prepare(
     replace_text(path, json.dumps(configuration, indent=1) + "\n")
     plan = reading.read(configuration, home())
     plan.refuse(name)
+    # What keeps earlier comparisons from being read is none of this one's.
+    plan = replace(plan, broken={})
     return Comparison(plan, plan.studies[name], tuple(left_out), path, wish)
 
 
