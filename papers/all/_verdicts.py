@@ -124,6 +124,10 @@ def check(claim: Mapping[str, Any]) -> None:
         raise ValueError(f"{name}: {claim['statistic']} is over one column; 'over' has several")
     if "of_runs" in claim and claim.get("table") != RUNS:
         raise ValueError(f"{name}: 'of_runs' is of single runs, with table: {RUNS}")
+    averaged = (claim.get("value", "accuracy"), *_telling_columns(claim))
+    for word in ("less_value", "less_plus") if claim.get("table") == RUNS else ():
+        if claim.get(word, averaged[0]) not in averaged:
+            raise ValueError(f"{name}: {word}: of single runs one value alone is averaged")
     if "every" in claim and claim.get("share", 1) < 1:
         raise ValueError(f"{name}: 'every' is not a share of places; leave one of the two out")
 

@@ -86,6 +86,7 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
         ({"statistic": "spearman", "over": ["dataset", "epsilon"]}, "is over one column"),
         ({"table": "accuracy", "of_runs": "std"}, "'of_runs' is of single runs"),
         ({"share": 0.5, "every": True}, "'every' is not a share"),
+        ({"less": {}, "less_value": "train_accuracy"}, "less_value: of single runs one value"),
     ],
 )
 def test_a_word_that_would_have_no_effect_is_refused(words, says):
