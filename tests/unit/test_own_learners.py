@@ -1,5 +1,6 @@
 """A learner of one's own: a file in the folder of the run."""
 
+import dataclasses
 import pickle
 import re
 import shutil
@@ -42,7 +43,9 @@ def folder(tmp_path, monkeypatch):
 def test_a_file_is_a_learner_like_the_others(folder):
     shutil.copy(PAPER / "noisy_label.py", folder)
     assert registry.names()[-1] == "noisy_label"
-    assert registry.entry("noisy_label").private
+    entry = registry.entry("noisy_label")
+    assert entry.private
+    assert dataclasses.replace(entry, seconds=lambda *size: 0).cost({}, 1, 1) > 0
     registry.check_parameters("noisy_label", {"caution": 0.5})
     with pytest.raises(ValueError, match="caution = 2"):
         registry.check_parameters("noisy_label", {"caution": 2})

@@ -349,4 +349,5 @@ class LearnerEntry:
         n_classes : int
         """
         times = n_classes / 2 if self.slow_by_class else 1.0
-        return times * self.seconds(self.complete(setting), n_rows, n_columns)
+        # Above 0, whatever a learner of the user's own says: it is divided by.
+        return max(1e-9, times * self.seconds(self.complete(setting), n_rows, n_columns))
