@@ -255,6 +255,7 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     # By this Snakemake sees that the check is to be done again.
     shares = (None, [1], [0.1, 1], [1e-5, 1])
     words = [made(train_shares=each).resampling for each in shares]
+    assert made(metric="log_loss").resampling == (3, 0.0, "log_loss", "lazybb")
     assert words == [3, 3, (3, 0, "accuracy", 0.1), (3, 0, "accuracy", 1e-5)]
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1

@@ -77,7 +77,10 @@ class Study:
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
-        return (self.folds, self.holdout, self.metric, *shares)
+        # Not each learner has probabilities.
+        by_loss = self.metric == "log_loss"
+        learners = {method.learner for method in self.methods.values()} if by_loss else ()
+        return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
 
     @property
     def shows_auc(self) -> bool:
