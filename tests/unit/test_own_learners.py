@@ -169,7 +169,7 @@ def test_a_name_that_no_study_can_write_is_refused(folder):
 
 
 def test_a_file_that_begins_with_an_underscore_is_no_learner(folder):
-    for name in ("__init__.py", "_common.py"):
+    for name in ("__init__.py", "_common.py", ".#mine.py"):
         (folder / name).touch()
     assert own.names() == []
 

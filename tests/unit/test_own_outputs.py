@@ -51,6 +51,7 @@ def outputs(tmp_path, monkeypatch):
 
 
 def test_a_file_is_an_output_like_the_others(outputs):
+    outputs("what an editor keeps", ".#mine")
     mine = outputs(MINE)["mine"]
     assert mine.report_text is None
     assert {"accuracy", "claims", "rademacher"} <= set(registry.OUTPUTS)

@@ -15,6 +15,8 @@ def test_a_study_of_another_ending_is_told_of(tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
     configuration = read(tmp_path, good=SMALL).configuration
     (tmp_path / f"config/studies/bad{ending}").write_text("title: [")
+    # Emacs marks so what it edits.
+    (tmp_path / "config/studies/.#good.yaml").symlink_to("nobody@nowhere")
     plan = reading.read(configuration, tmp_path)
     said = f"config/studies/bad{ending} is not read: name it bad.yaml"
     assert plan.notes(["good"]) == [f"left out: {said}"]

@@ -9,7 +9,7 @@ Such a file has
 - ``claims()``, which returns what the statistical audit tries on it, if it is to be audited.
 
 It is run when a study names the learner or the learners are listed: as trusted as a rule file.
-A file whose name begins with ``_`` is no learner.
+A file whose name begins with ``_`` or ``.`` is no learner: editors leave such.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PACKAGE = "privcurve.learners.yours"
 
 def names() -> list[str]:
     """Return the names of the learners in the folder."""
-    stems = sorted(path.stem for path in FOLDER.glob("[!_]*.py"))
+    stems = sorted(path.stem for path in FOLDER.glob("[!_.]*.py"))
     if odd := [name for name in stems if not name.isidentifier()]:
         raise ValueError(
             f"{path_of(odd[0])}: a learner's name has letters, digits and _ alone, as studies "

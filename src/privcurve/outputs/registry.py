@@ -3,7 +3,7 @@
 An output of this package is one file of this folder. Those of a paper are files
 ``papers/<paper>/<name>.py``, a user's own ``outputs/<name>.py`` of the folder where the run
 is started; both hold subclasses of :class:`~privcurve.outputs.base.Output`, with a caption for
-the report in ``<word>.rst`` beside them. What begins with ``_`` is no output.
+the report in ``<word>.rst`` beside them. What begins with ``_`` or ``.`` is no output.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _load_outside_outputs() -> Iterator[Output]:
     shipped = (home() / PAPERS).resolve()
     papers = {path.name: path.resolve() for path in (*shipped.glob("*/"), *PAPERS.glob("*/"))}
     for folder in (*papers.values(), OWN.resolve()):
-        for path in sorted(folder.glob("[!_]*.py")):
+        for path in sorted(folder.glob("[!_.]*.py")):
             package = "own" if folder.name not in papers else f"papers_{folder.name}"
             outputs = list(_make_outputs(own.module(path, f"privcurve_{package}")))
             if not outputs:

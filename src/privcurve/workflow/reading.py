@@ -25,6 +25,8 @@ from privcurve.workflow.plan import RULES, Plan, outputs_of
 # Key of the configuration.
 STUDIES_FOLDER = "studies_folder"
 SCHEMAS = "workflow/schemas"
+# Not the hidden files of editors.
+STUDY_FILES = f"[!.]*{schema.ENDING}"
 
 
 def read(
@@ -105,7 +107,7 @@ def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]
     of one's own. Raises StudyError if there is no folder.
     """
     folders = _list_study_folders(configuration, root)
-    paths = [path for folder in folders for path in folder.glob(f"*{schema.ENDING}")]
+    paths = [path for folder in folders for path in folder.glob(STUDY_FILES)]
     return dict(sorted({path.stem: path for path in paths}.items()))
 
 
@@ -124,7 +126,7 @@ def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[s
     """Return a message for each chosen study that has a file in two papers side by side."""
     seen: dict[tuple[Path, str], Path] = {}
     messages = {}
-    for path in (path for folder in folders for path in sorted(folder.glob(f"*{schema.ENDING}"))):
+    for path in (path for folder in folders for path in sorted(folder.glob(STUDY_FILES))):
         other = seen.setdefault((path.parents[2], path.stem), path)
         if other != path == chosen[path.stem]:
             messages[path.stem] = f"{other} and {path} are two studies of one name; rename one"
