@@ -25,7 +25,7 @@ from privcurve.experiments.splits import Splitter
 from privcurve.experiments.study import StudyError
 from privcurve.figures import style
 from privcurve.outputs import leaderboard, price, record
-from privcurve.outputs.answers import ranking
+from privcurve.outputs.answers import ranking, titles_of
 from privcurve.privacy.budget import LOOKED
 from privcurve.tables.table import read_table
 from privcurve.workflow import reading
@@ -149,6 +149,11 @@ def test_files_that_changed_since_they_were_coded_are_refused(folder):
     assert datasets.load("shop").checksum == data.checksum
     with pytest.raises(datasets.DatasetError, match="changed after it was coded"):
         raw_columns(data)
+
+
+def test_a_learner_may_be_called_raw_where_nothing_else_is():
+    free = {"learner": "logistic_regression", "title": "LR"}
+    assert titles_of(request_of("accuracy", learners={"raw": free}).study)["raw"] == "LR"
 
 
 def made(folder, table, **changes):

@@ -46,7 +46,9 @@ def rankings(
 
 def titles_of(study: Study) -> dict[str, str]:
     """Return the titles of a study's methods, and of what stands beside them."""
-    return {name: method.title for name, method in study.methods.items()} | REFERENCES
+    titles = {name: method.title for name, method in study.methods.items()}
+    # A learner of the study may be called `raw` where it has no model on raw columns.
+    return titles | REFERENCES | titles
 
 
 MAJORITY = "majority_class"
