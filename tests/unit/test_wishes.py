@@ -8,15 +8,17 @@ import pytest
 from privcurve.outputs.answers import ranking
 from privcurve.outputs.wishes import Wish, needed_epsilon
 
-TITLES = {"gam": "PrivGAM", "lucky": "Lucky", "free": "Free"}
+SHARE = "gam~train_share=0.9"
+TITLES = {SHARE: "Most", "gam": "PrivGAM", "short": "Short", "lucky": "Lucky", "free": "Free"}
 
 
-def places(scores, error=0.0, free=0.95):
+def places(scores, error=0.0, free=0.95, other=()):
     """Return rankings of PrivGAM's scores by ε, beside a learner that draws better ones."""
     rows = [("free", "logistic_regression", None, math.inf, free, 0.0)]
     for epsilon, score in scores.items():
         rows.append(("gam", "privgam", "certified", epsilon, score, error))
         rows.append(("lucky", "one_rule", "certified", epsilon, score + 0.04, 0.005))
+    rows += [(name, "privgam", "certified", epsilon, 0.85, error) for name, epsilon in other]
     names = ["arm", "learner", "calibration", "epsilon", "auc", "auc_error"]
     frame = pd.DataFrame(rows, columns=names).assign(dataset="d", delta=0.0, accuracy=0.8)
     frame = frame.assign(scored_on="test", n_repeats=4)
@@ -30,6 +32,12 @@ def test_it_is_interpolated_along_the_logarithm_of_epsilon():
     told = needed_epsilon(places(RISING), Wish.parse("auc>=0.7"))
     assert told.epsilon == pytest.approx(10**-0.5)
     assert told.low == told.high == told.epsilon
+    assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
+
+
+def test_two_methods_of_the_learner_are_not_joined_to_one_curve():
+    other = [("short", 0.1), *((SHARE, epsilon) for epsilon in RISING)]
+    told = needed_epsilon(places(RISING, other=other), Wish.parse("auc>=0.7"))
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 

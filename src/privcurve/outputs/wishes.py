@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from privcurve.analysis.selection import ACCURACY
+from privcurve.experiments.methods import TRAIN_SHARE
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
@@ -70,14 +72,21 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     """Return the ε that the learner of a release needs for a wish; None if it has no curve.
 
     Its means are made monotone, as more ε is worse only by noise, and interpolated along log ε.
-    ``low`` and ``high`` come from means two standard errors above and below. The learner is fixed
-    before the scores are seen: the best of several at each ε would be optimistic.
+    ``low`` and ``high`` come from means two standard errors above and below. The method is fixed
+    before the scores are seen, as the one of all records with the most ε, or the first of these:
+    the best of several at each ε would be optimistic.
     """
     rows = [
-        (place, place.eligible[place.eligible["learner"] == by_rule.DEFAULT].iloc[:1])
+        (place, row)
         for place in sorted(places, key=lambda place: place.epsilon)
+        for _, row in place.eligible.iterrows()
+        if row["learner"] == by_rule.DEFAULT
     ]
-    curve = [(place, row.iloc[0]) for place, row in rows if len(row)]
+    # A study may have it with several δ, settings or shares, each of which is a learner of its own.
+    counts = Counter(row["arm"] for _, row in rows)
+    names = [name for name in places[0].titles if counts[name]]
+    method = min(names, key=lambda name: (TRAIN_SHARE in name, -counts[name]), default=None)
+    curve = [(place, row) for place, row in rows if row["arm"] == method]
     if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]
