@@ -70,6 +70,7 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
     assert band[:, 1].max() == 2.2
     given = np.append(axes[0].figure.subplots(1, 2), None)[:2]
     assert model.explain(DOMAIN).plot(most=1, axes=given)[1].images
+    assert model.explain(DOMAIN).plot(most=0)[0].texts[0].get_text() == "no shape to draw"
     assert main.main(["explain", "model.json", "--picture", "shapes.svg", "-q"]) == 0
     assert capsys.readouterr() == ("", "")
     assert b"<svg" in Path("shapes.svg").read_bytes()

@@ -237,7 +237,9 @@ class Explanation:
             _draw_pair(panel, pair)
         if not n_panels:
             panels[0].set_axis_off()
-            panels[0].text(0.5, 0.5, "no column counts", ha="center")
+            nothing = self.is_sum and not (self.used or self.pairs)
+            text = "no column counts" if nothing else "no shape to draw"
+            panels[0].text(0.5, 0.5, text, ha="center")
         return panels
 
 
