@@ -60,6 +60,8 @@ def test_it_tells_importances_shapes_and_pairs(model, capsys):
     # |values - their mean|, on average: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
     assert content["importances"]["age"] == pytest.approx(0.92)
     assert [column["name"] for column in content["columns"]] == ["age"]
+    (pair,) = content["pairs"]
+    assert (pair["names"], pair["groups"][1]) == (["age", "town"], [0, 1, 1])
 
 
 def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
