@@ -28,7 +28,7 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.card import name_pages
-from privcurve.releases.choice import CHOOSE
+from privcurve.releases.choice import CHOOSE, choice
 from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE
@@ -269,6 +269,8 @@ def test_a_private_choice_is_of_persons(persons):
     released = release(request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
     assert released.statement.epsilon == 1.0
     assert released.learner.privacy_.epsilon == pytest.approx(0.5)
+    told = choice(released.request, datasets.describe("mine")).lines()[0]
+    assert "Noisy majority (ε = 0.29 of one record)" in told
 
 
 # Studies ---------------------------------------------------------------------------

@@ -43,8 +43,9 @@ class Choice:
 
     def lines(self) -> list[str]:
         """Return the candidates, and the ε that each is trained with: known before any training."""
+        whose = "" if self.request.unit is None else " of one record"
         candidates = ", ".join(
-            f"{title} (ε = {price:.2g})"
+            f"{title} (ε = {price:.2g}{whose})"
             for title, price in zip(self.titles, self.prices, strict=True)
         )
         return [
