@@ -67,6 +67,8 @@ def test_what_no_epsilon_reaches_is_said_and_what_the_least_one_reaches():
     )
     perhaps = needed_epsilon(places(RISING, 0.02), Wish.parse("auc within 0.02"))
     assert perhaps.sentence.endswith("within two standard errors from ε ≈ 7.9 on")
+    always = needed_epsilon(places({0.1: 0.6, 1.0: 0.6}, 0.1), Wish.parse("auc>=0.7"))
+    assert always.sentence.endswith("there, within two standard errors from ε = 0.1 on")
     least = needed_epsilon(places(RISING), Wish.parse("auc>=0.5"))
     assert least.sentence == "for an AUC of 0.5 ε = 0.1 is enough, the smallest that was compared"
 

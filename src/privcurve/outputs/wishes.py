@@ -108,7 +108,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     most = f"above {epsilons[-1]:g}" if math.isinf(high) else f"{high:.2g}"
     reached = f"{name} has {last[0].score(last[1])} there"
     if math.isinf(epsilon):
-        perhaps = "" if math.isinf(low) else f", within two standard errors from ε ≈ {low:.2g} on"
+        start = f"ε ≈ {low:.2g}" if low else f"ε = {epsilons[0]:g}"
+        perhaps = "" if math.isinf(low) else f", within two standard errors from {start} on"
         sentence = f"{wish.words} is not reachable up to ε = {epsilons[-1]:g}: {reached}{perhaps}"
     elif epsilon == 0:
         sentence = f"for {wish.words} ε = {epsilons[0]:g} is enough, the smallest that was compared"
