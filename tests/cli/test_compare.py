@@ -16,7 +16,7 @@ from privcurve import extras
 from privcurve.cli import compare, main
 from privcurve.datasets.reading.downloads import sha256_of
 from privcurve.experiments import kinds, study
-from privcurve.outputs.answers import ranking, set_used_deltas
+from privcurve.outputs.answers import ranking, set_used_deltas, titles_of
 from privcurve.outputs.wishes import Wish
 from privcurve.progress import Progress
 from privcurve.workflow import comparison, running
@@ -156,6 +156,22 @@ RARE = TABLE.assign(
     log_loss=[0.3, 0.2, 0.4, 0.1, 0.5],
     log_loss_error=0.005,
 )
+
+
+def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
+    gam = {"learner": "privgam", "neighbours": "add-remove", "fixed": {"n_estimate": 500}}
+    learners = {
+        "gam": gam,
+        "bayes": {"learner": "noisy_bayes"},
+        "lr": {"learner": "logistic_regression"},
+    }
+    raw = {"title": "T", "datasets": ["wdbc"], "epsilons": [1], "folds": 2, "repeats": 2}
+    told = titles_of(study.from_mapping({**raw, "learners": learners}, "t", "t"))
+    assert told["gam~certified"] == "PrivGAM (add-remove)"
+    assert told["bayes~certified"] == "Noisy naive Bayes (replace-one)"
+    assert told["lr"] == "Logistic regression"
+    alike = titles_of(study.from_mapping({**raw, "learners": {"gam": gam}}, "t", "t"))
+    assert alike["gam~certified"] == "PrivGAM"
 
 
 def test_of_a_rare_label_more_than_the_accuracy_is_told():

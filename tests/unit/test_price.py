@@ -285,9 +285,8 @@ def scored(method, epsilon, values, learner=None, calibration=None, kind="not pr
 
 def priced(*models):
     runs, means = zip(*models, strict=True)
-    study = SimpleNamespace(
-        datasets=("d",), methods={m["arm"]: SimpleNamespace(title=m["arm"].upper()) for m in means}
-    )
+    names = {m["arm"]: SimpleNamespace(title=m["arm"].upper(), relation=None) for m in means}
+    study = SimpleNamespace(datasets=("d",), methods=names)
     frame = pd.DataFrame(means).assign(
         **{name: math.nan for name in ("balanced_accuracy", "auc", "log_loss")}
     )

@@ -45,8 +45,16 @@ def rankings(
 
 
 def titles_of(study: Study) -> dict[str, str]:
-    """Return the titles of a study's methods, and of what stands beside them."""
-    titles = {name: method.title for name, method in study.methods.items()}
+    """Return the titles of a study's methods, and of what stands beside them.
+
+    They name the neighbours of ε where these differ: one ε for several is not one guarantee.
+    """
+    methods = study.methods.items()
+    differ = len({method.relation for _, method in methods} - {None}) > 1
+    titles = {
+        name: f"{method.title} ({method.relation})" if differ and method.relation else method.title
+        for name, method in methods
+    }
     # A learner of the study may be called `raw` where it has no model on raw columns.
     return titles | REFERENCES | titles
 

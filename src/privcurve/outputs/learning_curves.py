@@ -19,7 +19,7 @@ from privcurve.figures import style
 from privcurve.figures.labels import label_ends, label_lines, move_apart
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
-from privcurve.outputs.answers import RAW, drop_twins, titles_of
+from privcurve.outputs.answers import RAW, REFERENCES, drop_twins
 from privcurve.outputs.base import (
     FIGURES,
     Context,
@@ -140,7 +140,7 @@ def figures(
     names, measures = datasets or study.datasets, measures or (study.metric,)
     curve = accuracy.groupby(["dataset", "arm"]).ngroup()
     accuracy = accuracy[curve.isin(curve[drop_twins(accuracy).index])]
-    titles = titles_of(study)
+    titles = {RAW: REFERENCES[RAW]} | {one.name: one.title for one in study.methods.values()}
     panel_titles = {name: panel_title(study, name) for name in names}
     groups = {name: source_of(name) for name in names}
     methods = _list_curves(study)
