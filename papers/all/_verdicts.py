@@ -95,11 +95,7 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) ->
             raise ValueError(f"claim {claim['name']}: base: {column!r} is not under 'by'")
     if set(SPLITS) & set(columns):
         return
-    wanted = [
-        {name: set(map(key_text, one if isinstance(one, list) else [one]))
-         for name, one in part.items()}
-        for part in _parts(claim)
-    ]  # fmt: skip
+    wanted = [{name: list_texts(one) for name, one in part.items()} for part in _parts(claim)]
     seen: dict[Key, Any] = {}
     for place in places:
         texts = {name: key_text(place.get(name)) for name in columns}
@@ -172,8 +168,7 @@ def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[
     for part in (claim["where"], claim.get("less", {}), claim.get("base", {})):
         for column, wanted in part.items():
             there = set(map(key_text, table[column].unique()))
-            listed = map(key_text, wanted if isinstance(wanted, list) else [wanted])
-            gone += [f"{column} {one}" for one in listed if one not in there]
+            gone += [f"{column} {one}" for one in list_texts(wanted) if one not in there]
     return gone
 
 
@@ -187,8 +182,7 @@ def _verdict(
     values, *left_out = [values_of(claim, one, printed) for one in tables]
     margins = {key: margin_of(value, bound) for key, value in values.items()}
     passes = {key: m > 0 if strict else m >= -ROUNDING for key, m in margins.items()}
-    why = claim.get("not_comparable")
-    gone = claim.get("gone")
+    why, gone = claim.get("not_comparable"), claim.get("gone")
     places = "all places" if share == 1 else f"{100 * share:g} % of places"
     row = {
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
@@ -434,8 +428,7 @@ def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows with the wanted values, or one of a list of values."""
     for column, value in where.items():
-        texts = [key_text(one) for one in (value if isinstance(value, list) else [value])]
-        table = table[table[column].map(key_text).isin(texts)]
+        table = table[table[column].map(key_text).isin(list_texts(value))]
     return table
 
 
@@ -484,6 +477,11 @@ def jackknife(left_out: Sequence[float]) -> float:
         return math.nan
     middle = mean(left_out)
     return math.sqrt((n - 1) / n * math.fsum((one - middle) ** 2 for one in left_out))
+
+
+def list_texts(value: Any) -> list[str]:
+    """Write a value of a key, or each of a list of values."""
+    return [*map(key_text, value if isinstance(value, list) else [value])]
 
 
 def key_text(value: Any) -> str:

@@ -3,6 +3,7 @@
 import importlib.util
 import io
 import json
+import os
 import re
 import shutil
 import sys
@@ -424,7 +425,7 @@ def library_alone(monkeypatch, tmp_path_factory):
         "importlib.util.find_spec = lambda name, *more: "
         "None if name in absent else find(name, *more)\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(first))
+    monkeypatch.setenv("PYTHONPATH", str(first), prepend=os.pathsep)
 
 
 def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
@@ -461,6 +462,17 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
     # What is there stays: only what is quick to check is run again.
     assert main.main(words) == 0
     assert "100 % done (1 of 1 steps)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_without_snakemake_too_changed_records_change_the_page(folder, mine, library_alone, capsys):
+    page = Path("results/compare_mine/leaderboard.html")
+    for every in (2, 3):
+        rows = (f"{'red' if k % 2 else 'blue'},{'no' if k % every else 'yes'}" for k in range(40))
+        Path("mine.csv").write_text("\n".join(["colour,label", *rows, ""]))
+        assert main.main(["compare", "mine", "--epsilon", "1", "--repeats", "2"]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"^At ε = 1 .*$", said, re.MULTILINE)[0] in page.read_text("utf-8")
 
 
 def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_alone):
