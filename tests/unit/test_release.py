@@ -190,8 +190,8 @@ def test_the_ledger_on_a_card_has_names_of_columns(gam):
 
 def test_a_card_names_what_is_not_protected(mine):
     mine(public=["town"], public_label=True, budget=None)
-    asked = {"learner": "brc", "parameters": {"n_rounds": 2}, "neighbours": PRIVATE_COLUMNS}
-    released = release(request(**asked))
+    facts = {"learner": "brc", "parameters": {"n_rounds": 2}, "neighbours": PRIVATE_COLUMNS}
+    released = release(request(**facts))
     shown = "What is public of each record (sick, town): the model may show it exactly."
     assert shown in released.path(CARD).read_text()
     assert "Not protected: its public column town and its label" in released.path(PAGE).read_text()
