@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Floats
 from privcurve.privacy.curator import Call, Curator
@@ -41,9 +41,9 @@ class Release(NamedTuple):
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
         """Add a share of noise to exact numbers, and write them as they are sent."""
-        return self.messages(exact[np.newaxis], curator)[0]
+        return self.messages([exact], curator)[0]
 
-    def messages(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
+    def messages(self, exact: ArrayLike, curator: Curator) -> NDArray[Any]:
         """Make a message for each place along the first axis."""
         call = Call(self.mechanism, self.scale, what=self.what)
         noisy = curator.share(call, exact, self.parts)
