@@ -278,7 +278,7 @@ def _setting(learner: str, given: Mapping[str, Any]) -> dict[str, Any]:
     calibrated = given["calibrate_alpha"] == EXACT
     return {
         "forest": NOTHING,
-        "alpha": CALIBRATED if calibrated else f"{float(given['alpha']):.1f}",
+        "alpha": CALIBRATED if calibrated else str(float(given["alpha"])),
         "leverage": given["leverage"] or EXACT,
         "clamp": float(given["clamp"]),
         # The learner's default is a half.

@@ -52,6 +52,8 @@ def test_folds_stand_side_by_side():
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
     # What a setting does not name is the learner's default.
     assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
+    # An α near one of the paper's is not that one.
+    assert errors_of(boosted({"alpha": 0.97}, [0.1]))["alpha"].tolist() == ["0.97"]
 
 
 def test_folds_of_a_setting_that_two_jobs_have_trained_are_put_together(tmp_path):
