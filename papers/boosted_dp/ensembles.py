@@ -22,6 +22,7 @@ from privcurve.files import replace_text
 from privcurve.lazy import pd, stats
 from privcurve.learners import registry
 from privcurve.outputs.base import TABLES, Context, Files, Output, OutputRequest, Reads
+from privcurve.privacy.budget import PUBLISHED
 from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
@@ -77,6 +78,8 @@ class EnsembleErrors(Output):
             raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
         seen: dict[tuple[Any, ...], str] = {}
         for method in of.methods.values():
+            if method.learner in LEARNERS and method.calibration != PUBLISHED:
+                raise ValueError(f"it is of published noise alone, and {method.name} has another")
             for point in method.points if method.learner in LEARNERS else ():
                 own = {**registry.entry(method.learner).defaults, **point.setting}
                 key = (method.learner, point.epsilon, *_setting(method.learner, own).values())

@@ -306,6 +306,7 @@ SOUND = {**BOOST, "calibrations": ["certified"]}
 APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
 OF_BOOST = {"arm": "boost~certified"}
 OC = GRID["learners"]["oc"]
+PROVED = {"learner": "bdpe", "calibrations": ["certified"]}
 TWO_DELTAS = {**GRID, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
 NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
 
@@ -331,6 +332,7 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
         ("ensemble_errors", {}, {}, "select: all"),
         ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
         ("ensemble_errors", {}, TWO_DELTAS, "have the same"),
+        ("ensemble_errors", {}, {**GRID, "learners": {"oc": PROVED}}, "published noise alone"),
         ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
         ("ensemble_wins", {}, NO_FOREST, "no learner dp_forest"),
     ],
