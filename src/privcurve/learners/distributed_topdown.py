@@ -71,6 +71,8 @@ class DistributedTopDownClassifier(PartyClassifier):
     - A9: blocks of pixels are a matter of the dataset.
     - A10: the root's split has all of a_1, as line 3 says.
     - A11: without noise the thresholds on weight and gain are kept.
+    - A12: a party's counts by label have Lap(1/(LPF·α)) each, as in the authors' program; the
+      proof of Corollary 16 says twice that.
 
     ``certified``: the same protocols grown by levels, with noise that is proved
     (docs/proofs.md). A level has noisy histograms of all columns by bin and class
