@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from privcurve.coding import merge_bins
 from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_decimals
 
 from ._checks import check_curves
 
+if TYPE_CHECKING:
+    from privcurve.datasets.domain import Domain
+    from privcurve.experiments.methods import Method
+
 
 class Sparsity(Output):
     """Table ``sparsity``: features used by one learner, for each dataset, calibration and ε."""
 
     word: ClassVar[str] = "sparsity"
+    version: ClassVar[int] = 2
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, request: OutputRequest) -> None:
@@ -26,7 +34,9 @@ class Sparsity(Output):
         return Reads(request.curves_of(methods), data=request.study.datasets)
 
     def make(self, context: Context) -> None:
-        widths = {name: context.data(name).domain.width for name in context.study.datasets}
+        methods = context.request.methods_of(context.options["learner"])
+        names = context.study.datasets
+        widths = {name: count_features(context.data(name).domain, methods) for name in names}
         frame = feature_table(context.runs(), widths)
         context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
 
@@ -41,6 +51,15 @@ NOTES = (
     f"over the first {REPEATS} fresh trainings of the setting selected at each ε.",
     "A value is missing (–) when one of these trainings is missing or has failed.",
 )
+
+
+def count_features(domain: Domain, methods: Sequence[Method]) -> int:
+    """Return the number of bins that the methods see: of mixed ones those that a fit merges."""
+    few = {few for one in methods for setting in one.settings for few in one.few_bins(setting)}
+    if domain.mixed_bins is None or not few:
+        return domain.width
+    groups = merge_bins(np.array(domain.n_bins), domain.mixed_bins, max(few))
+    return sum(int(group[-1]) + 1 for group in groups)
 
 
 def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """The table of features used."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,14 @@ def test_statistics_are_those_that_the_thesis_prints():
     assert len(table) == 8
     assert list(table["dataset"].unique()) == ["adult", "codrna"]
     assert "2.84 %" in sparsity.format_table(table).to_string()
+
+
+def test_features_are_the_bins_that_the_learner_sees():
+    domain = SimpleNamespace(n_bins=(65, 3), mixed_bins=(64, 0), width=68)
+    methods = {
+        few: SimpleNamespace(settings=[{}], few_bins=lambda _, f=few: f) for few in ((8,), ())
+    }
+    assert [sparsity.count_features(domain, [m]) for m in methods.values()] == [9 + 3, 68]
 
 
 @pytest.mark.parametrize("how", ["failed", "missing"])
