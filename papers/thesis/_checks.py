@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privcurve.experiments.methods import Method
 from privcurve.outputs.base import OutputRequest
 
 
@@ -19,12 +20,17 @@ def check_curves(request: OutputRequest) -> None:
             )
 
 
+def boosts_rules(method: Method) -> bool:
+    """Return whether a method is LazyBB with 1-rules."""
+    weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
+    return method.learner == "lazybb" and weak == {"one_rule"}
+
+
 def check_one_rules(request: OutputRequest) -> None:
     """Raise ValueError if the option `learner` names anything but LazyBB with 1-rules."""
     check_curves(request)
     for method in request.methods_of(request.options["learner"]):
-        weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
-        if method.learner != "lazybb" or weak != {"one_rule"}:
+        if not boosts_rules(method):
             raise ValueError(
                 f"{method.name} is not LazyBB with 1-rules, and this output is about them alone"
             )

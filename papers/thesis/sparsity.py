@@ -12,7 +12,7 @@ from privcurve.lazy import pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads
 from privcurve.tables.table import MISSING, Table, format_decimals
 
-from ._checks import check_curves
+from ._checks import boosts_rules, check_curves
 
 if TYPE_CHECKING:
     from privcurve.datasets.domain import Domain
@@ -38,13 +38,14 @@ class Sparsity(Output):
         names = context.study.datasets
         widths = {name: count_features(context.data(name).domain, methods) for name in names}
         frame = feature_table(context.runs(), widths)
-        context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
+        whose = ONE_RULES if boosts_rules(methods[0]) else context.options["learner"]
+        context.write(Table(frame, f"Features used by {whose}", NOTES, format_table(frame)))
 
 
 # As in the thesis.
 REPEATS = 5
 
-CAPTION = "Features used by LazyBB with 1-rules"
+ONE_RULES = "LazyBB with 1-rules"
 NOTES = (
     f"Features are distinct bins (columns after one-hot coding) that the model asks for: mean, "
     f"standard deviation ({REPEATS} in the denominator, as in the thesis) and percentage of all, "

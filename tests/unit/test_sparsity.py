@@ -54,6 +54,21 @@ def test_features_are_the_bins_that_the_learner_sees():
     assert [sparsity.count_features(domain, [m]) for m in methods.values()] == [9 + 3, 68]
 
 
+def test_the_caption_names_the_learner():
+    method = SimpleNamespace(learner="dpboost", settings=[{}], few_bins=lambda _: ())
+    tables = []
+    context = SimpleNamespace(
+        request=SimpleNamespace(methods_of=lambda _: [method]),
+        options={"learner": "rival"},
+        study=SimpleNamespace(datasets=["adult", "codrna"]),
+        data=lambda _: SimpleNamespace(domain=SimpleNamespace(mixed_bins=None, width=80)),
+        runs=refits,
+        write=tables.append,
+    )
+    sparsity.Sparsity().make(context)
+    assert tables[0].caption == "Features used by rival"
+
+
 @pytest.mark.parametrize("how", ["failed", "missing"])
 def test_nothing_is_averaged_over_what_happens_to_be_there(how):
     frame = refits()
