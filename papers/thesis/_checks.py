@@ -20,6 +20,17 @@ def check_curves(request: OutputRequest) -> None:
             )
 
 
+def check_votes(request: OutputRequest) -> None:
+    """Raise ValueError if the option `learner` has votes that are added to a public start."""
+    check_curves(request)
+    for method in request.methods_of(request.options["learner"]):
+        if any(setting.get("start") == "public" for setting in method.settings):
+            raise ValueError(
+                f"{method.name} adds its votes to a public start, and this output is about votes "
+                "alone"
+            )
+
+
 def boosts_rules(method: Method) -> bool:
     """Return whether a method is LazyBB with 1-rules."""
     weak = {setting.get("weak_learner", "one_rule") for setting in method.settings}
@@ -28,7 +39,7 @@ def boosts_rules(method: Method) -> bool:
 
 def check_one_rules(request: OutputRequest) -> None:
     """Raise ValueError if the option `learner` names anything but LazyBB with 1-rules."""
-    check_curves(request)
+    check_votes(request)
     for method in request.methods_of(request.options["learner"]):
         if not boosts_rules(method):
             raise ValueError(

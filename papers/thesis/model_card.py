@@ -25,7 +25,7 @@ from privcurve.outputs.base import (
 )
 from privcurve.tables.table import Table
 
-from ._checks import check_curves
+from ._checks import check_votes
 
 if TYPE_CHECKING:
     from privcurve.datasets import Domain
@@ -49,7 +49,7 @@ class ModelCard(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        check_curves(request)
+        check_votes(request)
         request.check_dataset(request.options["dataset"])
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
         for method in request.methods_of(request.options["learner"]):

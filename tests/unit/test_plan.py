@@ -106,6 +106,13 @@ def test_printed_numbers_that_nothing_is_beside_are_refused(
         small({"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine")
 
 
+@pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
+def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
+    boost = {"learner": "lazybb", "fixed": {"start": "public"}}
+    with pytest.raises(StudyError, match="boost~certified adds its votes to a public start"):
+        small(output, learners={"boost": boost}, neighbours="private-columns")
+
+
 @pytest.mark.parametrize(
     "outputs",
     [
