@@ -71,6 +71,8 @@ def column_of(method: Method, domain: Domain) -> Column:
         raise ValueError(f"{method.name} is not brc with intercept: threshold, and {KIND}")
     if is_partial(method):
         raise ValueError(f"{method.name} has a grid or a share of the records, and {KIND}")
+    if setting.get("n_kept") is not None:
+        raise ValueError(f"{method.name} has rounds that do not vote (n_kept), and {KIND}")
     # As the learner does: it draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
     public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()

@@ -70,6 +70,7 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"learner": {"learner": "one_rule", "neighbours": "replace-one"}}, "is not brc with"),
         ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "brc~published has a grid"),
         ({"train_shares": [0.5]}, "a share of the records"),
+        ({"learner": {**BRC, "fixed": {**BRC["fixed"], "n_kept": 3}}}, "rounds that do not vote"),
         ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
