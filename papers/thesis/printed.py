@@ -189,12 +189,14 @@ def compare_settings(
     folds = _fold_accuracies(runs)
     rows = []
     for row, mine in _pair_rows(printed, selected):
-        settings = {c: json.loads(one["setting"]) for c, one in mine.items()}
+        # Where all settings have failed, none is selected.
+        texts = {c: one["setting"] for c, one in mine.items()}
+        settings = {c: json.loads(t) if isinstance(t, str) else {} for c, t in texts.items()}
         losses = {}
         for c, one in mine.items():
             at = (row["dataset"], c, short_text(one["epsilon"]))
             theirs = folds.get((*at, _setting_key(row)))
-            losses[c] = _loss(folds[(*at, _setting_key(settings[c]))], theirs)
+            losses[c] = _loss(folds.get((*at, _setting_key(settings[c]))), theirs)
         for name in SETTINGS:
             values = {c: (_value(settings[c], name), *losses[c]) for c in CALIBRATIONS}
             rows.append(_row(row, name, float(row[name]), values))
@@ -222,9 +224,11 @@ def _fold_accuracies(runs: pd.DataFrame) -> dict[tuple[str, ...], dict[str, floa
     return accuracies
 
 
-def _loss(mine: Mapping[str, float], theirs: Mapping[str, float] | None) -> tuple[float, float]:
+def _loss(
+    mine: Mapping[str, float] | None, theirs: Mapping[str, float] | None
+) -> tuple[float, float]:
     """Return the standard error of the gap in accuracy, paired by fold, and the gap in its unit."""
-    if theirs is None or set(theirs) != set(mine):
+    if mine is None or theirs is None or set(theirs) != set(mine):
         return math.nan, math.nan
     gaps = [mine[fold] - theirs[fold] for fold in mine]
     error = stdev(gaps) / math.sqrt(len(gaps))

@@ -133,6 +133,10 @@ def test_a_printed_setting_that_was_not_trained_has_no_difference():
     for some in (folds[folds["setting"] == OURS], failed):
         table = compare_settings([OURS, OURS], some)
         assert table["published_difference"].isna().all()
+    # Where all settings have failed none is selected.
+    table = compare_settings([None, OURS], folds)
+    assert table[["published", "published_difference"]].isna().all(axis=None)
+    assert table["certified_difference"].notna().all()
 
 
 def test_the_bound_and_the_accuracy_beside_it():
