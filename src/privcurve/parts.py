@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from privcurve import extras
 from privcurve.coding import Records
+from privcurve.errors import ExpectedError
 from privcurve.privacy.sealed import NUMBER, SealedError, call_open, open_values, seal
 
 LOCAL, DASK = "local", "dask"
@@ -46,7 +47,7 @@ PACKAGE = "privcurve"
 VERSION = metadata.version(PACKAGE)
 
 
-class PartError(RuntimeError):
+class PartError(ExpectedError, RuntimeError):
     """Records in parts can't be read, or an engine can't be had; the message says what to do."""
 
 
@@ -78,14 +79,19 @@ class Part:
                 f"{path} can't be read: {error.strerror or error}. All workers need the coded "
                 "records under the same path"
             ) from None
+        except (ValueError, EOFError):  # cut off, or without NumPy's header
+            raise self._changed() from None
         return array
+
+    def _changed(self) -> PartError:
+        return PartError(f"{self.path} is not what was coded: delete its folder, and start again")
 
     def records(self) -> Records:
         """Return the records; raises PartError if they are not there, or not those."""
         path = Path(self.path)
         codes, labels = self._read(path, "r"), self.labels()
         if digest_of(path) != self.sha256:
-            raise PartError(f"{path} is not what was coded: delete its folder, and start again")
+            raise self._changed()
         ones = np.broadcast_to(np.int64(1), labels.shape)
         return Records(codes.T, labels, ones, np.array(self.n_bins))
 

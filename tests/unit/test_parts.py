@@ -1,6 +1,7 @@
 """Records in parts: the same model, bit for bit, however they are divided and whoever asks them."""
 
 import itertools
+import os
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -248,13 +249,15 @@ def test_parts_are_of_all_records(big):
         datasets.describe("mine")
 
 
-@pytest.mark.parametrize("damage", ["codes", "labels", "gone"])
+@pytest.mark.parametrize("damage", ["codes", "labels", "cut", "empty", "gone"])
 def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
     big(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     path = Path(part.path)
     if damage == "gone":
         path.unlink()
+    elif damage in ("cut", "empty"):
+        os.truncate(path, 200 if damage == "cut" else 0)
     else:
         path = path if damage == "codes" else parts.labels_of(path)
         content = bytearray(path.read_bytes())
