@@ -3,6 +3,7 @@
 import itertools
 import os
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -266,6 +267,9 @@ def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
     said = "can't be read" if damage == "gone" else "is not what was coded"
     with pytest.raises(PartError, match=said):
         part.records()
+    shutil.rmtree(path.parent)
+    # As that is the way out, they are coded anew before anything is spent.
+    assert not datasets.is_current("coded")
 
 
 def test_records_that_are_refused_leave_no_parts(big):

@@ -25,7 +25,7 @@ from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading import sha256_of
 from privcurve.files import replace_file, replace_text
-from privcurve.parts import Part, PartedRecords, PartSubset
+from privcurve.parts import Part, PartedRecords, PartSubset, labels_of
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
@@ -247,7 +247,10 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
         return False
     if notes is None or not _same_files(notes["origin"]):
         return False
-    return ("parts" in notes) == bool(describe(notes["name"]).part_rows)
+    parts = [Path(folder, entry["file"]) for entry in notes.get("parts", ())]
+    if not all(path.is_file() and labels_of(path).is_file() for path in parts):
+        return False
+    return bool(parts) == bool(describe(notes["name"]).part_rows)
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
