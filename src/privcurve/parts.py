@@ -147,7 +147,7 @@ class OpenPart:
         self._begun: tuple[Records, Any] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OpenPart, (self._part, self._make)
+        return OpenPart, (self._part, self._make, VERSION)
 
     def __repr__(self) -> str:
         return f"Held({Path(self._part.path).name})"

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import random
 import shutil
 from dataclasses import replace
@@ -201,6 +202,16 @@ def test_what_failed_half_way_answers_nothing_more(big):
     with pytest.raises(MemoryError):
         held.ask("count", (True,))
     assert held.ask("count", (False,)) == 1
+
+
+def test_a_worker_of_another_version_opens_no_part_that_another_worker_sends(big, monkeypatch):
+    big(100)
+    (part, *_) = datasets.prepare("mine", "coded").parts
+    with monkeypatch.context() as other:
+        other.setattr(parts, "VERSION", "0.0.0")
+        sent = pickle.dumps(parts.OpenPart(part, Counting, "0.0.0"))
+    with pytest.raises(PartError, match=r"and not 0\.0\.0: install that"):
+        pickle.loads(sent)
 
 
 # Refused ----------------------------------------------------------------------------------------
