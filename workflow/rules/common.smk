@@ -30,8 +30,9 @@ try:
     # Outputs of one's own are run by it.
     from privcurve.workflow import needs, plan, reading
 
-    # A module gets its configuration from the importer, whose files may say more.
-    files = () if workflow.modifier.skip_configfile else workflow.configfiles
+    # The files of whoever imports this workflow as a module may say more than it knows.
+    is_own = Path(workflow.basedir) == Path(HOME, "workflow")
+    files = workflow.configfiles if is_own else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
     if workflow.is_main_process:
         for note in PLAN.notes(sys.argv[1:]):
