@@ -28,11 +28,11 @@ from privcurve.kernels.m_alpha import (
     log_odds_of_margins,
     record_weights,
 )
-from privcurve.kernels.trees.form import bin_rows
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import (
     TreeSumClassifier,
+    bins_kernel,
     leaves_in,
     shrunk_votes,
     sum_by_leaf,
@@ -92,7 +92,6 @@ OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
 # Trees choose by noise inside the loop; the contents of their leaves stay sealed.
-bins_kernel = kernel(bin_rows, rows=(0, 0))
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
 

@@ -17,24 +17,16 @@ from privcurve.kernels.lazybb_trees import (
     boost_trees,
     node_count,
 )
-from privcurve.kernels.trees.form import (
-    Trees,
-    add_trees,
-    ask_two_columns,
-    bin_codes,
-    bin_rows,
-    ranges,
-)
+from privcurve.kernels.trees.form import Trees, add_trees, ask_two_columns, bin_codes, ranges
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import all_between, require
+from privcurve.learners.shared.tree_sums import bins_kernel
 from privcurve.learners.shared.voting import VotingClassifier, with_weight_check
 from privcurve.privacy.calibration.trees import TreeNoiseRates, lazybb_trees
 from privcurve.privacy.curator import Curator, call_of
-from privcurve.privacy.sealed import kernel
 
 EQUALITY = "equality"
 
-bins_kernel = kernel(bin_rows, rows=(0, 0))
 grow_trees = with_weight_check(boost_trees)
 
 

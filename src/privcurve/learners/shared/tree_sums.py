@@ -18,6 +18,7 @@ from privcurve.kernels.trees.form import (
     add_trees,
     ask_two_columns,
     bin_codes,
+    bin_rows,
     complete_trees,
     find_leaves,
     ranges,
@@ -27,6 +28,7 @@ from privcurve.learners.shared.checks import all_between, check_complete, requir
 from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.sealed import kernel
 
+bins_kernel = kernel(bin_rows, rows=(0, 0))
 sum_by_leaf = kernel(WeightedRows.sum_by_leaf)
 
 
