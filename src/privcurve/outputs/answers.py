@@ -56,7 +56,7 @@ def titles_of(study: Study) -> dict[str, str]:
         for name, method in methods
     }
     # A learner of the study may be called `raw` where it has no model on raw columns.
-    return titles | REFERENCES | titles
+    return REFERENCES | titles
 
 
 MAJORITY = "majority_class"

@@ -89,13 +89,13 @@ class Record(NamedTuple):
 
     def is_current(self, wanted: str) -> bool:
         """Return whether the files are there, unchanged, and made for the wanted digest."""
-        made, inputs = _read(self.path), _hash_files(self.inputs)
+        made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})
         return (
             made.get("digest") == wanted
             and made.get("complete", True)
             and made.get("files") == _hash_files(self.files)
-            and made.get("inputs", {}) == inputs
+            and made.get("inputs", {}) == _hash_files(self.inputs)
             and all(_fits(name, "checksum", data) for name in self.datasets)
             and all(_fits(name, "sources", sources) for name in self.raw)
         )
