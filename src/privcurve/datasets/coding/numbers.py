@@ -213,12 +213,13 @@ def _read_date(
     if text in markers.texts:
         return np.nan, ""
     try:
-        return read_day(text, form), ""
+        day = read_day(text, form)
     except (ValueError, OverflowError):
         if markers.include(text):
             return np.nan, ""
         expected = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
         return np.nan, f"{text!r}, not {expected}"
+    return np.nan if day in marked else day, ""
 
 
 def _count_days(value: date) -> int:
