@@ -19,44 +19,62 @@ import unicodedata
 
 
 def main(model_path, table_path):
-    """Print the label of each record of a CSV, and the score behind it."""
+    """Print the label of each record of a CSV, and the score behind it, if all can be read."""
     model = read(model_path)
     score_of = {"lazybb": lazybb, "privgam": privgam}[model["learner"]]
-    domain = model["domain"]
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow([domain["label"]["column"], "score"])
+    domain, label = model["domain"], model["domain"]["label"]
+    answers = [[label["column"], "score"]]
     with open(table_path, encoding="utf-8-sig", newline="") as stream:  # noqa: PTH123
-        for record in csv.DictReader(stream, skipinitialspace=True):
-            codes = [code(column, record[column["name"]], domain) for column in domain["columns"]]
+        table = csv.reader(stream, skipinitialspace=True)
+        # Lines of separators alone are no records.
+        rows = ((table.line_num, row) for row in table if any(map(str.strip, row)))
+        names = [unicodedata.normalize("NFC", name).strip() for name in next(rows, (0, []))[1]]
+        for column in domain["columns"]:
+            if names.count(column["name"]) != 1:
+                raise ValueError(f"the table must have one column {column['name']!r}")
+        for line, row in rows:
+            if len(row) != len(names):
+                raise ValueError(f"line {line} has {len(row)} fields, not {len(names)}")
+            codes = []
+            for column in domain["columns"]:
+                text = unicodedata.normalize("NFC", row[names.index(column["name"])]).strip()
+                try:
+                    codes.append(code(column, text, domain))
+                except (ValueError, KeyError, OverflowError):
+                    what = f"{text!r}, which the model does not know" if text else "missing"
+                    raise ValueError(f"line {line}: {column['name']!r} is {what}") from None
             score = score_of(model, codes)
-            out.writerow([domain["label"]["positive" if score > 0 else "negative"], repr(score)])
+            answers.append([label["positive" if score > 0 else "negative"], repr(score)])
+    csv.writer(sys.stdout, lineterminator="\n").writerows(answers)
 
 
 def read(path):
     """Read the file, and check that nobody changed it."""
     with open(path, encoding="utf-8") as stream:  # noqa: PTH123
         model = json.load(stream)
-    assert (model["format"], model["format_version"]) == ("privcurve model", 1)
+    if (model["format"], model["format_version"]) != ("privcurve model", 1):
+        raise ValueError("this is no model, or one of another format")
     said = model.pop("sha256")
     text = json.dumps(model, sort_keys=True, separators=(",", ":"))
-    assert hashlib.sha256(text.encode("ascii")).hexdigest() == said, "changed since it was written"
+    if hashlib.sha256(text.encode("ascii")).hexdigest() != said:
+        raise ValueError("changed since it was written")
     return model
 
 
 def code(column, text, domain):
     """Return the code of a value: the number of its bin, or of the title of its category."""
-    text = unicodedata.normalize("NFC", text).strip()
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
         return titles.index(title_of(column, text, domain))
     value = None
     if text != "" and text not in domain["missing"]:
         value = day(text, column["dates"], domain) if "dates" in column else number(text, domain)
-    if value is None:
-        assert column.get("missing_bin"), f"{column['name']} is missing"
-        return column["bins"]
-    # A value on an edge belongs to the bin above it.
-    return sum(edge <= value for edge in edges(column))
+    if value is not None:
+        # A value on an edge belongs to the bin above it.
+        return sum(edge <= value for edge in edges(column))
+    if not column.get("missing_bin"):
+        raise ValueError("missing")
+    return column["bins"]
 
 
 def title_of(column, text, domain):
@@ -71,8 +89,10 @@ def title_of(column, text, domain):
         m == text and not own & {fold(m), fold(whole_of(m, domain))} for m in domain["missing"]
     )
     # A number is meant however it is written; a code with leading zeros is none.
-    numbers = amounts(domain["missing"], domain) - amounts(own, domain)
-    none = none or bool(amounts([text], domain, text=True) & numbers)
+    plain = [value for value in own if not re.match(LEADING_ZERO, value)]
+    numbers = amounts(domain["missing"], domain) - amounts(plain, domain)
+    if not re.match(LEADING_ZERO, text):
+        none = none or amount(text, domain["decimal"]) in numbers
     if column.get("patterns"):
         if text == "" or none:
             return "?"
@@ -96,17 +116,24 @@ def whole_of(text, domain):
     return re.sub(r"^([+-]?[0-9]+)[.]0*$", r"\1", text)
 
 
-def amounts(texts, domain, text=False):
-    """Return the numbers among some texts; of the file's, those that it writes with its point."""
-    values = set()
-    for each in texts:
-        if re.match("[+-]?0[0-9]", each) or "_" in each:
-            continue
-        if text and domain["decimal"] == "," and "." in each:
-            continue
-        with contextlib.suppress(ValueError):
-            values.add(float(each.replace(domain["decimal"], ".")))
-    return values
+LEADING_ZERO = r"[+-]?0\d"
+
+
+def amount(text, decimal):
+    """Return the number that a text is; None if it is none, or has a point beside a comma."""
+    # Python alone takes 1_0 for ten.
+    if "_" in text or (decimal == "," and "." in text):
+        return None
+    try:
+        return float(text.replace(decimal, "."))
+    except ValueError:
+        return None
+
+
+def amounts(words, domain):
+    """Return the numbers among the words of a description, which may be written with a point."""
+    values = (amount(word.replace(domain["decimal"], "."), ".") for word in words)
+    return {value for value in values if value is not None}
 
 
 def regular(pattern):
@@ -116,28 +143,46 @@ def regular(pattern):
 
 def number(text, domain):
     """Read a number; None if it stands for a missing value, however it is written."""
-    assert domain["decimal"] == "." or "." not in text, f"{text} is no number"
-    value = float(text.replace(domain["decimal"], "."))
-    for marker in domain["missing"]:
-        try:
-            if float(marker.replace(domain["decimal"], ".")) == value:
-                return None
-        except ValueError:
-            pass
+    decimal, mark = domain["decimal"], domain.get("thousands", "")
+    missing = domain["missing"] + [ungrouped(word, decimal, mark) for word in domain["missing"]]
+    text = ungrouped(text, decimal, mark)
+    value = amount(text, decimal)
+    if text in missing or value in amounts(missing, domain):
+        return None
+    if value is None or not math.isfinite(value):
+        raise ValueError(f"{text!r} is no finite number")
     return value
 
 
+def ungrouped(text, decimal, mark):
+    """Remove the marks between the thousands of a number: 8.333,96 is 8333,96."""
+    between = "[ \u00a0\u202f]" if mark == " " else re.escape(mark)
+    grouped = rf"[-+]?[1-9][0-9]{{0,2}}(?:{between}[0-9]{{3}})+(?:{re.escape(decimal)}[0-9]*)?"
+    return re.sub(between, "", text) if mark and re.fullmatch(grouped, text) else text
+
+
 def day(text, form, domain):
-    """Return the days since 1970-01-01; None if it is a number that stands for a missing value."""
-    iso = form == "iso"
+    """Return the days since 1970-01-01; None if the text stands for a missing value."""
     try:
-        moment = (
-            datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
-        )
-    except ValueError:
-        if number(text, domain) is None:
+        days = days_of(text, form)
+    except (ValueError, OverflowError):
+        if amount(text, domain["decimal"]) in amounts(domain["missing"], domain):
             return None
         raise
+    for word in domain["missing"]:
+        for known in (form, "iso"):
+            with contextlib.suppress(ValueError, OverflowError):
+                if days_of(word, known) == days:
+                    return None
+    return days
+
+
+def days_of(text, form):
+    """Return the days from 1970-01-01 to a date in a form of strptime, or ISO's."""
+    iso = form == "iso"
+    moment = (
+        datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
+    )
     if moment.tzinfo is not None:
         moment = moment.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
     return (moment.date() - datetime.date(1970, 1, 1)).days
@@ -187,7 +232,8 @@ def share(k, bins):
 def lazybb(model, codes):
     """Add up votes: for the positive label in their bin, against it elsewhere."""
     fitted, parameters = model["model"], model["parameters"]
-    assert (parameters["weak_learner"], parameters["start"]) == ("one_rule", "none")
+    if (parameters["weak_learner"], parameters["start"]) != ("one_rule", "none"):
+        raise ValueError("this LazyBB has no one-rules alone: read_model.py does not know it")
 
     def tally(literals):
         return sum(vote(literal, fitted["model"]["n_bins"], codes) for literal in literals)
@@ -226,4 +272,7 @@ def privgam(model, codes):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"read_model.py: {error}")
