@@ -31,7 +31,8 @@ examples:
   zcat new.csv.gz | privcurve predict model.json - | head
 
 The first line of the table names its columns, in any order. Columns that the model does not use
-are ignored. The answer has one line for each record, in the same order; blank lines are skipped.
+are ignored. The answer has one line for each record, in the same order; blank lines, and lines of
+separators alone, are skipped.
 Answers are in the column predicted_<label>.
 
 A record that the model can't read ends the command before anything is written. With --on-error
@@ -159,9 +160,7 @@ def _make_header(arguments: argparse.Namespace, model: Model) -> list[str]:
 
 def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
     """Remark on the answers, and return the exit code."""
-    from privcurve.datasets.coding import warnings_of
-
-    remarks, counts, n = list(warnings_of(records.counts)), answers.counts, answers.counts.total()
+    remarks, counts, n = list(records.remarks), answers.counts, answers.counts.total()
     if len(counts) == 1 and n > 1:
         (label,) = counts
         more = answers.model.has_probabilities > answers.probabilities

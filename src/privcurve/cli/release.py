@@ -113,6 +113,7 @@ def run(arguments: argparse.Namespace) -> None:
             scheduler=arguments.scheduler,
             watch=watch,
             progress=progress,
+            tell=lambda note: print(f"warning: {note}", file=sys.stderr),
         )
     report(arguments, released)
 

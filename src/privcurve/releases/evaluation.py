@@ -14,7 +14,7 @@ import numpy as np
 
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
-from privcurve.datasets.coding import read_codes, strip_point, warnings_of
+from privcurve.datasets.coding import read_codes, strip_point
 from privcurve.datasets.reading import TRUTHS, RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
@@ -133,7 +133,7 @@ def ask(
             texts += [text.strip() or MISSING for text in part.copied[1]]
     if not labels:
         raise ReleaseError(f"{path} has no record")
-    for remark in warnings_of(records.counts):
+    for remark in records.remarks:
         tell(remark)
     all_scores = np.concatenate(scores)
     if column is not None:

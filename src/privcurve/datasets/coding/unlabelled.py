@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes
 from privcurve.datasets import reading
 from privcurve.datasets.coding.coder import Coder
-from privcurve.datasets.coding.counts import ColumnCounts
+from privcurve.datasets.coding.counts import ColumnCounts, warnings_of
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import Problems, Skipped
 from privcurve.datasets.reading import RawTable, Unlabelled, cells_of, text_of
@@ -40,6 +40,12 @@ class NewRecords:
     # skipped.
     parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
+    problems: Problems  # its remarks are about the records that were read so far
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is worth a word of the records that were read so far."""
+        return (*self.problems.remarks, *warnings_of(self.counts))
 
 
 def read_codes(
@@ -106,7 +112,7 @@ def read_codes(
             no_codes = np.empty((0, len(domain.columns)), np.uint8)
             yield _make_piece(description, no_records, no_codes, problems.rows)
 
-    return NewRecords(file.ignored, parts(), coder.counts)
+    return NewRecords(file.ignored, parts(), coder.counts, problems)
 
 
 def _make_piece(

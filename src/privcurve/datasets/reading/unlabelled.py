@@ -31,9 +31,6 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-_JSON = (
-    " It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and to_csv)."
-)
 # The names of columns end within so many lines.
 _MOST_OF_HEADER = 100
 
@@ -91,7 +88,7 @@ def open_unlabelled(
             else:
                 loaded = excel.load_sheet(path, sheet)
                 read = partial(excel.read, loaded=loaded)
-                names = excel.first_row(path, loaded)[0][1]
+                names = excel.top_rows(path, loaded)[0][0][1]
         except READ_ERRORS as error:
             raise unreadable_error(description, source, error) from None
         ignored = _find_unused(description, names)
@@ -112,8 +109,7 @@ def open_unlabelled(
         raise DatasetError(f"{source} is empty: its first line has to name the columns")
     size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
     description = replace(description, parser=replace(parser, separator=separator))
-    is_json = start[0][1].lstrip()[:1] in ("{", "[")
-    ignored = _find_unused(description, fields, _JSON if is_json else "")
+    ignored = _find_unused(description, fields)
     tables = partial(read_pieces, description, source, pieces, size=size)
     return UnlabelledFile(description, ignored, tables)
 
@@ -139,10 +135,10 @@ def _count_known(domain: Domain, start: list[tuple[int, str]], separator: str) -
         return 0
 
 
-def _find_unused(description: Unlabelled, fields: list[str], hint: str = "") -> tuple[str, ...]:
+def _find_unused(description: Unlabelled, fields: list[str]) -> tuple[str, ...]:
     """Return the fields that are not used; raise DatasetError if one that is used is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
-    find_fields(description.name, fields, wanted, problems, hint)
+    find_fields(description.name, fields, wanted, problems)
     # A column without a name is that of a separator at the end of each line.
     used = {*wanted, description.domain.label.column, ""}
     return tuple(field for field in fields if field not in used)
