@@ -66,20 +66,20 @@ def test_lines_of_separators_alone_are_skipped_and_counted(tmp_path, separator, 
     for k in range(len(rows) + 1):
         lines = [f"a{separator}b", *rows[:k], *blank, *rows[k:]]
         new.write_bytes(end.join(lines).encode(encoding))
-        found = read_codes(domain, new, encoding=encoding, separator=separator)
-        assert [code for part in found.parts for code in part.codes.tolist()] == codes
+        new_records = read_codes(domain, new, encoding=encoding, separator=separator)
+        assert [code for part in new_records.parts for code in part.codes.tolist()] == codes
         n = sum(separator in line for line in blank)
-        assert found.remarks == (f"lines of {new} without a value, which are skipped: {n}",)
+        assert new_records.remarks == (f"lines of {new} without a value, which are skipped: {n}",)
 
 
 def test_a_line_of_separators_within_quotes_is_a_part_of_the_text(tmp_path):
     town = Column("town", "categorical", categories=(("a\n,,\nb", "ab"), ("c", "c")))
     domain = Domain((town, Column("x", "numeric", (0.0, 9.0), 9)), Label("y", "no", "yes"))
     (tmp_path / "new.csv").write_text('town,x\n"a\n,,\nb",1\n,\nc,2\n')
-    (part,) = (found := read_codes(domain, tmp_path / "new.csv")).parts
+    (part,) = (new_records := read_codes(domain, tmp_path / "new.csv")).parts
     assert part.codes.tolist() == [[0, 1], [1, 2]]
     assert part.table.lines == (4, 6)
-    assert found.remarks[0].endswith(": 1")
+    assert new_records.remarks[0].endswith(": 1")
 
 
 @pytest.mark.parametrize("sha256", [False, True])

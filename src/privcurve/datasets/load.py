@@ -355,7 +355,12 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def data_notes(data: Dataset | PartedDataset) -> list[str]:
-    """Say what whoever trains on a dataset should know: clipped values, and its remarks."""
-    facts = {"name": data.name, "domain": data.domain.to_dict(), "clipped": data.clipped}
-    return [*clipping_notes(facts), *(f"{data.name}: {remark}." for remark in data.remarks)]
+def data_notes(facts: Mapping[str, Any] | None) -> list[str]:
+    """Say what whoever trains on a dataset should know: clipped values, and its remarks.
+
+    `facts` are those of :func:`privcurve.datasets.facts`; None if there are none.
+    """
+    if facts is None:
+        return []
+    remarks = (f"{facts['name']}: {remark}." for remark in facts.get("remarks", ()))
+    return [*clipping_notes(facts), *remarks]

@@ -14,7 +14,7 @@ import numpy as np
 
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
-from privcurve.datasets.coding import read_codes, strip_point
+from privcurve.datasets.coding import Markers, read_codes, strip_point
 from privcurve.datasets.reading import TRUTHS, RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
@@ -109,6 +109,7 @@ def ask(
     copied = [label.column, *([] if by is None or column is not None else [by])]
     records = read_codes(domain, path, copied=copied, watch=watch, **options)
     places = _place_spellings(label.names)
+    markers = Markers(domain.missing, domain.decimal)
     labels: list[int] = []
     texts: list[str] = []
     codes: list[Ints] = []
@@ -130,7 +131,7 @@ def ask(
         if column is not None:
             codes.append(part.codes[:, domain.names.index(column.name)].astype(np.int64))
         elif by is not None:
-            texts += [text.strip() or MISSING for text in part.copied[1]]
+            texts += [_read_group(text, markers) for text in part.copied[1]]
     if not labels:
         raise ReleaseError(f"{path} has no record")
     for remark in records.remarks:
@@ -155,6 +156,12 @@ def _place_spellings(classes: Sequence[str]) -> dict[str, int]:
         for truth, texts in TRUTHS.items():
             places |= dict.fromkeys(texts, places[names[truth][0]])
     return places
+
+
+def _read_group(text: str, markers: Markers) -> str:
+    """Return the group of a text, as a model reads a category: 1.0 is 1, and NA may be missing."""
+    word = text.strip()
+    return MISSING if markers.include(word) else strip_point(word, markers.decimal)
 
 
 def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

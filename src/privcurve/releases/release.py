@@ -131,7 +131,8 @@ def release(
     open_parts = _check_engine(description, engine, scheduler)
     data = _load_data(description, watch)
     if tell is not None:
-        for note in datasets.data_notes(data):
+        facts = {**vars(data), "domain": data.domain.to_dict()}
+        for note in datasets.data_notes(facts):
             tell(note)
     digests = {data.checksum, *data.sources.values()}
     rehearse(request, description, estimator)
