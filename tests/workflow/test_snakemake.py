@@ -65,6 +65,15 @@ def test_a_report_shows_tables_and_figures(finished):
     page = (finished.folder / "report.html").read_text()
     for name in ("accuracy.md", "tiny.png"):
         assert name in page
+    assert "Studies in this report: tiny; base seed" in page
+
+
+@pytest.mark.slow
+def test_a_report_of_one_study_names_that_study(finished):
+    configured = ("--config", "studies=[quickstart]")
+    finished.run(*configured, "--report", "report.html", "--", "tiny")
+    page = (finished.folder / "report.html").read_text()
+    assert "Studies in this report: tiny; base seed" in page
 
 
 @pytest.mark.slow
