@@ -120,7 +120,7 @@ LEADING_ZERO = r"[+-]?0\d"
 
 
 def amount(text, decimal):
-    """Return the number that a text is; None if it is none, or has a point beside a comma."""
+    """Return the number that a text writes, or None; 1.000 may be a thousand with a comma."""
     # Python alone takes 1_0 for ten.
     if "_" in text or (decimal == "," and "." in text):
         return None

@@ -125,6 +125,9 @@ DESCRIBE = [
 ]
 
 CHECKS = [
+    (CHECK, "R's write.table leaves out", table("id,age,", "age,")),
+    (CHECK, "nor any other.*Its first line, sep=", table("id,age", "sep=,\nid,age")),
+    (CHECK, "nor any other.*If a title is above the names", table("id,age", "Clinic,,,,\nid,age")),
     ("check patient", "did you mean 'patients'"),
     ("check zzz", r"'zzz'\. Your own: patients\. \d+ others"),
     (

@@ -229,7 +229,7 @@ def test_a_file_without_any_of_the_columns_is_one_fault(own):
     own([line.replace(",", ";") for line in LINES])
     message = refused()
     assert "data/mine.csv has no columns 'age', 'town', 'sick', nor any other" in message
-    assert "where it should name its 1. If a title stands above the names" in message
+    assert "where it should name its 1. If a title is above the names" in message
     assert "delete it. Correct the names, there or in " in message
     assert len(message.splitlines()) == 1
 

@@ -84,7 +84,7 @@ class Dataset(_Dataset):
     origin : mapping
         What it was made from: :func:`origin`.
     remarks : tuple of str
-        What is no fault of the raw files, but worth a word to the holder of the data.
+        Remarks on the raw files, for the holder of the data.
     """
 
     X: NDArray[np.unsignedinteger[Any]]

@@ -43,7 +43,7 @@ class Problems:
         self.n_unread = 0  # how many records could not be read: they count as records all the same
         # The faults of each record that is skipped, by its line (:class:`Skipped`).
         self.rows: dict[int, list[str]] = {}
-        # What is no fault, but worth a word: how many lines or rows, by what is said of them.
+        # Remarks, which are no faults: the number of lines or rows by remark.
         self._noted: Counter[str] = Counter()
 
     def add(self, message: str, key: Hashable = None) -> None:
@@ -62,13 +62,13 @@ class Problems:
         self.add(f"{fault} {remedy}", key)
 
     def note(self, what: str, n: int = 1) -> None:
-        """Count lines or rows that are no fault, but worth a word."""
+        """Count `n` lines or rows for a remark, which is no fault."""
         if n:
             self._noted[what] += n
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """One remark for each text that :meth:`note` was given, with the count."""
+        """Each remark with its count of lines or rows."""
         return tuple(f"{what}: {n:,}" for what, n in self._noted.items())
 
     @property

@@ -358,7 +358,7 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
 def data_notes(facts: Mapping[str, Any] | None) -> list[str]:
     """Say what whoever trains on a dataset should know: clipped values, and its remarks.
 
-    `facts` are those of :func:`privcurve.datasets.facts`; None if there are none.
+    `facts` is what :func:`privcurve.datasets.facts` returns, perhaps None.
     """
     if facts is None:
         return []

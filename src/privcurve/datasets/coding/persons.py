@@ -1,4 +1,4 @@
-"""Names of persons: which stand for nobody, and which are alike but for what is easily missed."""
+"""Names of persons: which ones mean a missing value, and which ones look alike."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SHOWN = 3
 
 
 def is_nobody(name: str) -> bool:
-    """Return whether a name stands for a missing value by convention (``nan``), or shows nothing.
+    """Return whether a name means a missing value by convention (``nan``), or shows nothing.
 
-    Records of several persons would have such a name.
+    Several persons would share such a name.
     """
     return _fold(name) in MISSING_WORDS
 
@@ -28,7 +28,7 @@ def is_nobody(name: str) -> bool:
 def alike_persons(names: Iterable[str]) -> list[list[str]]:
     """Return groups of names that differ only by zeros, case, width or invisible characters.
 
-    Zeros are those before a number, as in ``P007``; width is that of full-width letters and digits.
+    Zeros are leading ones, as in ``P007``; full-width letters and digits count as plain ones.
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

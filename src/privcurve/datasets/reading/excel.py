@@ -151,7 +151,7 @@ def _read_xml(file: RawFile, sheet: Any) -> bytes:
 
 
 def _find_hidden(content: bytes) -> set[int]:
-    """Return the rows that a spreadsheet program does not show, such as those of a filter."""
+    """Return the rows that a spreadsheet program does not show, such as filtered ones."""
     hidden: set[int] = set()
     row = 0
     for start in _ROW.finditer(content) if b"hidden" in content else ():

@@ -26,7 +26,7 @@ _SHOWN = 30
 _LONGEST = 40
 
 _ARFF = (".arff", ".arff.gz")
-_TITLE = "If a title stands above the names of its columns, delete it."
+_TITLE = "If a title is above the names of its columns, delete it."
 
 # The end of messages about values without a code, where the model was trained by others.
 DECIDED = "the description, and train again"
