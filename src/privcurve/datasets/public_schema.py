@@ -280,7 +280,7 @@ class Schema:
             )
         content = {**NO_FILES, **self._facts}
         try:
-            schema.check(content, SCHEMA, "Schema")
+            schema.check(content, SCHEMA, "Schema", in_yaml=False)
         except schema.SchemaError as error:
             raise DatasetError(str(error)) from None
         return build("schema", Path("Schema"), content)
