@@ -41,7 +41,7 @@ def test_an_epsilon_of_another_type_is_the_number(epsilon):
     schema = Schema({"a": (0, 1)}, label=[0, 1], unit=unit)
 
     def fit(value):
-        budget = {"epsilon": value, "delta": 1e-5, "random_state": 1}
+        budget = {"epsilon": value, "delta": 1e-5, "random_state": np.random.default_rng(1)}
         of_persons = NoisyBayesClassifier(**budget, schema=schema).fit(FRAME, Y)
         model = NoisyBayesClassifier(**budget, **FACTS).fit(X, Y)
         assert model.epsilon is of_persons.epsilon is value

@@ -43,6 +43,7 @@ from privcurve.learners.shared.checks import (
     generator_of,
     plain_number,
     refuse_others,
+    warn_of_budget,
     warn_of_index,
     warn_of_order,
 )
@@ -235,6 +236,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         weights = check_counts(counts, codes.shape[0])
         rows = training_rows(self.schema, X, counts)
         records = Records(codes[rows], targets[rows], weights[rows], self.n_bins_)
+        warn_of_budget(self, records.n)
         return self._train(learners, records, labels, None)[0]
 
     def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:

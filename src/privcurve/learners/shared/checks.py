@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -16,7 +17,14 @@ from sklearn.utils.validation import column_or_1d
 
 from privcurve.coding import ABSENT, MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
 from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import (
+    ADD_REMOVE,
+    explain_delta,
+    group_guarantee,
+    is_large_delta,
+    is_private,
+    suggest_delta,
+)
 from privcurve.privacy.seeds import fresh_stream, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -224,6 +232,33 @@ def warn_of_index(X: Any, **others: Any) -> None:
                 f"together by index, give {name}.loc[X.index]",
                 stacklevel=4,
             )
+
+
+def warn_of_budget(learner: Any, n: int) -> None:
+    """Warn of a seed that is no secret, and of a δ at which `privcurve release` warns, too.
+
+    Under ``add-remove`` the number of records, n, is not public, and an estimate replaces it.
+    """
+    epsilon = plain_number(getattr(learner, "epsilon", math.inf))
+    if not is_private(epsilon):
+        return
+    delta = plain_number(learner.delta)
+    # Coded data are mostly benchmarks, and a number is right for public records.
+    if learner.schema is not None and isinstance(learner.random_state, Integral):
+        warnings.warn(
+            "random_state is a number: whoever knows or guesses it can draw the noise again, and "
+            "for them epsilon is infinite. For private records leave it out (None)",
+            stacklevel=4,
+        )
+    at_most = None if learner.schema is None else learner.schema.at_most
+    if at_most is not None:
+        _, delta = group_guarantee(epsilon, delta, at_most)
+    relation = learner._neighbours()
+    number = getattr(learner, "n_estimate", None) if relation == ADD_REMOVE else n
+    # Without a public number of records two are assumed, as for a release.
+    if is_large_delta(delta, number or 2):
+        meaning = explain_delta(delta, number, relation, "" if at_most is None else "person")
+        warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)
 
 
 def warn_of_order(classes: NDArray[Any]) -> None:
