@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BIN = "bin"
+IN_ORDER = "in_order"
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
@@ -87,6 +88,11 @@ class Schema:
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit are those of persons, of each
         of whom at most so many rows train (docs/your_data.md).
+    unnamed : str
+        ``fail``: rows that do not name their columns, such as an array, are an error if there are
+        several columns; ``in_order``: their columns are these, in this order. It is for tools that
+        hand on arrays, such as scikit-learn's ``BaggingClassifier`` (without
+        ``bootstrap_features``, which takes columns in another order). YAML has no such key.
 
     Raises
     ------
@@ -96,6 +102,8 @@ class Schema:
 
     # What holds for each column that is decided later.
     _defaults: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
+
+    unnamed: str = FAIL
 
     def __init__(
         self,
@@ -107,9 +115,13 @@ class Schema:
         n_bins: int | None = None,
         spacing: str = FINE["spacing"],
         unit: Mapping[str, Any] | None = None,
+        unnamed: str = FAIL,
     ) -> None:
         if missing not in (FAIL, BIN):
             raise DatasetError(f"Schema: missing = {missing!r} is neither {FAIL!r} nor {BIN!r}")
+        if unnamed not in (FAIL, IN_ORDER):
+            raise DatasetError(f"Schema: unnamed must be {FAIL!r} or {IN_ORDER!r}; got {unnamed!r}")
+        self.unnamed = unnamed
         if not isinstance(columns, Mapping):
             raise DatasetError("Schema: columns must be a mapping of names to what they can hold")
         entries = [
@@ -343,7 +355,7 @@ class Schema:
         DatasetError
             If a column is not there, or values have no code: naming up to twenty of them.
         """
-        return encode_frame(self.domain, frame)
+        return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER)
 
     def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.
@@ -375,7 +387,9 @@ class Schema:
         return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and self._facts == other._facts
+        if not isinstance(other, Schema):
+            return False
+        return (self._facts, self.unnamed) == (other._facts, other.unnamed)
 
     def __str__(self) -> str:
         return self.to_yaml()

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
+from privcurve.given import column_names
 from privcurve.learners import own
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
@@ -39,7 +40,6 @@ from privcurve.learners.shared.checks import (
     check_n_bins,
     check_places,
     check_unmasked,
-    column_names,
     generator_of,
     plain_number,
     refuse_others,
@@ -538,7 +538,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             codes = self.schema.encode(X)
             if fit:
                 self.n_features_in_ = codes.shape[1]
-                self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+                if any(isinstance(name, str) for name in column_names(X)):
+                    self.feature_names_in_ = np.array(self.schema.names, dtype=object)
                 self.n_bins_ = check_n_bins(self.schema.domain.n_bins, codes.shape[1])
                 if not len(codes) and self._neighbours() != ADD_REMOVE:
                     raise ValueError("X holds no record (0 rows)")

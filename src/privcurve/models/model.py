@@ -19,6 +19,7 @@ from privcurve.coding import decide
 from privcurve.datasets.build import column_faults
 from privcurve.datasets.coding import encode_frame
 from privcurve.datasets.domain import Domain
+from privcurve.given import column_names
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
 from privcurve.learners.shared.explained import check_domain
 from privcurve.models import text
@@ -87,8 +88,8 @@ class Model:
         return self._estimator.decision_function(self._codes_of(rows))
 
     def _codes_of(self, rows: Any) -> ArrayLike:
-        if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-            return encode_frame(self.domain, rows)
+        if column_names(rows) or hasattr(rows, "columns"):
+            return encode_frame(self.domain, rows, in_order=False)
         # A learner that was fitted with a schema takes arrays of raw values, which look like codes.
         if np.asarray(rows).dtype.kind != "u":
             raise ModelError(
@@ -99,7 +100,7 @@ class Model:
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
         """Predict the name of the class of each row of a frame."""
-        return self.predict_names(encode_frame(self.domain, frame))
+        return self.predict_names(encode_frame(self.domain, frame, in_order=False))
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
         """Predict the name of the class of each row of a coded matrix."""

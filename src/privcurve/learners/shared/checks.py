@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from privcurve.coding import ABSENT, MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
+from privcurve.given import column_names
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.budget import (
     ADD_REMOVE,
@@ -78,12 +79,6 @@ def _simplify(value: Any) -> Any:
     if isinstance(value, Sequence):
         return [_simplify(item) for item in value]
     return str(value)
-
-
-def column_names(X: Any) -> list[Any]:
-    """Return the names of a frame's columns; an empty list for an array."""
-    # An Arrow table has the values in `columns`.
-    return list(X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ()))
 
 
 def check_places(X: object) -> None:
