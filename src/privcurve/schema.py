@@ -133,17 +133,18 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
         raise _yaml_error(where, error) from None
 
 
-def check(content: Any, schema: Path, where: str) -> None:
-    """Check content, as read from YAML, against a JSON schema; messages call it `where`.
+def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
+    """Check content against a JSON schema; messages call it `where`.
 
-    Raises SchemaError naming each fault by its place; an unknown key with the nearest known one.
+    The content is read from YAML, which messages speak of, or else made in Python. Raises
+    SchemaError naming each fault by its place; an unknown key with the nearest known one.
     """
-    messages = sorted(fault.message for fault in faults(content, schema))
+    messages = sorted(fault.message for fault in faults(content, schema, in_yaml))
     if messages:
         raise SchemaError("\n".join(f"{where}: {message}" for message in messages))
 
 
-def faults(content: Any, schema: Path) -> list[Fault]:
+def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
     """Return what a schema does not allow, each cause once.
 
     NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
@@ -164,7 +165,8 @@ def faults(content: Any, schema: Path) -> list[Fault]:
     # that the message names.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
-        place, reason = tuple(error.absolute_path), _reason(error)
+        place = tuple(error.absolute_path)
+        reason = _reason(error) if in_yaml else _reason_in_python(error) or _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
         # Unquoted yes and no at many places are one mistake, and so is one word in many columns.
@@ -287,6 +289,21 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 def _is_finite(number: Any) -> bool:
     # A whole number of 309 digits is finite, but no float.
     return not isinstance(number, float) or math.isfinite(number)
+
+
+def _reason_in_python(error: Any) -> str:
+    """Return what is wrong with a value whose type YAML would have told otherwise; "" if not so."""
+    given, allowed = error.instance, error.validator_value
+    wants_number = allowed in ("number", "integer", ["number", INFINITE])
+    if error.validator != "type" or not (wants_number or "string" in allowed):
+        return ""
+    if isinstance(given, (bool, str)) and wants_number:
+        kind = "text" if isinstance(given, str) else "truth value"
+        return f"{given!r} is a {kind}, and a number belongs here"
+    if isinstance(given, (int, float)) and not wants_number:
+        kind = "truth value" if isinstance(given, bool) else "number"
+        return f"{given!r} is a {kind}, and a text belongs here: write {str(given)!r}"
+    return ""
 
 
 def _reason(error: Any) -> str:

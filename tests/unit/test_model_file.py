@@ -268,6 +268,8 @@ CHANGES = [
     (put("domain", "columns", 1, "categories", [["a", "a"], ["a", "b"], ["c", "c"]]), "twice"),
     (put("domain", "columns", 1, "patterns", True), "are groups of their own"),
     (put("domain", "label", "positive", "no"), "its classes have the same name"),
+    (put("domain", "label", "type", "date"), "must be of the type date; got no, yes"),
+    (put("domain", "label", "type", "list"), "'list' is not one of"),
     (drop("model", "ties"), "its model has no 'ties'"),
     (put("model", "ties", "mine"), "ties = 'mine' is unknown"),
     (put("model", "ties", 3), "ties is int 3, not a str"),

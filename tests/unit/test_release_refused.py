@@ -19,7 +19,7 @@ from privcurve.files import write_errors
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.privacy import seeds
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, explain_delta
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.releases import budget_ledger as books
 from privcurve.releases import guard
@@ -31,7 +31,6 @@ from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.request import (
     check_accuracy,
     check_delta,
-    explain_delta,
     make_estimator,
     make_records,
     public_number,

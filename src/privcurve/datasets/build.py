@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from privcurve import given
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
 from privcurve.datasets import description as words
 from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day
@@ -80,7 +82,10 @@ def build(
     if "missing" in content:
         reading["missing"] = _list_texts(content["missing"])
     clipping = content.get("clipping")
-    public_label = Label.of(label.column, label.names, content.get("public_label", False))
+    public_label = replace(
+        Label.of(label.column, label.names, content.get("public_label", False)),
+        type=given.type_of_classes(label_values(content["label"])),
+    )
     return Description(
         name=name,
         path=path,
@@ -309,6 +314,15 @@ def _read_bound(bound: float | str) -> float:
         return float("nan")
     except OverflowError:  # an integer of more than 308 digits
         return float("inf")
+
+
+def label_values(entry: Mapping[str, Any]) -> list[Any]:
+    """Return the classes as a label's entry has them; none where several values are one class."""
+    if "classes" in entry:
+        return list(entry["classes"]) if isinstance(entry["classes"], list) else []
+    sides = [entry.get("negative"), entry.get("positive")]
+    values = [side[0] if isinstance(side, list) and len(side) == 1 else side for side in sides]
+    return [] if any(value is None or isinstance(value, list) for value in values) else values
 
 
 def _build_label(entry: Mapping[str, Any]) -> LabelSpec:

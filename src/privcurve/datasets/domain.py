@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any, Self
 
-from privcurve import coding
+from privcurve import coding, given
 from privcurve.coding import MIXED, MIXED_HIGH
 
 NUMERIC = "numeric"
@@ -148,6 +148,8 @@ class Label:
     positive: str = ""  # what +1 stands for
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
+    # The type of the labels that the names are texts of (:mod:`privcurve.given`).
+    type: str = field(default=given.TEXT, compare=False)
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:

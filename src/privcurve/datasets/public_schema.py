@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -14,10 +15,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privcurve import schema
+from privcurve import given, schema
 from privcurve.coding import Codes, limit_places
-from privcurve.datasets.build import TEXT, build
+from privcurve.datasets.build import TEXT, build, label_values
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, explain_alike, persons_of
 from privcurve.datasets.describing import FINE
@@ -26,11 +28,11 @@ from privcurve.datasets.domain import CATEGORICAL, FAIL, MISSING, NUMERIC, OTHER
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import (
     FRAME,
-    TRUTHS,
     RawTable,
     arrow_table,
     convert_cells,
     list_names,
+    text_of,
 )
 from privcurve.datasets.variants import compose_words, escape_name, write_out
 from privcurve.schema import suggestion
@@ -39,18 +41,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 BIN = "bin"
+IN_ORDER = "in_order"
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
-
-# How the text of a class is read, by the kind of NumPy's type that labels have.
-_TRUTHS = {text: truth for truth, texts in TRUTHS.items() for text in texts}
-_TYPES: Mapping[str, Callable[[str], Any]] = {
-    "b": _TRUTHS.__getitem__,
-    "i": int,
-    "u": int,
-    "f": lambda name: float(int(name)),
-}
 
 # The key that has to be decided for each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
@@ -72,8 +66,9 @@ class Schema:
         words of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
         None: to be decided.
     label : sequence, or mapping
-        The classes as `y` has them, of two the negative one first. A mapping: words of a
-        description. scikit-learn takes classes for sorted: a fit warns where these are not.
+        The classes as `y` has them, of two the negative one first: texts, numbers, truth values,
+        Decimals, dates or times. A mapping: words of a description. scikit-learn takes classes for
+        sorted: a fit warns where these are not.
     missing : str
         ``fail``: a missing value is an error (of a category, beside ``unknown="other"``, it is an
         other); ``bin``: each column has one more bin for missing values.
@@ -87,15 +82,40 @@ class Schema:
     unit : mapping, optional
         ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit are those of persons, of each
         of whom at most so many rows train (docs/your_data.md).
+    unnamed : str
+        ``fail``: rows that do not name their columns, such as an array, are an error if there are
+        several columns; ``in_order``: their columns are these, in this order. It is for tools that
+        hand on arrays, such as scikit-learn's ``BaggingClassifier`` (without
+        ``bootstrap_features``, which takes columns in another order). YAML has no such key.
 
     Raises
     ------
     DatasetError
         If something is not allowed or contradicts itself; each fault by name.
+
+    Notes
+    -----
+    Rows have to name their columns: pandas frames, Arrow tables, structured arrays and mappings of
+    columns do. If the schema has several columns, an array is refused, because it does not say
+    which column is which. Let a transformer before the model return a frame
+    (``SimpleImputer().set_output(transform="pandas")``), name the columns yourself
+    (``pandas.DataFrame(array, columns=schema.names)``), or set `unnamed`. A fitted learner has
+    ``feature_names_in_``, in the order of the schema, if the rows of its fit named their columns.
+
+    Predictions have the type of the labels of the fit, from a model's file too: numbers for
+    numbers, texts for texts, dates for dates. The type is public, as the classes are. It follows
+    from the schema and from all labels together, never from one label: an array of labels of
+    several types is refused, a list has the type of the schema, and whole numbers of float64 become
+    integers (pandas converts integers to float64 if one is missing).
+
+    Tools of scikit-learn replace labels by 0 … K − 1. A fit takes these by position, and predicts
+    them. ``OneVsRestClassifier`` of more than two classes needs a schema with ``label=[0, 1]``.
     """
 
     # What holds for each column that is decided later.
     _defaults: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
+
+    unnamed: str = FAIL
 
     def __init__(
         self,
@@ -107,9 +127,13 @@ class Schema:
         n_bins: int | None = None,
         spacing: str = FINE["spacing"],
         unit: Mapping[str, Any] | None = None,
+        unnamed: str = FAIL,
     ) -> None:
         if missing not in (FAIL, BIN):
             raise DatasetError(f"Schema: missing = {missing!r} is neither {FAIL!r} nor {BIN!r}")
+        if unnamed not in (FAIL, IN_ORDER):
+            raise DatasetError(f"Schema: unnamed must be {FAIL!r} or {IN_ORDER!r}; got {unnamed!r}")
+        self.unnamed = unnamed
         if not isinstance(columns, Mapping):
             raise DatasetError("Schema: columns must be a mapping of names to what they can hold")
         entries = [
@@ -124,7 +148,7 @@ class Schema:
             if not isinstance(unit, Mapping):
                 raise DatasetError(f"Schema: unit = {unit!r} must be a mapping, such as {_UNIT}")
             facts["unit"] = _yaml_value(unit)
-        self._set_facts(facts, _values_of(label))
+        self._set_facts(facts, _list_labels(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
         # In Unicode's composed form, as descriptions and the values of files are.
@@ -158,7 +182,7 @@ class Schema:
         """Make a schema of what a description says of columns and label."""
         instance = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
-        instance._set_facts(facts, _values_of(facts.get("label", {})))
+        instance._set_facts(facts, label_values(facts.get("label", {})))
         return instance
 
     @classmethod
@@ -226,7 +250,7 @@ class Schema:
             label = _describe_label(value) | {"column": self._facts["label"]["column"]}
             if len(label.get("classes", "two")) < 2:
                 raise DatasetError(f"Schema: label = {value!r} must be the list of classes")
-            self._set_facts({**self._facts, "label": label}, _values_of(value))
+            self._set_facts({**self._facts, "label": label}, _list_labels(value))
             return
         if name not in self.names:
             raise KeyError(f"no column {name!r}{suggestion(name, self.names)}")
@@ -280,10 +304,14 @@ class Schema:
             )
         content = {**NO_FILES, **self._facts}
         try:
-            schema.check(content, SCHEMA, "Schema")
+            schema.check(content, SCHEMA, "Schema", in_yaml=False)
         except schema.SchemaError as error:
             raise DatasetError(str(error)) from None
-        return build("schema", Path("Schema"), content)
+        description = build("schema", Path("Schema"), content)
+        domain = description.domain
+        # Dates and the like are texts in a description.
+        label = replace(domain.label, type=given.type_of_classes(self._values))
+        return replace(description, domain=replace(domain, label=label))
 
     @property
     def domain(self) -> Domain:
@@ -297,22 +325,32 @@ class Schema:
         return self._values if len(self._values) == len(names) else names
 
     def classes_as(self, y: Any) -> list[Any]:
-        """Return the classes in the type of `y`: a description has "0" where labels are 0 and 1.
+        """Return the classes in the type of `y`, so that they equal its labels.
 
-        They are `classes` where one of them can't be of that type, or is no whole number. Only
-        the type of `y` is looked at.
+        The result is `classes` if they have this type (numbers and truth values are one type
+        here), or if y is a list, which has no type. Otherwise all labels together decide the type:
+        the classes 0 and 1 become texts for labels "0" and "1", texts of days become times. The
+        result is 0 … K − 1 if labels are :meth:`positions`. No single label decides the type.
+
+        Raises
+        ------
+        ValueError
+            If an array has labels of several types.
         """
-        # A list has no type: those of its single labels are not looked at.
-        dtype = getattr(y, "dtype", None)
-        # A categorical column has the type of its categories.
-        dtype = getattr(getattr(dtype, "categories", None), "dtype", dtype)
-        read = _TYPES.get(getattr(dtype, "kind", "O"))
-        if read is None or not all(isinstance(name, str) for name in self.classes):
+        labels = given.read_labels(y)
+        if self._are_positions(labels):
+            numbers = list(range(len(self.classes)))
+            return self.classes if self.classes == numbers else numbers
+        if isinstance(y, Sequence):
             return self.classes
+        kind, own = given.type_of(labels), self.domain.label.type
+        if kind == own or {kind, own} <= given.NUMBERS:
+            is_whole = labels.dtype.kind in "iu"
+            return [*map(given.shorten, self.classes)] if is_whole else self.classes
         try:
-            values = [read(name) for name in self.classes]
-            places = self.positions(values).tolist()
-        except (KeyError, ValueError, DatasetError):
+            values = given.read_classes(kind, self.domain.label.names)
+            places = self._positions_of(values).tolist()
+        except (ValueError, DatasetError):
             return self.classes
         return values if places == list(range(len(values))) else self.classes
 
@@ -356,19 +394,40 @@ class Schema:
         DatasetError
             If a column is not there, or values have no code: naming up to twenty of them.
         """
-        return encode_frame(self.domain, frame, train=train)
+        return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER, train=train)
 
     def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.
 
+        Labels may have any spelling of the schema. Whole numbers from 0 to K − 1 that are not all
+        classes themselves are positions already: tools of scikit-learn encode labels so.
+
         Raises
         ------
         DatasetError
-            If a label is missing or is none of the classes: naming up to twenty rows.
+            If a label is missing, or no class: naming up to twenty rows.
         """
+        labels = given.read_labels(y)
+        if self._are_positions(labels):
+            return labels.astype(np.int64)
+        return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
+
+    def positions_need_rows(self, y: Any) -> bool:
+        """Return whether only the rows show that labels are positions: one is a class, too."""
+        labels = given.read_labels(y)
+        numbers = range(len(self.classes))
+        return self._are_positions(labels) and any(map(self._is_class, numbers))
+
+    def _are_positions(self, labels: NDArray[Any]) -> bool:
+        return given.are_positions(labels, self._is_class, len(self.classes))
+
+    def _is_class(self, number: int) -> bool:
+        codes = self._description.label.codes
+        return text_of(number, codes) in codes
+
+    def _positions_of(self, values: list[Any]) -> NDArray[np.int64]:
         description, label = self._description, self._description.label
         problems = Problems("y", is_file=True)
-        values = list(np.asarray(y, dtype=object))
         cells = convert_cells(values, self.domain, None, label.codes)
         table = RawTable("y", {label.column: cells}, range(len(cells)), "row")
         codes = Coder(self.domain, "the schema", problems).code_labels(description, table)
@@ -388,7 +447,9 @@ class Schema:
         return yaml.safe_dump(facts, sort_keys=False, allow_unicode=True)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Schema) and self._facts == other._facts
+        if not isinstance(other, Schema):
+            return False
+        return (self._facts, self.unnamed) == (other._facts, other.unnamed)
 
     def __str__(self) -> str:
         return self.to_yaml()
@@ -410,7 +471,8 @@ def _describe_column(
         kinds = [kind for kind, key in _DECIDED.items() if key in value and kind != "date"]
         kind = {"kind": kinds[0]} if kinds and "kind" not in value else {}
         plain = kind.get("kind", value.get("kind")) == NUMERIC
-        return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(value)}
+        words = _write_words(value, ("categories", "groups"))
+        return {"name": name, **kind, **(numbers if plain else {}), **words}
     if isinstance(value, tuple):
         value = tuple(map(_plain_bound, value))
         are_dates = all(map(_is_day, value))
@@ -435,7 +497,7 @@ def _describe_column(
 
 def _describe_label(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
-        return {"column": "label", **_yaml_value(value)}
+        return {"column": "label", **_write_words(value, ("negative", "positive", "classes"))}
     if isinstance(value, (str, Set)) or not hasattr(value, "__iter__"):
         raise DatasetError(f"Schema: label = {value!r} must be the list of classes")
     classes = _list_words(value)
@@ -444,20 +506,44 @@ def _describe_label(value: Any) -> dict[str, Any]:
     return {"column": "label", "classes": classes}
 
 
+def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return an entry in the words of a description; `keys` hold values of a column."""
+    words = _yaml_value({key: value for key, value in entry.items() if key not in keys})
+    for key in keys:
+        value = entry.get(key)
+        if isinstance(value, Mapping):
+            words[key] = _yaml_value(value)
+        elif key in entry:
+            is_one = isinstance(value, str) or not hasattr(value, "__iter__")
+            words[key] = _word(value) if is_one else _list_words(value)
+    return words
+
+
 def _list_words(values: Any) -> list[Any]:
-    """Return values as a description lists them: truth values as words."""
-    return [str(value) if isinstance(value, bool) else value for value in _yaml_value(values)]
+    """Return values of a column as a description lists them."""
+    return [_word(value) for value in values]
 
 
-def _values_of(label: Any) -> list[Any]:
-    """Return the classes as they were given; none where several values are one class."""
-    if not isinstance(label, Mapping):
-        return list(_yaml_value(label))
-    if "classes" in label:
-        return list(label["classes"]) if isinstance(label["classes"], list) else []
-    sides = [label.get("negative"), label.get("positive")]
-    values = [side[0] if isinstance(side, list) and len(side) == 1 else side for side in sides]
-    return [] if any(value is None or isinstance(value, list) for value in values) else values
+def _word(value: Any) -> Any:
+    """Return a value of a column as a text or a whole number."""
+    is_time = isinstance(value, (date, np.datetime64))
+    value = value.item() if isinstance(value, np.generic) and not is_time else value
+    if isinstance(value, bool):
+        return str(value)
+    if value is None or isinstance(value, (str, int)):
+        return value
+    try:
+        given.check_type(given.name_type(value))
+    except ValueError as error:
+        raise DatasetError(f"Schema: {error}") from None
+    # A day may be given as its midnight.
+    return (text_of(value) or "").removesuffix("T00:00:00")
+
+
+def _list_labels(label: Any) -> list[Any]:
+    """Return the classes as labels have them; none where several values are one class."""
+    values = label_values(label) if isinstance(label, Mapping) else label
+    return [given.plain_label(value) for value in values]
 
 
 def _plain_bound(value: Any) -> Any:

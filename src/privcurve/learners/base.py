@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
+from privcurve.given import column_names, read_labels
 from privcurve.learners import own
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
@@ -26,23 +27,25 @@ from privcurve.learners.shared import merging, sealing
 from privcurve.learners.shared.as_sklearn import SklearnClassifier
 from privcurve.learners.shared.by_schema import (
     explain_missing_schema,
+    positions_need_rows,
     schema_facts,
-    schema_labels,
     training_rows,
 )
 from privcurve.learners.shared.checks import (
     RandomState,
     check_bounds,
+    check_classes,
     check_codes,
     check_counts,
     check_labels,
+    check_length,
     check_n_bins,
     check_places,
     check_unmasked,
-    column_names,
     generator_of,
     plain_number,
     refuse_others,
+    warn_of_budget,
     warn_of_index,
     warn_of_order,
 )
@@ -55,6 +58,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_CLASSES,
     ASSUMED_EACH,
     ASSUMED_LABELS,
+    ASSUMED_POSITIONS,
     NOT_OURS,
     PrivacyStatement,
 )
@@ -128,6 +132,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     random_state: RandomState = None
     _fitted_statement: PrivacyStatement = field(init=False)
     _fitted_parameters: Mapping[str, Any] = field(init=False)
+    _positions_from_rows: bool = field(init=False, default=False)
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
@@ -139,7 +144,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         X : array-like of shape (n_rows, n_columns)
             Codes, numbers if ``bounds`` is given, or a raw frame if ``schema`` is.
         y : array-like of shape (n_rows,)
-            Labels: two values, or more for a learner that takes more.
+            Labels: two values, or more for a learner that takes more, all of one type.
         counts : array-like of shape (n_rows,), optional
             How many records each row stands for (positive integers; default one each).
 
@@ -171,7 +176,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         if self.schema is not None and hasattr(model, "words"):
             # The model printed by itself shows the names of columns and values too.
             object.__setattr__(model, "words", self.describe())
-        warn_of_order(self.classes_)
+        warn_of_order(self.classes_, self.classes if self.schema is None else self.schema.classes)
         return self
 
     def _with_schema_facts(self, y: ArrayLike) -> Self:
@@ -235,7 +240,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         weights = check_counts(counts, codes.shape[0])
         rows = training_rows(self.schema, X, counts)
         records = Records(codes[rows], targets[rows], weights[rows], self.n_bins_)
-        return self._train(learners, records, labels, None)[0]
+        warn_of_budget(self, records.n)
+        fitted = self._train(learners, records, labels, None)[0]
+        fitted._positions_from_rows = positions_need_rows(self, y)
+        return fitted
 
     def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""
@@ -328,9 +336,15 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and labels as :meth:`_fit_one` takes them: signs, or positions."""
-        if self.schema is not None:
-            y = schema_labels(self.schema, y, np.asarray(self.classes))
-        labels, positions = check_labels(y, self.classes, n_rows, self._effective_entry())
+        registered = self._effective_entry()
+        check_unmasked(y, "y")
+        given = read_labels(y, warn=True)
+        if self.schema is None:
+            labels, positions = check_labels(given, self.classes, n_rows, registered)
+        else:
+            check_length(given, n_rows)
+            labels = check_classes(cast(Any, self.classes), registered)
+            positions = self.schema.positions(given)
         many = entry(self._learner).multiclass
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
@@ -411,6 +425,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         if self._labels_from_rows:
             # A fit with one label fails, which shows that no record has the other label.
             assumed = (*assumed, occur)
+        if self._positions_from_rows:
+            # The records alone show whether 1 is a class or its position: see `are_positions`.
+            assumed = (*assumed, ASSUMED_POSITIONS)
         return replace(statement, assumptions=assumed)
 
     @property
@@ -536,7 +553,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             codes = self.schema.encode(X, train=fit)
             if fit:
                 self.n_features_in_ = codes.shape[1]
-                self.feature_names_in_ = np.array(self.schema.names, dtype=object)
+                if any(isinstance(name, str) for name in column_names(X)):
+                    self.feature_names_in_ = np.array(self.schema.names, dtype=object)
                 self.n_bins_ = check_n_bins(self.schema.domain.n_bins, codes.shape[1])
                 if not len(codes) and self._neighbours() != ADD_REMOVE:
                     raise ValueError("X holds no record (0 rows)")

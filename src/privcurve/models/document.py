@@ -13,8 +13,9 @@ import numpy as np
 
 from privcurve import __version__
 from privcurve.datasets.domain import Domain
+from privcurve.given import OF_TEXTS, TEXT, type_of_classes
 from privcurve.learners.registry import LEARNERS, estimator_class
-from privcurve.learners.shared.explained import check_domain
+from privcurve.learners.shared.explained import are_names_of, check_domain
 from privcurve.models import text
 from privcurve.models.codec import encode
 from privcurve.models.errors import ModelError
@@ -108,6 +109,7 @@ def document(
         for key, value in chosen.get_params(deep=False).items()
         if key not in NOT_WRITTEN
     }
+    classes, facts = _encode_classes(estimator, domain)
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -117,13 +119,29 @@ def document(
         "epsilon": fields["epsilon"],
         "delta": fields["delta"],
         "parameters": parameters,
-        "classes": np.asarray(estimator.classes_).tolist(),
-        "domain": domain.to_dict(),
+        "classes": classes,
+        "domain": facts,
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
         "dataset": _check_json(dataset, "dataset"),
         "notes": _check_json(notes, "notes"),
     }
+
+
+def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[Any], dict[str, Any]]:
+    """Return the classes of the fit, and the domain with the type of the labels that it names."""
+    classes, facts = np.asarray(estimator.classes_).tolist(), domain.to_dict()
+    names = domain.label.names
+    kind = type_of_classes(classes)
+    if kind in OF_TEXTS:
+        # JSON has no such type.
+        classes = list(names)
+    elif estimator.schema is None or not are_names_of(names, classes):
+        # The fit was on codes of the labels, or positions.
+        kind = domain.label.type
+    if kind != TEXT:
+        facts["label"]["type"] = kind
+    return classes, facts
 
 
 def _encode_attributes(estimator: CodedClassifier) -> dict[str, Any]:

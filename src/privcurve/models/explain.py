@@ -255,10 +255,11 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
 
     Parameters
     ----------
-    estimator : CodedClassifier
-        Fitted, of this project.
+    estimator : CodedClassifier or Model
+        Fitted, of this project; or read from a file by :func:`privcurve.load`.
     domain : Domain, optional
-        What its columns and classes are called; by default its ``schema``'s, or their numbers.
+        What its columns and classes are called; by default its ``schema``'s or its file's, or
+        their numbers.
 
     Returns
     -------
@@ -271,6 +272,9 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     ModelError
         If the domain has other columns or classes, or what the learner learned is not released.
     """
+    if hasattr(estimator, "_estimator"):
+        # A model of a file.
+        estimator, domain = estimator._estimator, domain or estimator.domain
     if isinstance(estimator, type) or not hasattr(estimator, "_model_to_save"):
         raise ModelError(
             f"{estimator!r:.60} can't be explained: give a fitted learner of privcurve; of a "

@@ -19,8 +19,9 @@ from privcurve.coding import decide
 from privcurve.datasets.build import column_faults
 from privcurve.datasets.coding import encode_frame
 from privcurve.datasets.domain import Domain
+from privcurve.given import OF_TEXTS, TEXT, column_names, read_classes
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
-from privcurve.learners.shared.explained import check_domain
+from privcurve.learners.shared.explained import are_names_of, check_domain
 from privcurve.models import text
 from privcurve.models.codec import alternatives, decode
 from privcurve.models.document import FORMAT, FORMAT_VERSION, NOT_WRITTEN, key_of
@@ -57,6 +58,14 @@ class Model:
         return np.asarray(self._estimator.classes_)
 
     @cached_property
+    def _label_values(self) -> NDArray[Any]:
+        """The answers of :meth:`predict_frame`: the classes as the label's column has them."""
+        label = self.domain.label
+        if label.type != TEXT and are_names_of(label.names, self.classes.tolist()):
+            return self.classes
+        return np.asarray(read_classes(label.type, label.names))
+
+    @cached_property
     def labels(self) -> NDArray[Any]:
         """Names of the classes, as the domain has them, in the order of `classes`."""
         return np.array(self.domain.label.names)
@@ -87,8 +96,8 @@ class Model:
         return self._estimator.decision_function(self._codes_of(rows))
 
     def _codes_of(self, rows: Any) -> ArrayLike:
-        if isinstance(rows, Mapping) or hasattr(rows, "columns"):
-            return encode_frame(self.domain, rows)
+        if column_names(rows) or hasattr(rows, "columns"):
+            return encode_frame(self.domain, rows, in_order=False)
         # A learner that was fitted with a schema takes arrays of raw values, which look like codes.
         if np.asarray(rows).dtype.kind != "u":
             raise ModelError(
@@ -98,11 +107,19 @@ class Model:
         return rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
-        """Predict the name of the class of each row of a frame."""
-        return self.predict_names(encode_frame(self.domain, frame))
+        """Predict the label of each row of a frame, as the label's column has it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            In the type that the file stores. The answers equal those of :meth:`predict`, unless
+            the learner was fitted on codes of the labels.
+        """
+        codes = encode_frame(self.domain, frame, in_order=False)
+        return self._label_values[decide(self.decision_function(codes))]
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
-        """Predict the name of the class of each row of a coded matrix."""
+        """Predict the name of the class of each row of a coded matrix: a text."""
         return self.labels[decide(self.decision_function(codes))]
 
     def predict_with_probabilities(
@@ -231,6 +248,8 @@ def _restore_estimator(
     estimator.n_bins_ = np.array(domain.n_bins, dtype=np.int64)
     estimator.classes_ = np.asarray(classes)
     check_domain(estimator, domain)
+    if domain.label.type in OF_TEXTS and classes == list(domain.label.names):
+        estimator.classes_ = np.asarray(read_classes(domain.label.type, classes))
     attributes = {key_of(attribute): attribute for attribute in kind._released}
     for key in released.keys() - attributes.keys():
         raise ValueError(f"{name} releases no {key!r}{suggestion(key, attributes)}")
@@ -252,5 +271,5 @@ def _check_domain(domain: Domain) -> None:
             raise ValueError(f"merged bins of the column {column.name!r} have other edges")
     for fault in column_faults(domain.columns):
         raise ValueError(fault)
-    if len(set(domain.label.names)) < domain.n_classes:
+    if len(set(read_classes(domain.label.type, domain.label.names))) < domain.n_classes:
         raise ValueError("its classes have the same name")

@@ -19,6 +19,13 @@ CALIBRATIONS = (PUBLISHED, CERTIFIED)
 
 # Smaller numbers lose precision.
 LEAST_DELTA = 1e-300
+# The square of a larger number, times a number of records, may be no float.
+MOST_EPSILON = 1e100
+
+# A δ of at least this share of one over the number of records calls for a warning.
+SMALL_SHARE = 0.1
+# For rounding: 1e-3 of 100 records is that share.
+_TOLERANCE = 1e-9
 
 # The warning beside every comparison on private records.
 LOOKED = """\
@@ -167,6 +174,11 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
             raise ValueError(f"{who}{name} is larger than any float (1.8e308): give a smaller one")
     if not (_is_number(epsilon) and epsilon > 0):
         raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
+    if MOST_EPSILON < epsilon < math.inf:
+        raise ValueError(
+            f"{who}epsilon must be at most {MOST_EPSILON:g}, or inf (not private); got "
+            f"{float(epsilon)!r}, which is too large to compute with"
+        )
     if not (_is_number(delta) and 0 <= delta < 1):
         raise ValueError(f"{who}delta = {delta!r} is not a number in [0, 1)")
     if 0 < delta < LEAST_DELTA:
@@ -179,6 +191,32 @@ def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
 def _is_number(value: Any) -> bool:
     # NumPy registers its numbers as `Real`, and not its bool.
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def explain_delta(delta: float, n: int | None, neighbours: str, person: str = "") -> str:
+    """Say what a δ means for n records; None: their number is not public.
+
+    `person` names the column of persons, where δ is theirs.
+    """
+    whose = f"all records of each {person}" if person else "each record whole"
+    meaning = (
+        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show {whose} "
+        "with that probability"
+    )
+    if n is None:
+        return f"{meaning}; it belongs well below one over their number, which is not public"
+    about = "about " if neighbours == ADD_REMOVE else ""
+    return f"{meaning}, which of {about}{n:,} records are {delta * n:.2g} in the mean"
+
+
+def is_large_delta(delta: float, n: int | None) -> bool:
+    """Return whether a δ calls for a warning; any δ does if the number of records is not public."""
+    return delta > 0 and (n is None or delta * n >= SMALL_SHARE * (1 - _TOLERANCE))
+
+
+def suggest_delta(n: int | None) -> str:
+    """Say which δ is small enough for n records; without their number, for two."""
+    return f"Give a delta below {SMALL_SHARE / (n or 2):.2g}"
 
 
 def is_private(epsilon: float) -> bool:

@@ -41,6 +41,9 @@ ASSUMED_LABELS = "the two labels"
 ASSUMED_CLASSES = "the classes of the label"
 ASSUMED_BOTH = "that both labels occur among the records (classes was not given)"
 ASSUMED_EACH = "that each class occurs among the records (classes was not given)"
+ASSUMED_POSITIONS = (
+    "that each class occurs among the records (labels were positions of classes that are numbers)"
+)
 
 # The assumptions of every coded learner.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)

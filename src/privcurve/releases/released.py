@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from privcurve.datasets import Dataset, Description, Domain, PartedDataset
+from privcurve.privacy.budget import explain_delta, is_large_delta
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import Seed
-from privcurve.releases.budget_ledger import TOLERANCE, Budget, Price, Release, totals
-from privcurve.releases.request import SMALL_SHARE, Request, explain_delta, public_number
+from privcurve.releases.budget_ledger import Budget, Price, Release, totals
+from privcurve.releases.request import Request, public_number
 
 MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
 
@@ -124,8 +125,8 @@ class Released:
         remarks = []
         for who, delta in (("", price.delta), ("All releases together have ", together.delta)):
             if delta > (price.delta if who else 0):
-                # The tolerance is for rounding: 1e-3 of 100 records is a tenth.
-                large = n is None or delta * n >= SMALL_SHARE * (1 - TOLERANCE)
-                sentence = who + explain_delta(delta, n, price.neighbours, self.request.unit) + "."
+                meaning = explain_delta(delta, n, price.neighbours, self.request.person)
+                sentence = f"{who}{meaning}."
+                large = is_large_delta(delta, n)
                 remarks.append((sentence[0].upper() + sentence[1:], large))
         return remarks

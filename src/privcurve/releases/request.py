@@ -26,9 +26,6 @@ from privcurve.privacy.noise import right_answers
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
 
-# A delta of less than this share of one over the number of records calls for no warning.
-SMALL_SHARE = 0.1
-
 # How many distinct records are made up for a rehearsal.
 MADE_UP = 64
 
@@ -63,9 +60,13 @@ class Request:
     def price(self, secret: bool) -> Price:
         """Return what it costs; ε is infinite if the seed is not secret."""
         epsilon = self.epsilon + self.accuracy if secret else math.inf
-        unit = "" if self.unit is None else self.unit.column
         shared = self.public if self.relation == words.PRIVATE_COLUMNS else ()
-        return Price(epsilon, self.delta, self.relation, unit, shared)
+        return Price(epsilon, self.delta, self.relation, self.person, shared)
+
+    @property
+    def person(self) -> str:
+        """The column that names the persons whose ε and δ these are; empty for records."""
+        return "" if self.unit is None else self.unit.column
 
     @property
     def budget_of_record(self) -> tuple[float, float]:
@@ -214,23 +215,10 @@ def check_delta(request: Request, description: Description) -> None:
     n = public_number(request, description)
     if request.delta * (n or 2) >= 1:
         raise ReleaseError(
-            f"{explain_delta(request.delta, n, request.relation, request.unit)}. Give a delta "
-            f"below {SMALL_SHARE / (n or 2):.2g}; or, if that is meant, --allow-large-delta. "
+            f"{words.explain_delta(request.delta, n, request.relation, request.person)}. "
+            f"{words.suggest_delta(n)}; or, if that is meant, --allow-large-delta. "
             "Nothing was trained."
         )
-
-
-def explain_delta(delta: float, n: int | None, neighbours: str, unit: Unit | None = None) -> str:
-    """Say what a δ means for so many records; None: their number is not public."""
-    whose = "each record whole" if unit is None else f"all records of each {unit.column}"
-    meaning = (
-        f"delta = {delta:g}: whatever epsilon is, a mechanism of this delta may show {whose} "
-        "with that probability"
-    )
-    if n is None:
-        return f"{meaning}; it belongs well below one over their number, which is not public"
-    about = "about " if neighbours == words.ADD_REMOVE else ""
-    return f"{meaning}, which of {about}{n:,} records are {delta * n:.2g} in the mean"
 
 
 # Rehearsal -------------------------------------------------------------------------

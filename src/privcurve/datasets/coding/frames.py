@@ -17,15 +17,19 @@ from privcurve.datasets.reading import DECIDED, FRAME, RawTable, frame_column, f
 from privcurve.schema import suggestion
 
 
-def encode_frame(domain: Domain, frame: Any, *, train: bool = False) -> Codes:
+def encode_frame(
+    domain: Domain, frame: Any, *, in_order: bool = True, train: bool = False
+) -> Codes:
     """Code records without labels, as the rows that a model was trained on.
 
     Parameters
     ----------
     domain : Domain
-    frame : DataFrame, mapping of columns or array
-        Columns by name, in any order; others are left out. An array has all columns, in the
-        order of the domain.
+    frame : DataFrame, Arrow table, mapping of columns or array
+        Columns by name, in any order; others are left out. An array without names has all
+        columns, in the order of the domain.
+    in_order : bool
+        Whether rows without names are allowed where the domain has several columns.
     train : bool
         Whether these records train a model.
 
@@ -38,7 +42,8 @@ def encode_frame(domain: Domain, frame: Any, *, train: bool = False) -> Codes:
     Raises
     ------
     DatasetError
-        If a column is not there, or values have no code: naming up to twenty of them.
+        If a column is not there or has no name, or values have no code: naming up to twenty of
+        them.
 
     Warns
     -----
@@ -48,7 +53,7 @@ def encode_frame(domain: Domain, frame: Any, *, train: bool = False) -> Codes:
     """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
-    n_rows, tables = frame_tables(domain, frame)
+    n_rows, tables = frame_tables(domain, frame, in_order)
     codes = np.empty((n_rows, len(domain.columns)), dtype=code_type(domain.n_bins))
     start = 0
     for table in tables:

@@ -52,14 +52,14 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Codes:
         """Code records that train what comes next: :func:`encode_frame` with ``train``."""
         self.fit(X, y)
-        return encode_frame(self.domain, X, train=True)
+        return encode_frame(self.domain, X, in_order=False, train=True)
 
     def transform(self, X: Any) -> Codes:
-        """Code a frame, a mapping or an array: :func:`encode_frame`.
+        """Code a frame or a mapping of columns: :func:`encode_frame`.
 
         Raises DatasetError if a column is not there, or a value has no code.
         """
-        return encode_frame(self.domain, X)
+        return encode_frame(self.domain, X, in_order=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of codes: those of the domain."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import timedelta
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -19,25 +21,29 @@ from privcurve.datasets.reading.cells import (
     convert_cells,
     text_of,
 )
-from privcurve.datasets.reading.table import RawTable, chunk_size, find_fields
+from privcurve.datasets.reading.table import RawTable, chunk_size, find_fields, list_names
+from privcurve.given import column_names
 
 FRAME = "the frame"
 
+_SPANS = (timedelta, np.timedelta64)
 
-def frame_tables(domain: Domain, frame: Any) -> tuple[int, Iterator[RawTable]]:
+
+def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Iterator[RawTable]]:
     """Return how many rows a frame has, and the columns of a domain in it, a piece at a time.
 
-    `frame` is a DataFrame, an Arrow table, a mapping of columns, or an array in the order of the
-    domain. Raises DatasetError if a column is not there.
+    `frame` is a DataFrame, an Arrow table, a structured array, or a mapping of columns. With
+    `in_order`, or if the domain has one column, it may be an array with the columns of the domain
+    in their order. Raises DatasetError if a column is not there, or has no name.
     """
-    columns = _find_columns(domain, frame)
+    columns = _find_columns(domain, frame, in_order)
     n_rows = len(columns[domain.names[0]])
     return n_rows, _cut_tables(domain, columns, n_rows)
 
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
     """Return the texts of a column of a frame, None if it is not there, and all column names."""
-    key_of = {_name_of(key): key for key in _list_names(frame)}
+    key_of = {_name_of(key): key for key in column_names(frame)}
     if _name_of(name) not in key_of:
         return None, list(key_of)
     return convert_cells(_convert(name, frame[key_of[_name_of(name)]]), domain, None), list(key_of)
@@ -50,39 +56,36 @@ def arrow_table(frame: Any) -> Any:
     """
     import pyarrow
 
+    keys = column_names(frame)
     if not hasattr(frame, "columns"):
         raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
-    keys = _list_names(frame)
     fields = list(map(_name_of, keys))
     if twice := next((name for name in fields if fields.count(name) > 1), None):
         raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
     arrays = {}
     for name, key in zip(fields, keys, strict=True):
         values = _convert(name, frame[key])
-        if isinstance(values, list):
-            try:
+        try:
+            _refuse_spans(values)
+            if isinstance(values, list):
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
-            except NoColumnError:
-                # Lists and the like are no column.
-                values = pyarrow.array([[]] * len(values))
+        except NoColumnError:
+            # Lists and the like are no column.
+            values = pyarrow.array([[]] * len(values))
         arrays[name] = values
     return pyarrow.table(arrays)
 
 
-def _find_columns(domain: Domain, frame: Any) -> dict[str, Any]:
+def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     """Return the columns of the domain, each as an Arrow array or a list of single values."""
-    if isinstance(frame, np.ndarray) or (
-        not isinstance(frame, Mapping) and not hasattr(frame, "columns")
-    ):
-        matrix = _make_matrix(frame)
-        if matrix.ndim != 2 or matrix.shape[1] != len(domain.columns):
-            raise DatasetError(
-                f"an array of shape {matrix.shape} does not have the {len(domain.columns)} columns "
-                f"of the domain: give them in its order, {', '.join(domain.names)}; or a frame"
-            )
-        frame = dict(zip(domain.names, matrix.T, strict=True))
-    keys = _list_names(frame)
+    keys = column_names(frame)
     fields = list(map(_name_of, keys))
+    # The names of a DataFrame without names; another one may have names that compare to no number.
+    are_places = all(isinstance(key, Integral) and key == j for j, key in enumerate(keys))
+    is_unnamed = are_places and not set(fields) & set(domain.names)
+    if is_unnamed and (hasattr(frame, "columns") or not isinstance(frame, Mapping)):
+        frame = dict(zip(domain.names, _unnamed_columns(domain, frame, in_order), strict=True))
+        keys = fields = list(domain.names)
     find_fields(FRAME, fields, list(map(_name_of, domain.names)), Problems(FRAME, is_file=True))
     key_of = dict(zip(fields, keys, strict=True))
     columns = {name: _convert(name, frame[key_of[_name_of(name)]]) for name in domain.names}
@@ -106,21 +109,31 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
         )
 
 
+def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
+    """Return the columns of rows without names, or whose names are their places 0, 1, 2, …."""
+    names = list_names(domain.names)
+    if len(domain.columns) > 1 and not in_order:
+        raise DatasetError(
+            f"rows must name their columns ({names}); got {type(rows).__name__}, which names none: "
+            "give a DataFrame with these names (a transformer of scikit-learn makes one after "
+            '.set_output(transform="pandas")). If the columns are these in this order, '
+            "pandas.DataFrame(rows, columns=[…]) names them, and a Schema with "
+            'unnamed="in_order" takes them as they are'
+        )
+    matrix = _make_matrix(rows)
+    if matrix.ndim != 2 or matrix.shape[1] != len(domain.columns):
+        raise DatasetError(
+            f"an array of shape {matrix.shape} does not have the {len(domain.columns)} columns "
+            f"of the domain: give them in its order, {names}; or a frame"
+        )
+    return matrix.T
+
+
 def _make_matrix(rows: Any) -> Any:
     """Return rows as an array; values of lists keep their own types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
-
-
-def _list_names(frame: Any) -> list[Any]:
-    """Return the names of columns, as their frame has them; an array has none."""
-    import pyarrow
-
-    if isinstance(frame, Mapping):
-        return list(frame)
-    is_arrow = isinstance(frame, (pyarrow.Table, pyarrow.RecordBatch))
-    return list(frame.column_names if is_arrow else getattr(frame, "columns", ()))
 
 
 def _name_of(key: Any) -> str:
@@ -193,6 +206,23 @@ def _cut_tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iter
 
 def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
     try:
+        _refuse_spans(values)
         return convert_cells(values, domain, column)
     except NoColumnError as error:
         raise DatasetError(f"{column.name!r} of {FRAME} {error}") from None
+
+
+def _refuse_spans(values: Any) -> None:
+    """Refuse spans of time (NoColumnError), which are neither numbers nor days."""
+    from pyarrow import types
+
+    kinds = {type(value) for value in values} if isinstance(values, list) else {values.type}
+    for kind in kinds:
+        is_class = isinstance(kind, type)
+        name = kind.__name__ if is_class else str(kind)
+        if issubclass(kind, _SPANS) if is_class else types.is_duration(kind):
+            raise NoColumnError(name, "give numbers: in pandas, .dt.total_seconds()")
+        if name == "Period" or getattr(kind, "extension_name", "") == "pandas.period":
+            raise NoColumnError(
+                "Period", "give days or texts: in pandas, .dt.to_timestamp() or .astype(str)"
+            )

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 
-from privcurve.learners.shared.by_schema import schema_labels
+from privcurve.coding import decide
+from privcurve.given import read_labels
+from privcurve.learners.shared.by_schema import positions_of
+from privcurve.learners.shared.checks import check_unmasked
 from privcurve.privacy import seeds
 
 
@@ -31,9 +35,12 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         float
         """
         fitted = self._as_fitted()
-        if fitted.schema is not None and hasattr(self, "classes_"):
-            y = schema_labels(fitted.schema, y, self.classes_)
-        return float(super().score(X, y, sample_weight))
+        if fitted.schema is None or not hasattr(self, "classes_"):
+            return float(super().score(X, y, sample_weight))
+        check_unmasked(y, "y")
+        positions = positions_of(fitted.schema, read_labels(y), self.classes_)
+        answers = decide(self.decision_function(X))
+        return float(accuracy_score(positions, answers, sample_weight=sample_weight))
 
     def __sklearn_clone__(self: Any) -> Any:
         """Return a copy that is not fitted; its `Generator` or `RandomState` is a child.

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
 
+import privcurve
+from privcurve.coding import Ints
+from privcurve.given import are_positions, read_labels
 from privcurve.learners.registry import entry
-from privcurve.learners.shared.checks import MOST_NAMED, check_unmasked, plain_labels, plain_number
+from privcurve.learners.shared.checks import MOST_NAMED, plain_number
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 if TYPE_CHECKING:
@@ -20,8 +22,13 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
     """Return the parameters of a learner that its schema decides; only the type of `y` counts.
 
     If the schema has a unit, ε and δ are those that one row may cost. Raises ValueError if the
-    learner already has one of these parameters.
+    learner already has one of these parameters, or its schema is no Schema.
     """
+    if not isinstance(schema, privcurve.Schema):
+        raise ValueError(
+            f"schema must be a privcurve.Schema; got {schema!r:.60}: schema=Schema({{name: what "
+            "the column can hold, …}, label=[negative, positive])"
+        )
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
             raise ValueError(f"{name} follows from the schema: leave out one of the two")
@@ -53,21 +60,28 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
     )
 
 
-def schema_labels(schema: Schema, y: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """Return the class of each label, which may be in any spelling of the schema."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    check_unmasked(y, "y")
-    values = plain_labels(y if hasattr(y, "ndim") else np.asarray(y, dtype=object))
-    labels = column_or_1d(values, warn=True)
-    try:
-        return classes[schema.positions(labels)]
-    except RuntimeError as error:
-        numbers = labels.dtype.kind in "iu" and set(labels.tolist()) <= {*range(len(classes))}
-        if not numbers:
-            raise
-        hint = "did a tool of scikit-learn encode them? Then its schema needs label=[0, 1, …]"
-        raise type(error)(f"{error}\nThe labels are whole numbers: {hint}") from None
+def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
+    """Return the position of each label among a fit's classes; of others, by the schema."""
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    given = labels.tolist()
+    if labels.dtype.kind != "M" and place.keys() >= set(given):
+        return np.array([place[label] for label in given], dtype=np.int64)
+    return schema.positions(labels)
+
+
+def positions_need_rows(learner: Any, y: Any) -> bool:
+    """Return whether only the records show that labels are positions of the classes.
+
+    Without a label of 0 the labels 0 and 1 of the classes 1 and 2 would be the class 1.
+    """
+    if learner.schema is not None:
+        return bool(learner.schema.positions_need_rows(y))
+    if learner.classes is None:
+        return False
+    classes = np.asarray(learner.classes).tolist()
+    numbers = range(len(classes))
+    are = are_positions(read_labels(y), classes.__contains__, len(classes))
+    return are and any(number in classes for number in numbers)
 
 
 def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -12,11 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d
 
-from privcurve.coding import ABSENT, MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
+from privcurve.coding import MOST_CLASSES, MOST_CODES, Codes, Floats, Ints, code_type
+from privcurve.given import are_positions, column_names, is_absent, plain_classes, type_of
 from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import (
+    ADD_REMOVE,
+    explain_delta,
+    group_guarantee,
+    is_large_delta,
+    is_private,
+    suggest_delta,
+)
 from privcurve.privacy.seeds import fresh_stream, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -70,12 +78,6 @@ def _simplify(value: Any) -> Any:
     if isinstance(value, Sequence):
         return [_simplify(item) for item in value]
     return str(value)
-
-
-def column_names(X: Any) -> list[Any]:
-    """Return the names of a frame's columns; an empty list for an array."""
-    # An Arrow table has the values in `columns`.
-    return list(X.column_names if hasattr(type(X), "column_names") else getattr(X, "columns", ()))
 
 
 def check_places(X: object) -> None:
@@ -226,9 +228,47 @@ def warn_of_index(X: Any, **others: Any) -> None:
             )
 
 
-def warn_of_order(classes: NDArray[Any]) -> None:
-    """Warn of classes that are not sorted, which scikit-learn takes for granted."""
+def warn_of_budget(learner: Any, n: int) -> None:
+    """Warn of a seed that is no secret, and of a δ at which `privcurve release` warns, too.
+
+    Under ``add-remove`` the number of records, n, is not public, and an estimate replaces it.
+    """
+    epsilon = plain_number(getattr(learner, "epsilon", math.inf))
+    if not is_private(epsilon):
+        return
+    delta = plain_number(learner.delta)
+    # Coded data are mostly benchmarks, and a number is right for public records.
+    if learner.schema is not None and isinstance(learner.random_state, Integral):
+        warnings.warn(
+            "random_state is a number: whoever knows or guesses it can draw the noise again, and "
+            "for them epsilon is infinite. For private records leave it out (None)",
+            stacklevel=4,
+        )
+    at_most = None if learner.schema is None else learner.schema.at_most
+    if at_most is not None:
+        _, delta = group_guarantee(epsilon, delta, at_most)
+    relation = learner._neighbours()
+    number = getattr(learner, "n_estimate", None) if relation == ADD_REMOVE else n
+    # Without a public number of records two are assumed, as for a release.
+    if is_large_delta(delta, number or 2):
+        meaning = explain_delta(delta, number, relation, "" if at_most is None else "person")
+        warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)
+
+
+def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
+    """Warn of classes that are not sorted, which scikit-learn takes for granted.
+
+    `named` are the classes that the learner was given, and `classes` may be their positions.
+    """
     names = classes.tolist()
+    given = None if named is None else np.asarray(named).tolist()
+    if given is not None and names == list(range(len(names))) and given != sorted(given):
+        warnings.warn(
+            f"labels 0, 1, … of y are positions of the classes {given}, which are not "
+            "sorted, so that a tool of scikit-learn numbers them otherwise. Its predictions are "
+            "right, but this model gives classes the wrong names: sort the classes",
+            stacklevel=3,
+        )
     if names != sorted(names):
         warnings.warn(
             f"the classes are {names}, the negative one first, and not sorted: scikit-learn takes "
@@ -238,38 +278,25 @@ def warn_of_order(classes: NDArray[Any]) -> None:
         )
 
 
-def plain_labels(y: Any) -> Any:
-    """Return whole numbers and truth values of pandas' nullable types in NumPy's types."""
-    is_frame = hasattr(y, "iloc") and y.ndim == 2 and y.shape[1] == 1
-    column = y.iloc[:, 0] if is_frame else y
-    kind = getattr(getattr(column, "dtype", None), "numpy_dtype", None)
-    if not (isinstance(kind, np.dtype) and kind.kind in "iub"):
-        return y
-    values = np.asarray(column, dtype=object if column.isna().any() else kind)
-    return values[:, None] if is_frame else values
-
-
 def check_labels(
-    y: ArrayLike, classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
+    given: NDArray[Any], classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], Ints]:
-    """Return the classes, and the position of each row's label among them."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    check_unmasked(y, "y")
-    given = np.asarray(column_or_1d(plain_labels(y), warn=True))
+    """Return the classes, and the position of each row's label among them.
+
+    Labels are as `privcurve.given.read_labels` returns them.
+    """
     if given.dtype == object:
         for row, label in enumerate(given):
-            is_nan = isinstance(label, float) and label != label
-            if is_nan or type(label).__name__ in ABSENT:
+            if is_absent(label):
                 raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
+    type_of(given)
     # Whole numbers are classes; checking them takes longer than a small fit.
     if given.dtype.kind not in "iub":
         check_classification_targets(given)
     most = MOST_CLASSES if learner.multiclass else 2
-    if len(given) != n_rows:
-        raise ValueError(f"X has {n_rows} rows but y has {len(given)}: inconsistent samples")
+    check_length(given, n_rows)
     if classes is None:
-        labels = np.unique(given)
+        labels = plain_classes(np.unique(given))
         if len(labels) < 2:
             held = f"one class, {labels[0]!r}, only" if len(labels) else "no label"
             raise ValueError(
@@ -285,14 +312,9 @@ def check_labels(
                 else f"y holds {len(labels)} classes, more than {most}"
             )
     else:
-        labels = np.asarray(classes)
-        more = "" if most == 2 else f" or more (at most {most})"
-        if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:
-            why = labels.ndim == 1 and learner.refuses(n_classes=len(labels))
-            raise ValueError(
-                f"classes must be two different labels{more}, not {classes!r}"
-                + (f": {why}" if why else "")
-            )
+        labels = check_classes(classes, learner)
+        if are_positions(given, labels.tolist().__contains__, len(labels)):
+            labels = np.arange(len(labels))
     positions, unknown = np.zeros(n_rows, dtype=np.int64), np.ones(n_rows, dtype=bool)
     for position, label in enumerate(labels):
         matches = given == label
@@ -303,6 +325,25 @@ def check_labels(
             f"y holds the label {given[unknown][0]!r}, which is not in classes={classes!r}"
         )
     return labels, positions
+
+
+def check_length(labels: NDArray[Any], n_rows: int) -> None:
+    """Refuse labels of more or fewer rows than X has."""
+    if len(labels) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(labels)}: inconsistent samples")
+
+
+def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]:
+    """Return the classes that were given; refuse numbers of them that the learner does not take."""
+    labels, most = np.asarray(classes), MOST_CLASSES if learner.multiclass else 2
+    if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:
+        more = "" if most == 2 else f" or more (at most {most})"
+        why = labels.ndim == 1 and learner.refuses(n_classes=len(labels))
+        raise ValueError(
+            f"classes must be two different labels{more}, not {classes!r}"
+            + (f": {why}" if why else "")
+        )
+    return labels
 
 
 def require(condition: object, fault: str) -> None:

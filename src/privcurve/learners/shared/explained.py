@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import privcurve
 from privcurve.coding import Floats, class_labels, edges
+from privcurve.given import OF_TEXTS, plain_label, read_classes, type_of_classes
 from privcurve.learners.registry import entry
 
 
@@ -57,8 +60,7 @@ def _check_classes(learner: Any, names: list[str]) -> None:
         texts = [str(value) for value in classes]
         turned = names != texts and sorted(names) == sorted(texts)
     plain = classes in numbered and not turned
-    same = [name in _list_spellings(value) for value, name in zip(classes, names, strict=False)]
-    if len(classes) != len(names) or not (plain or all(same)):
+    if len(classes) != len(names) or not (plain or are_names_of(names, classes)):
         raise ValueError(
             f"{learner._learner} was fitted with the classes {classes}, but the domain's are "
             f"{names}: fit it with classes={tuple(names)}, or on labels in that order, with "
@@ -66,12 +68,22 @@ def _check_classes(learner: Any, names: list[str]) -> None:
         )
 
 
+def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
+    """Return whether each class has the name that a schema gives to a label equal to it."""
+    kind = type_of_classes(classes)
+    if kind in OF_TEXTS:
+        with suppress(ValueError):
+            return read_classes(kind, names) == [*map(plain_label, classes)]
+    return all(name in _list_spellings(value) for value, name in zip(classes, names, strict=False))
+
+
 def _list_spellings(value: Any) -> set[str]:
     """Return the names that a schema may have for a class of the type that `y` has."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
-    text = unicodedata.normalize("NFC", str(value).strip())
-    return {text, text.removesuffix(".0")}
+    if isinstance(value, float) and value.is_integer():
+        return {str(value), str(int(value))}
+    return {unicodedata.normalize("NFC", str(value).strip())}
 
 
 class Explained:

@@ -1,0 +1,224 @@
+"""Read rows and labels from Python: names of columns, and types of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import ABSENT
+
+# Queries (of polars, DuckDB, Spark, Dask, Arrow, Ibis) have such methods, which make a table.
+_QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "execute")
+
+# Types of labels, as a model's file names them.
+TEXT = "text"
+NUMBER = "number"
+# A float32 or float16. A float64 may be an integer: pandas converts integers if one is missing.
+FLOAT = "float"
+TRUTH = "truth value"
+DECIMAL = "decimal"
+DAY = "date"
+TIME = "time"
+UTC_TIME = "time in UTC"
+
+# Types that JSON does not have. A model's file has texts instead.
+OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
+# Labels of these types are equal if their numbers are equal.
+NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
+
+_OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
+# A subclass comes before its base: True is an int, and a datetime is a date.
+_OF_PYTHON: Mapping[type, str] = {
+    **{bool: TRUTH, int: NUMBER, float: NUMBER, str: TEXT, Decimal: DECIMAL},
+    **{datetime: TIME, date: DAY},
+}
+
+
+def column_names(rows: Any) -> list[Any]:
+    """Return the names of the columns of a frame, a mapping or a structured array; else none.
+
+    Raises ValueError for a query that has not run.
+    """
+    # A sparse array of SciPy may be a mapping of places to values.
+    if isinstance(rows, Mapping) and not hasattr(rows, "shape"):
+        return list(rows)
+    if isinstance(rows, np.ndarray):
+        return list(rows.dtype.names or ())
+    if method := next((name for name in _QUERIES if hasattr(type(rows), name)), None):
+        raise ValueError(
+            f"rows must be in memory; got a {type(rows).__name__}, which is a query: give its "
+            f"table, .{method}()"
+        )
+    # An Arrow table has the values in `columns`.
+    is_arrow = hasattr(type(rows), "column_names")
+    return list(rows.column_names if is_arrow else getattr(rows, "columns", ()))
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
+    """Return labels as an array; numbers, truth values and times get NumPy's type.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+    warn : bool
+        Whether to warn if y is a matrix of one column, as scikit-learn does.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Of objects if labels are dates, Decimals or times with a zone, have several types, or some
+        are missing.
+
+    Raises
+    ------
+    ValueError
+        If there is no y, or it has several columns.
+    """
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    column_names(y)
+    # NumPy would convert the numbers of a list that has texts, too.
+    given = np.asarray(y, dtype=object if isinstance(y, Sequence) else None)
+    labels = np.asarray(column_or_1d(given, warn=warn))
+    if labels.dtype != object or any(map(is_absent, labels)):
+        return labels
+    is_plain = _types_among(labels) in ({NUMBER}, {TRUTH}, {TIME})
+    return np.array([plain_label(label) for label in labels]) if is_plain else labels
+
+
+def type_of(labels: NDArray[Any]) -> str:
+    """Return the name of the type that labels of :func:`read_labels` have.
+
+    Raises ValueError if labels have several types, or a type that :func:`check_type` refuses.
+    """
+    if labels.dtype == object:
+        types = _types_among(label for label in labels if not is_absent(label))
+    elif labels.dtype in (np.float16, np.float32):
+        types = {FLOAT}
+    else:
+        types = {_OF_NUMPY.get(labels.dtype.kind, str(labels.dtype))}
+    if len(types) > 1:
+        raise ValueError(
+            f"y must hold labels of one type; got {', '.join(sorted(types))}: write all in one "
+            "way, such as y.astype(str)"
+        )
+    return check_type(types.pop() if types else TEXT)
+
+
+def _types_among(labels: Iterable[Any]) -> set[str]:
+    """Return the names of the types of labels."""
+    one_of_each = {type(label): label for label in labels}
+    return set(map(name_type, one_of_each.values()))
+
+
+def name_type(label: Any) -> str:
+    """Return the name of a label's type; the name of its class if no label can have the type."""
+    if isinstance(label, np.generic):
+        return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
+    names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))
+    name = next(names, type(label).__name__)
+    return UTC_TIME if name == TIME and label.tzinfo is not None else name
+
+
+def check_type(name: str) -> str:
+    """Return the name of a type; ValueError if labels and categories can't have it."""
+    if name not in _READERS:
+        raise ValueError(
+            "labels and categories must be texts, numbers, truth values, Decimals, dates or "
+            f"times; got {name}: make texts of them, such as .astype(str)"
+        )
+    return name
+
+
+def is_absent(value: Any) -> bool:
+    """Return whether a value stands for a missing one."""
+    return type(value).__name__ in ABSENT or bool(isinstance(value, float) and value != value)
+
+
+def type_of_classes(classes: Any) -> str:
+    """Return the name of the type that all classes have; of classes of several types, ``text``."""
+    types = _types_among(classes)
+    return check_type(types.pop()) if len(types) == 1 else TEXT
+
+
+def plain_label(value: Any) -> Any:
+    """Return a label without a type of NumPy or pandas, except that times are NumPy's."""
+    if isinstance(value, datetime):
+        if value.tzinfo is not None:
+            return value.astimezone(UTC)
+        return np.datetime64(value.replace(tzinfo=None), "us")
+    if isinstance(value, np.floating):
+        # A float32 has few digits: 0.1, as it is written.
+        return float(str(value))
+    is_plain = not isinstance(value, np.generic) or isinstance(value, np.datetime64)
+    return value if is_plain else value.item()
+
+
+def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the different labels of y as classes, in their order.
+
+    Whole numbers of float64 become integers: pandas converts integers to float64 if a label is
+    missing, and no model may show that.
+    """
+    if labels.dtype.kind == "M":
+        return labels.astype("datetime64[us]")
+    is_float = labels.dtype == np.float64
+    return np.asarray([shorten(label) if is_float else label for label in labels.tolist()])
+
+
+def shorten(label: Any) -> Any:
+    """Return a whole number as an integer."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _read_number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        return shorten(float(text))
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    TEXT: str,
+    NUMBER: _read_number,
+    FLOAT: float,
+    TRUTH: lambda text: {"true": True, "1": True, "false": False, "0": False}[text.lower()],
+    DECIMAL: Decimal,
+    DAY: date.fromisoformat,
+    TIME: lambda text: np.datetime64(text, "us"),
+    UTC_TIME: lambda text: datetime.fromisoformat(text).replace(tzinfo=UTC),
+}
+
+
+def read_classes(kind: str, names: Any) -> list[Any]:
+    """Return classes as labels of a type.
+
+    Raises ValueError for a name that can't be read so.
+    """
+    try:
+        return [_READERS[kind](name) for name in names]
+    except (KeyError, ValueError, ArithmeticError):
+        raise ValueError(
+            f"the classes must be of the type {kind}; got {', '.join(names)}"
+        ) from None
+
+
+def are_positions(labels: NDArray[Any], is_class: Callable[[int], bool], n_classes: int) -> bool:
+    """Return whether labels are positions of classes, as tools of scikit-learn encode them.
+
+    Labels are positions if all are whole numbers from 0 to K − 1, and some are no classes.
+    """
+    if labels.dtype.kind not in "iu":
+        return False
+    numbers = np.unique(labels).tolist()
+    return not all(map(is_class, numbers)) and set(numbers) <= set(range(n_classes))
