@@ -363,17 +363,19 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     n_trained, _, n_failed = said(capsys)
     assert n_failed == 2 * 4
     assert not job.is_done
-    (first, end) = failures.remarks([job], job.file.stat().st_mtime)
+    (first, end) = failures.remarks([job])
     assert first.startswith("failed: t: 8 of 8 trainings of boost~certified on toy-line: Arith")
     assert "tries them again" in end
-    assert failures.remarks([job], job.file.stat().st_mtime + 1) == []
+    written = job.file.stat().st_mtime
+    assert failures.ended_since(job, written)
+    assert not failures.ended_since(job, written + 1)
     # Where no setting is complete, nothing is trained afresh.
     assert len(read(study_jobs)) == 2 * 2
     progress = summary.progress(study_jobs)
     assert (progress.failed, progress.done) == (8, n_trained)
     run(study_jobs)
     assert job.is_done
-    assert failures.remarks([job], 0) == []
+    assert failures.remarks([job]) == []
 
 
 @pytest.mark.usefixtures("coded")
@@ -530,7 +532,7 @@ def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(tmp_path,
     monkeypatch.chdir(tmp_path)
     steps, domain = [], Path("results/data/toy-line/domain.json")
 
-    def pretend(step):
+    def pretend(step, fresh):
         steps.append(step[0])
         if steps == ["prepare"]:
             domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))

@@ -76,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rank by this (default: accuracy); if one label is rare, use another. Of more than "
         "two classes auc is the mean of each against the rest",
     )
+    option(
+        "--fresh",
+        action="store_true",
+        help="train stored runs again whose code has changed since, as a line says",
+    )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")
     option("-v", "--verbose", action="store_true", help="show all that the run says")
@@ -106,6 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
         repeats=10 if arguments.repeats is None else arguments.repeats,
         metric=wish.metric if wish else arguments.metric or METRICS[0],
         wish=wish,
+        fresh=arguments.fresh,
     )
     name = comparison.study.name
     left_out = [f"left out: {why}" for why in comparison.left_out]
@@ -187,7 +193,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
             f"--private-choice with {len(epsilons)} epsilons: each choice is a release, and "
             f"together they would spend {sum(epsilons):g}. Give one --epsilon"
         )
-    for word in ("tune", "repeats", "metric", "want", "within"):
+    for word in ("tune", "repeats", "metric", "want", "within", "fresh"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
                 f"--{word} says how to compare, and --private-choice shows no comparison: leave "

@@ -1,0 +1,160 @@
+"""Stamp stored runs whose code has changed: if a sample has the same bits, all of them count.
+
+For code that was only moved or renamed. Runs of one learner and one state of the code are a group;
+of each curve and ε in a group one run is trained again and compared with the stored one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from privcurve import datasets
+from privcurve.experiments import canonical
+from privcurve.experiments.curves import STORE, Block, Curve, JobPart
+from privcurve.experiments.jobs import Job, StudyJobs
+from privcurve.experiments.methods import Point
+from privcurve.experiments.provenance import SELECTION, Stamps
+from privcurve.experiments.results import KEY_COLUMNS, IncompleteError
+from privcurve.experiments.splits import Split
+from privcurve.experiments.store import Store, Stored
+from privcurve.experiments.train import Trainer
+from privcurve.experiments.work import select, write_selected
+
+# Seconds, by estimate, that a group may take, and runs of it that are trained in any case.
+MOST_SECONDS, LEAST_RUNS = 120, 3
+# What differs between two trainings of a run.
+TIMINGS = ("fit_seconds",)
+
+
+class _Part(NamedTuple):
+    """A part of a job that has runs of a group, the fact of its file, and how many."""
+
+    job: Job
+    job_part: JobPart
+    fact: Mapping[str, Any]
+    n_runs: int
+
+
+class _Run(NamedTuple):
+    """A stored run of a group."""
+
+    curve: Curve
+    point: Point
+    split: Split
+    stored: Stored
+
+    def __str__(self) -> str:
+        at = f"ε = {canonical.number(self.point.epsilon)}, {self.point.text}"
+        return f"{self.curve.name}, {at}, fold {self.split.fold}, repeat {self.split.repeat}"
+
+
+def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
+    """Stamp the stored runs of studies that other code has trained, where their bits are the same.
+
+    `say` is given a line for each group. Returns the learners of groups that were not stamped.
+    """
+    stamps = Stamps(STORE)
+    refused = []
+    for (learners, code), parts in sorted(_find_groups(studies, stamps).items()):
+        n_runs = sum(part.n_runs for part in parts)
+        group = f"{learners}: {n_runs:,} runs"
+        if learners == SELECTION:
+            group = f"{learners}: {n_runs:,}"
+            n_same, difference = _compare_selections(parts)
+        else:
+            n_same, difference = _compare_runs(parts, code)
+        if n_same and not difference:
+            stamps.stamp(learners, code)
+            say(f"{group}: stamped; {n_same} were made again, with the same bits")
+        else:
+            refused.append(learners)
+            why = difference or "their data have changed, or they are not in the store any more"
+            say(f"{group}: not stamped: {why}")
+    return refused
+
+
+def _find_groups(
+    studies: Mapping[str, StudyJobs], stamps: Stamps
+) -> dict[tuple[str, str], list[_Part]]:
+    """Return the parts with runs of other code, by their learners and that code."""
+    groups: dict[tuple[str, str], list[_Part]] = {}
+    for job in (job for study in studies.values() for job in study.jobs.values()):
+        for job_part, fact in zip(job.job_parts, job.facts or (), strict=False):
+            for learners, runs in job_part.trained(fact).items():
+                for code, n_runs in runs.items():
+                    if n_runs and not stamps.is_current(learners, code):
+                        part = _Part(job, job_part, fact, n_runs)
+                        groups.setdefault((learners, code), []).append(part)
+    return groups
+
+
+def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
+    """Train a sample again; return how many had the same bits, and the first difference."""
+    read = cache(datasets.read_coded)
+    seconds, n_same = 0.0, 0
+    for run in _sample(parts, code):
+        curve = run.curve
+        seconds += curve.seconds_of(Block((run.point,), (run.split,)))
+        if n_same >= LEAST_RUNS and seconds > MOST_SECONDS:
+            break
+        trainer = Trainer(read(curve.data), curve.method, curve.seed, STORE)
+        again = trainer.train_again(run.point, run.split)
+        for name, value in run.stored.result.items():
+            # As texts, in which NaN equals NaN.
+            if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
+                return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
+        n_same += 1
+    return n_same, ""
+
+
+def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
+    """Return a stored run of each curve and ε, in an order that is as good as random.
+
+    If these are fewer than `LEAST_RUNS`, others follow.
+    """
+    runs: dict[str, _Run] = {}
+    for part in parts:
+        runs.update(_read_runs(part, code))
+    first, more = {}, []
+    # Ids are digests. Studies may share a run.
+    for _, run in sorted(runs.items(), key=itemgetter(0)):
+        stratum = (run.curve.dataset.name, run.curve.method.name, run.point.epsilon)
+        if stratum in first:
+            more.append(run)
+        else:
+            first[stratum] = run
+    return [*first.values(), *more[: max(0, LEAST_RUNS - len(first))]]
+
+
+def _read_runs(part: _Part, code: str) -> Iterator[tuple[str, _Run]]:
+    """Yield the runs of a part that are stored with a code, by id; none if it is of other data."""
+    curve = part.job_part.curve
+    try:
+        frame = part.job.read(part.job_part, ["id", *KEY_COLUMNS], curve.checksum)
+    except IncompleteError:
+        return
+    points = {(canonical.number(p.epsilon), p.text): p for p in curve.method.points}
+    ids = frame["id"].tolist()
+    stored = Store(STORE / curve.dataset.name / curve.method.learner).read({*ids})
+    keys: Iterable[Any] = zip(*(frame[name].tolist() for name in KEY_COLUMNS), strict=True)
+    for name, (epsilon, setting, fold, repeat) in zip(ids, keys, strict=True):
+        if name in stored and stored[name].code == code:
+            point = points[canonical.number(epsilon), setting]
+            yield name, _Run(curve, point, Split(fold, repeat), stored[name])
+
+
+def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
+    """Select again, of each curve once; return how many are the same, and the first difference."""
+    n_same = 0
+    for curve, part in {str(part.job_part.curve.name): part for part in parts}.items():
+        job_part = part.job_part
+        data = datasets.read_coded(job_part.curve.data)
+        trainer = Trainer(data, job_part.curve.method, job_part.curve.seed, STORE)
+        if write_selected(select(job_part, trainer, {})) != part.fact["selected"]:
+            return n_same, f"{curve}: other settings are selected"
+        n_same += len(job_part.epsilons)
+    return n_same, ""
