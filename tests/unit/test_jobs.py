@@ -18,7 +18,7 @@ import yaml
 from made_up_study import lay_out
 
 from privcurve import datasets, extras
-from privcurve.experiments import jobs, manifest, results, study, summary
+from privcurve.experiments import jobs, manifest, provenance, results, study, summary
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
@@ -542,6 +542,28 @@ def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(tmp_path,
     monkeypatch.setattr(running, "is_current", lambda folder: bool(steps))
     running.run_jobs(lay_out(tmp_path), "tiny", 1, Path("log"), quiet=True)
     assert steps[:3] == ["prepare", "ready", "train"]
+
+
+def test_without_snakemake_too_runs_of_other_code_are_trained_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained = []
+
+    def pretend(command, env, **options):
+        if "train" in command:
+            trained.append(env.get(provenance.FRESH))
+        return subprocess.CompletedProcess([], 0, "")
+
+    monkeypatch.setattr(subprocess, "run", pretend)
+    monkeypatch.setattr(running, "is_current", lambda folder: True)
+    plan = lay_out(tmp_path)
+    fresh = replace(plan, configuration={**plan.configuration, "fresh": True})
+    running.run_jobs(fresh, "tiny", 1, Path("log"), quiet=True)
+    assert trained == []
+    monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
+    running.run_jobs(plan, "tiny", 1, Path("log"), quiet=True)
+    assert trained == []
+    running.run_jobs(fresh, "tiny", 1, Path("log"), quiet=True)
+    assert trained == ["1"]
 
 
 def test_an_expected_error_is_one_line():

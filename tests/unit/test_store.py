@@ -5,6 +5,7 @@ import itertools
 import json
 import logging
 import os
+import zlib
 
 import pytest
 
@@ -136,6 +137,26 @@ def test_lines_of_earlier_versions_are_read_and_told_of_once(tmp_path, caplog):
         assert len(results_of(tmp_path, {A, B, C, "d" * 64})) == 4
     (message,) = caplog.messages
     assert message.startswith(f"{tmp_path}: lines of an earlier version have no checksum")
+
+
+def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
+    for name, code in (("1", "old"), ("2", "new"), ("3", "new"), ("4", "")):
+        line = {"id": A, "result": {"x": int(name)}, **({"code": code} if code else {})}
+        text = json.dumps(line, separators=(",", ":")).removesuffix("}").encode()
+        crc = b',"crc":"%08x"}\n' % zlib.crc32(text)
+        (tmp_path / f"{name}.jsonl").write_bytes(text + crc)
+
+    def read(*current):
+        (one,) = Store(tmp_path).read({A}, is_current=lambda _, code: code in current).values()
+        return one.result["x"], one.code
+
+    assert read("old") == read("old", "new") == (1, "old")
+    # A code that trained it twice differs in timings alone: the first counts.
+    assert read("new") == (2, "new")
+    assert read("") == read() == (4, "")
+    assert read("old", "") == (1, "old")
+    # A result that lacks a score does not count, whichever code it is of.
+    assert Store(tmp_path).read({A}, scores=("auc",)) == {}
 
 
 def test_writers_never_share_a_file(tmp_path):

@@ -115,7 +115,8 @@ def run(arguments: argparse.Namespace) -> None:
     )
     name = comparison.study.name
     left_out = [f"left out: {why}" for why in comparison.left_out]
-    for note in (*comparison.plan.notes([name]), *left_out):
+    notes = comparison.plan.notes([name])
+    for note in (*notes, *left_out):
         console.remark(arguments, note)
     log = running.LOGS / f"{name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
@@ -124,7 +125,7 @@ def run(arguments: argparse.Namespace) -> None:
         cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
         running.run_jobs(comparison.plan, name, cores, log, **output)
     else:
-        running.run(comparison.arguments(arguments.cores), log, **output)
+        running.run(comparison.arguments(arguments.cores), log, **output, said=notes)
     if arguments.json:
         console.print_result(arguments, (), {**_content(comparison), "log": str(log)})
     else:

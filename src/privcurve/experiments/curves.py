@@ -376,11 +376,10 @@ class JobPart:
         """
         if "code" in fact:
             return dict(fact["code"])
-        method, n_runs = self.curve.method, fact["trained"] + fact["reused"]
-        learners = {method.learners(setting) for setting in method.settings}
+        n_runs = fact["trained"] + fact["reused"]
         selections = provenance.count_selections(len(self.epsilons), UNKNOWN)
         return {
-            **{one: {UNKNOWN: n_runs} for one in learners},
+            **{learners: {UNKNOWN: n_runs} for learners in self.curve.method.all_learners},
             **(selections if self.ranks else {}),
         }
 

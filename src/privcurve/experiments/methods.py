@@ -124,6 +124,13 @@ class Method:
         names = {candidate.learner for candidate in self._list_candidates(setting)}
         return PLUS.join(sorted({self.learner, *names}))
 
+    @cached_property
+    def all_learners(self) -> frozenset[str]:
+        """What :meth:`learners` returns for its settings."""
+        if self.tune is None:
+            return frozenset([self.learner])
+        return frozenset(map(self.learners, self.settings))
+
     def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
         """Return what a setting may train: with private selection, all that it selects from."""
         if self.tune is None:

@@ -1,7 +1,7 @@
-"""Which code trained a run: checksums of it, and which of them stand for the same bits.
+"""Which code trained a run: a checksum that is stored with it, next to its id.
 
-A checksum is stored with each run, beside its id. It is of the syntax trees of the learner's
-module, of what trains and scores a run, and of all modules of this package that these import.
+The checksum covers the syntax trees of the learner's module, of the modules that train and score a
+run, and of all modules of this package that they import, also through others.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from privcurve.files import replace_text
 from privcurve.learners import own as own_learners
 from privcurve.learners import registry
 
-# Digits of a checksum: it tells some hundred states of the code apart, not files of the world.
+# Digits of a checksum: enough to distinguish the states of the code that one store meets.
 DIGITS = 12
-# Separates learners in a text of several: one that selects settings, and those that it trains.
+# Separates the names of several learners: one selects settings, the others are trained by it.
 PLUS = "+"
 
 # What trains and scores each run.
 TRAINING = "privcurve.experiments.train"
-# Modules that change no number of a run, or that its id speaks for, with all below them.
+# Modules that are left out, with all modules below them: a change of these changes no number of a
+# run, or changes its id.
 LEFT_OUT: Mapping[str, str] = {
-    "privcurve": "names for callers, each imported on first use",
     "privcurve.datasets": "an id contains the checksum of the codes and of their domain",
-    "privcurve.learners.entries": "of these the facts about the learner itself count",
-    "privcurve.learners.own": "finds the files of learners, which count",
+    "privcurve.learners.entries": "the facts in the learner's own entry count (`FACTS`)",
+    "privcurve.learners.own": "finds a user's own files, which count themselves",
     "privcurve.experiments.store": "writes and reads numbers as they are",
-    "privcurve.experiments.provenance": "says which code it is",
-    "privcurve.experiments.tune": "checks a study's words; what follows from them is in the id",
+    "privcurve.experiments.provenance": "computes these checksums",
+    "privcurve.experiments.tune": "turns words of a study into a setting, which is in the id",
     "privcurve.audit": "attacks learners",
     **dict.fromkeys(
         (f"privcurve.{name}" for name in ("errors", "extras", "files", "schema", "yaml_nodes")),
@@ -42,17 +42,18 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("privcurve.own", "privcurve.sources"), "find and import files"),
 }
-# Below these, but parts of each training: folds, distinct rows, and facts about columns.
+# Modules below these that count all the same: folds, distinct rows, and facts about columns.
 COUNTS = {f"privcurve.datasets.{name}" for name in ("rows", "domain", "dataset")}
 
 
 def _follows(module: str) -> bool:
-    """Return whether a module counts: those of a package are left out with it."""
+    """Return whether an imported module counts."""
     if module in COUNTS:
         return True
     parts = module.split(".")
-    around = (".".join(parts[:k]) for k in range(2, len(parts) + 1))
-    return module != "privcurve" and not any(package in LEFT_OUT for package in around)
+    # The package itself is a list of names, each imported on first use.
+    around = [".".join(parts[:k]) for k in range(2, len(parts) + 1)]
+    return bool(around) and not any(package in LEFT_OUT for package in around)
 
 
 # Facts of an entry that a training depends on.
@@ -61,22 +62,23 @@ FACTS = (
     *("few_bins", "few_with"),
 )
 
-# Stands for learners where settings are selected: what selects, and what hands it the runs.
+# Takes the place of learners in a count of selections; its checksum covers these modules.
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
-# The environment variable that lets jobs train what other code has trained.
+# Environment variable: jobs train runs again that other code has trained.
 FRESH = "PRIVCURVE_FRESH"
 
-# How many runs each code has trained: by learners, then by checksum (`UNKNOWN` for none).
+# Number of runs by learners, then by the checksum of the code that trained them.
 Trained = Mapping[str, Mapping[str, int]]
+# Checksum of runs that earlier versions stored.
 UNKNOWN = ""
 
 
 def checksum(learners: str) -> str:
-    """Return a checksum of the code that trains some learners, named in one text with `PLUS`.
+    """Return a checksum of the code that trains learners; `PLUS` separates their names.
 
-    It is computed once in a process.
+    A process computes it once.
     """
     return _compute(learners, Path.cwd())
 
@@ -106,7 +108,7 @@ def _join(checksums: Mapping[str, str], more: Iterable[str]) -> str:
 
 
 def _learners_named_in(files: Iterable[Path]) -> set[str]:
-    """Return the learners that files name, or whose class they name: they may train these."""
+    """Return the learners whose name or class occurs in files: the files may train them."""
     words = set().union(*map(sources.words_of, files))
     names = {name: registry.entry(name).path.partition(":")[2] for name in registry.names()}
     return {name for name, kind in names.items() if {name, kind} & words}
@@ -129,17 +131,17 @@ def count_selections(n: int, code: str) -> Trained:
 
 
 def without_counts(trained: Trained) -> dict[str, dict[str, int]]:
-    """Return which codes trained runs, as of no runs: of what is selected from, and not shown."""
+    """Return the same checksums, each with 0 runs: for runs that are read but not shown."""
     return {learners: dict.fromkeys(runs, 0) for learners, runs in trained.items()}
 
 
-# The learners that have been trained, where somebody watches.
+# Learners that were trained since `watch` began.
 _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Gather the learners that are trained within a context, each as in `checksum`."""
+    """Return a set to which each learner that is trained within the context is added."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:
@@ -149,18 +151,18 @@ def watch() -> Iterator[set[str]]:
 
 
 def say_trained(learners: str) -> None:
-    """Say that learners are trained, to who watches."""
+    """Report to `watch`, if it is active, that learners are trained."""
     watched = _WATCHED.get()
     if watched is not None:
         watched.add(learners)
 
 
 class Stamps:
-    """Which checksums stand for the same bits: ``same_code.json`` in the folder of the store.
+    """Which checksums are known to give the same bits: the file `same_code.json` of the store.
 
-    Runs of earlier versions have no checksum. They count as trained by the present code until they
-    are adopted, which a run does when it meets them first and says so; from then on they have the
-    checksum of that time. `snakemake stamp` adds checksums whose runs it has refitted.
+    Each entry links a checksum to another one. `snakemake stamp` adds an entry after it has trained
+    a sample of runs again. Runs of earlier versions have no checksum: a workflow that meets them
+    says so once and links them to the present code (`adopt`); until then they count as current.
     """
 
     def __init__(self, store: Path) -> None:
@@ -171,32 +173,32 @@ class Stamps:
         try:
             content = json.loads(self._file.read_text("utf-8"))
             return {str(code): str(other) for code, other in dict(content).items()}
-        except (OSError, ValueError, TypeError):  # then runs count as trained by other code
+        except (OSError, ValueError, TypeError):  # none: a damaged file can only raise an alarm
             return {}
 
     def _last(self, code: str) -> str:
-        """Follow a checksum to the last one that it is the same as."""
+        """Follow the links of a checksum to their end."""
         seen = {code}
         while (other := self._same.get(code, code)) not in seen:
             seen.add(code := other)
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether nobody knows which code trained a run."""
+        """Return whether a run has no checksum, and such runs were not adopted yet."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:
-        """Return whether a run that has this checksum is what the present code would train."""
+        """Return whether a run with this checksum is what the present code would train."""
         if self.is_unknown(learners, code):
             return True
         return self._last(code or _name_unknown(learners)) == self._last(checksum(learners))
 
     def adopt(self, learners: Iterable[str]) -> None:
-        """Let all runs of some learners that have no checksum have the present one."""
+        """From now on count runs without a checksum as runs of the present code."""
         self._add({_name_unknown(one): checksum(one) for one in learners})
 
     def stamp(self, learners: str, code: str) -> None:
-        """Let runs that have a checksum count as trained by the present code."""
+        """From now on count runs with this checksum as runs of the present code."""
         if not self.is_current(learners, code):
             last = self._last(code or _name_unknown(learners))
             self._add({last: self._last(checksum(learners))})
@@ -207,7 +209,7 @@ class Stamps:
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return the learners of which other code has trained runs: how many of how many."""
+        """Return learners with runs from other code: how many of how many runs."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]
@@ -216,11 +218,11 @@ class Stamps:
         return others
 
     def count_unknown(self, trained: Trained) -> dict[str, int]:
-        """Return the learners that have runs without a checksum, and how many."""
+        """Return learners with runs whose code is unknown, and how many."""
         return {
             learners: runs[UNKNOWN]
             for learners, runs in sorted(trained.items())
-            if UNKNOWN in runs and self.is_unknown(learners, UNKNOWN)
+            if runs.get(UNKNOWN) and self.is_unknown(learners, UNKNOWN)
         }
 
 

@@ -1,7 +1,7 @@
-"""Stamp stored runs whose code has changed: if a sample has the same bits, all of them count.
+"""Accept stored runs from other code if a sample of them, trained again, has the same bits.
 
-For code that was only moved or renamed. Runs of one learner and one state of the code are a group;
-of each curve and ε in a group one run is trained again and compared with the stored one.
+This is for code that was only moved or renamed. The runs of one learner and one checksum are a
+group. From each curve and ε of a group one run is trained again and compared with the stored one.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
 from privcurve import datasets
-from privcurve.experiments import canonical
+from privcurve.experiments import canonical, results
 from privcurve.experiments.curves import STORE, Block, Curve, JobPart
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.methods import Point
@@ -24,14 +26,14 @@ from privcurve.experiments.store import Store, Stored
 from privcurve.experiments.train import Trainer
 from privcurve.experiments.work import select, write_selected
 
-# Seconds, by estimate, that a group may take, and runs of it that are trained in any case.
+# Most seconds for a group, by estimate; and the number of its runs that are trained in any case.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# What differs between two trainings of a run.
+# Results that differ between two trainings of a run.
 TIMINGS = ("fit_seconds",)
 
 
 class _Part(NamedTuple):
-    """A part of a job that has runs of a group, the fact of its file, and how many."""
+    """A part of a job with runs of a group, the fact of its file, and the number of these runs."""
 
     job: Job
     job_part: JobPart
@@ -53,19 +55,19 @@ class _Run(NamedTuple):
 
 
 def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
-    """Stamp the stored runs of studies that other code has trained, where their bits are the same.
+    """Stamp the groups of stored runs from other code whose sample has the same bits.
 
-    `say` is given a line for each group. Returns the learners of groups that were not stamped.
+    Call `say` with a line for each group. Return the learners of groups that were not stamped.
     """
     stamps = Stamps(STORE)
     refused = []
     for (learners, code), parts in sorted(_find_groups(studies, stamps).items()):
         n_runs = sum(part.n_runs for part in parts)
-        group = f"{learners}: {n_runs:,} runs"
         if learners == SELECTION:
-            group = f"{learners}: {n_runs:,}"
+            group = f"{n_runs:,} selections of settings"
             n_same, difference = _compare_selections(parts)
         else:
+            group = f"{n_runs:,} runs of {learners}"
             n_same, difference = _compare_runs(parts, code)
         if n_same and not difference:
             stamps.stamp(learners, code)
@@ -80,7 +82,7 @@ def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[
 def _find_groups(
     studies: Mapping[str, StudyJobs], stamps: Stamps
 ) -> dict[tuple[str, str], list[_Part]]:
-    """Return the parts with runs of other code, by their learners and that code."""
+    """Return the parts with runs from other code, by learners and checksum."""
     groups: dict[tuple[str, str], list[_Part]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
         for job_part, fact in zip(job.job_parts, job.facts or (), strict=False):
@@ -93,7 +95,7 @@ def _find_groups(
 
 
 def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
-    """Train a sample again; return how many had the same bits, and the first difference."""
+    """Train a sample again; return the number of runs with the same bits, and a difference."""
     read = cache(datasets.read_coded)
     seconds, n_same = 0.0, 0
     for run in _sample(parts, code):
@@ -112,15 +114,15 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
 
 
 def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
-    """Return a stored run of each curve and ε, in an order that is as good as random.
+    """Return a stored run of each curve and ε, by id, which is as good as random.
 
-    If these are fewer than `LEAST_RUNS`, others follow.
+    If there are fewer than `LEAST_RUNS`, more runs follow.
     """
     runs: dict[str, _Run] = {}
     for part in parts:
         runs.update(_read_runs(part, code))
     first, more = {}, []
-    # Ids are digests. Studies may share a run.
+    # Studies may share a run.
     for _, run in sorted(runs.items(), key=itemgetter(0)):
         stratum = (run.curve.dataset.name, run.curve.method.name, run.point.epsilon)
         if stratum in first:
@@ -131,7 +133,7 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
 
 
 def _read_runs(part: _Part, code: str) -> Iterator[tuple[str, _Run]]:
-    """Yield the runs of a part that are stored with a code, by id; none if it is of other data."""
+    """Yield the stored runs of a part with a checksum, by id; none if the data have changed."""
     curve = part.job_part.curve
     try:
         frame = part.job.read(part.job_part, ["id", *KEY_COLUMNS], curve.checksum)
@@ -148,13 +150,28 @@ def _read_runs(part: _Part, code: str) -> Iterator[tuple[str, _Run]]:
 
 
 def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
-    """Select again, of each curve once; return how many are the same, and the first difference."""
+    """Select again, once for each curve; return the number of equal ones, and a difference."""
     n_same = 0
-    for curve, part in {str(part.job_part.curve.name): part for part in parts}.items():
-        job_part = part.job_part
-        data = datasets.read_coded(job_part.curve.data)
-        trainer = Trainer(data, job_part.curve.method, job_part.curve.seed, STORE)
-        if write_selected(select(job_part, trainer, {})) != part.fact["selected"]:
-            return n_same, f"{curve}: other settings are selected"
-        n_same += len(job_part.epsilons)
+    for name, part in {str(part.job_part.curve.name): part for part in parts}.items():
+        curve = part.job_part.curve
+        trainer = Trainer(datasets.read_coded(curve.data), curve.method, curve.seed, STORE)
+        try:
+            selected = select(part.job_part, trainer, _read_grid(part))
+        except IncompleteError:
+            continue
+        if write_selected(selected) != part.fact["selected"]:
+            return n_same, f"{name}: other settings are selected"
+        n_same += len(part.job_part.epsilons)
     return n_same, ""
+
+
+def _read_grid(part: _Part) -> dict[str, pa.Table]:
+    """Read the parts of a grid that are in the same job as the selection from it."""
+    of_job = {one.name for one in part.job.job_parts}
+    read = part.job.read
+    checksum = part.job_part.curve.checksum
+    return {
+        source.name: pa.Table.from_pandas(read(source, results.SCHEMA.names, checksum))
+        for source in part.job_part.reads
+        if source.name in of_job
+    }

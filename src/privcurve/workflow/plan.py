@@ -272,16 +272,19 @@ class Plan:
     def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
         """Return notes on the runs and audits of other code behind an output and its inputs."""
         jobs: dict[str, Job] = {}
-        audits: dict[Path, Trained] = {}
+        audits: dict[str, Trained] = {}
         left = [request]
         for one in left:
             context = self._context(one)
             job_parts = itertools.chain(*(curve.job_parts for curve in context.curves))
             jobs |= {str(job.first_file): job for job in context.jobs.jobs_of(job_parts)}
-            records = [record.audit_record(r, self.audited_dataset) for r in one.reads.audits]
-            audits |= {made.path: made.trained for made in records}
+            audits |= {learner: self._audited_by(learner) for learner in one.reads.audits}
             left += [other for other in context.others.values() if other not in left]
         return self.code.notes(jobs.values(), audits.values())
+
+    def _audited_by(self, learner: str) -> Trained:
+        """Return which code of a learner was audited, if it was."""
+        return record.audit_record(learner, self.audited_dataset).trained
 
     def _context(self, request: OutputRequest) -> Context:
         requests = _index_by_name(self.study_outputs(request.study.name))
@@ -332,15 +335,14 @@ class Plan:
     def audit_is_current(self, learner: str) -> bool:
         """Return whether the file of an audit is there, unchanged, and made for this plan."""
         made = record.audit_record(learner, self.audited_dataset)
-        is_stale = self.is_fresh and self.code.is_in(made.trained)
-        return made.is_current(self.audit_terms_digest(learner)) and not is_stale
+        is_current = made.is_current(self.audit_terms_digest(learner))
+        return is_current and not (self.is_fresh and self.code.is_in(made.trained))
 
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, unchanged, and made for this plan."""
         made = record.output_record(self.context(request))
-        # Of models that were trained for it alone nothing is in the store.
-        is_stale = self.code.is_in(made.trained)
-        return made.is_current(self.digest(request)) and not is_stale
+        # Models that were trained for it alone are in no store: they are trained with it.
+        return made.is_current(self.digest(request)) and not self.code.is_in(made.trained)
 
     # Targets
 
@@ -357,12 +359,14 @@ class Plan:
             if {request.target, *map(str, request.files.all)} & set(words)
         }
         names |= set(self.paper_studies if PAPERS in parts else ())
+        is_audited = AUDIT in parts or (not names and self.configuration["audit"])
         names = names or set(self.configured_studies)
         notes = [note for name in self.studies if name in names for note in self._list_notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         left_out = [f"left out: {why}" for why in self.broken.values()]
         jobs = {name: self.jobs(name).jobs.values() for name in self.studies if name in names}
-        code = self.code.lines(jobs)
+        audits = map(self._audited_by, audited_learners() if is_audited else ())
+        code = self.code.lines(jobs, audits)
         return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
     def _name_leftovers(self) -> Iterator[str]:
@@ -398,11 +402,10 @@ class Plan:
         They are on trainings that failed (:func:`failures.remarks`), and on stored runs of other
         code that jobs have used.
         """
-        late = {
-            name: [job for job in study.jobs.values() if failures.ended_since(job, since)]
-            for name, study in self._jobs.items()
-        }
-        return [*failures.remarks(itertools.chain(*late.values())), *self.code.lines(late)]
+        jobs = {name: study.jobs.values() for name, study in self._jobs.items()}
+        late = {name: [j for j in jobs[name] if failures.ended_since(j, since)] for name in jobs}
+        touched = {name: jobs[name] for name in jobs if late[name]}
+        return [*failures.remarks(itertools.chain(*late.values())), *self.code.lines(touched)]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Return all files of all outputs of those studies that can be read."""

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from graphlib import TopologicalSorter
@@ -38,11 +38,19 @@ class RunError(ExpectedError, RuntimeError):
     """A run that has failed; the message says why, and where all of its log is."""
 
 
-def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bool = False) -> None:
+def run(
+    arguments: Sequence[str],
+    log: Path,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    said: Collection[str] = (),
+) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
     Its output goes to `log`; with `verbose` it is shown too, in place of the line of progress on
-    standard error; with `quiet` there is no such line. Raises `RunError` if it fails.
+    standard error; with `quiet` there is no such line. Remarks that were `said` before are not
+    repeated at the end. Raises `RunError` if it fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
@@ -64,7 +72,9 @@ def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bo
         progress.end()
     if process.returncode:
         raise RunError(_explain_failure(log))
-    print(*remarks, sep="", end="", file=sys.stderr)
+    # Snakemake may say one at its start and at its end.
+    new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in said]
+    print(*new, sep="", end="", file=sys.stderr)
 
 
 def run_jobs(
