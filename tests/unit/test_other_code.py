@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from made_up_study import BOOST, MAJORITY, lay_out
-from small_study import ROOT, study_of
+from small_study import ROOT, SMALL, read, study_of
 
 from privcurve import datasets
 from privcurve.experiments import provenance, results
@@ -187,6 +187,15 @@ def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
     assert said[0] == f"{MARK}the audit of one_rule comes from other code than the present, {UNDER}"
 
 
+def test_a_first_study_that_is_broken_keeps_no_line_from_being_said(tmp_path, monkeypatch):
+    """Though the audit puts its canaries into that study's data."""
+    made = read(tmp_path, configured=("bad", "good"), good=SMALL, bad="title: 1")
+    monkeypatch.chdir(tmp_path)
+    made = replace(made, configuration={**made.configuration, "audit": True})
+    assert made.audit is None
+    assert [note for note in made.notes([]) if note.startswith(MARK)] == []
+
+
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(("word", "again"), [(True, True), ("true", True), ("false", False)])
 def test_on_request_jobs_with_runs_of_other_code_are_done_again(code, word, again):
@@ -309,6 +318,36 @@ def test_runs_with_other_bits_are_not_stamped(code, monkeypatch):
         said[0],
     ), said
     assert not (STORE / "same_code.json").exists()
+    monkeypatch.undo()
+
+
+@pytest.mark.usefixtures("code")
+def test_a_sample_is_of_the_code_in_question_also_if_others_trained_the_same_runs(code):
+    run(jobs_of())
+    code("noisy_majority", "b")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FRESH, "1")
+        assert run(jobs_of())["noisy_majority"] == {B: 10}
+    code("noisy_majority", "c")
+    said = []
+    assert stamp({"t": jobs_of()}, said.append) == []
+    assert said == ["10 runs of noisy_majority: stamped; 3 were made again, with the same bits"]
+    stamps = provenance.Stamps(STORE)
+    assert stamps.count_others({"noisy_majority": {A: 1, B: 1}}) == {"noisy_majority": (1, 2)}
+
+
+@pytest.mark.usefixtures("code")
+def test_a_run_that_can_not_be_trained_any_more_is_named_with_its_error(code, monkeypatch):
+    run(jobs_of())
+    code("noisy_majority", "b")
+
+    def fail(self, *arguments):
+        raise ArithmeticError("broken")
+
+    monkeypatch.setattr(NoisyMajorityClassifier, "_scores", fail)
+    said = []
+    assert stamp({"t": jobs_of()}, said.append) == ["noisy_majority"]
+    assert said[0].endswith("ArithmeticError: broken")
     monkeypatch.undo()
 
 

@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 STUDY = {
     "epsilons": [2, 5],
+    "outputs": ["accuracy", "learning_curves"],
     "learners": {"gam": {"learner": "privgam"}, "majority": {"learner": "majority_class"}},
 }
 RULE = "src/privcurve/learners/additive/rule.py"

@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--fresh",
         action="store_true",
-        help="train stored runs again whose code has changed since, as a line says",
+        help="train stored runs again if the code of their learner has changed since",
     )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")

@@ -7,14 +7,16 @@ group. From each curve and ε of a group one run is trained again and compared w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from privcurve import datasets
+from privcurve.datasets import DatasetError
 from privcurve.experiments import canonical, results
 from privcurve.experiments.curves import STORE, Block, Curve, JobPart
 from privcurve.experiments.jobs import Job, StudyJobs
@@ -28,6 +30,8 @@ from privcurve.experiments.work import select, write_selected
 
 # Most seconds for a group, by estimate; and the number of its runs that are trained in any case.
 MOST_SECONDS, LEAST_RUNS = 120, 3
+# Most runs of a part at an ε that are looked up, as some may come from yet another code.
+MOST_CANDIDATES = 20
 # Results that differ between two trainings of a run.
 TIMINGS = ("fit_seconds",)
 
@@ -105,6 +109,8 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
             break
         trainer = Trainer(read(curve.data), curve.method, curve.seed, STORE)
         again = trainer.train_again(run.point, run.split)
+        if again["status"] != "ok":
+            return n_same, f"{run}: {again['error']}"
         for name, value in run.stored.result.items():
             # As texts, in which NaN equals NaN.
             if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
@@ -118,12 +124,19 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
 
     If there are fewer than `LEAST_RUNS`, more runs follow.
     """
-    runs: dict[str, _Run] = {}
+    # Studies may share a run. By the folders of the store, each of which is read once.
+    candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
-        runs.update(_read_runs(part, code))
+        curve = part.job_part.curve
+        folder = STORE / curve.dataset.name / curve.method.learner
+        candidates.setdefault(folder, {}).update(_list_candidates(part))
+    runs = []
+    for folder, named in candidates.items():
+        stored = Store(folder).read(named, is_current=lambda _, of_run: of_run == code)
+        of_code = {name: one for name, one in stored.items() if one.code == code}
+        runs += [(name, _Run(*named[name], one)) for name, one in of_code.items()]
     first, more = {}, []
-    # Studies may share a run.
-    for _, run in sorted(runs.items(), key=itemgetter(0)):
+    for _, run in sorted(runs, key=itemgetter(0)):
         stratum = (run.curve.dataset.name, run.curve.method.name, run.point.epsilon)
         if stratum in first:
             more.append(run)
@@ -132,21 +145,20 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
     return [*first.values(), *more[: max(0, LEAST_RUNS - len(first))]]
 
 
-def _read_runs(part: _Part, code: str) -> Iterator[tuple[str, _Run]]:
-    """Yield the stored runs of a part with a checksum, by id; none if the data have changed."""
+def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
+    """Return some runs of a part at each ε, by id; none if its data have changed."""
     curve = part.job_part.curve
     try:
         frame = part.job.read(part.job_part, ["id", *KEY_COLUMNS], curve.checksum)
-    except IncompleteError:
-        return
+    except (IncompleteError, DatasetError):
+        return {}
     points = {(canonical.number(p.epsilon), p.text): p for p in curve.method.points}
-    ids = frame["id"].tolist()
-    stored = Store(STORE / curve.dataset.name / curve.method.learner).read({*ids})
-    keys: Iterable[Any] = zip(*(frame[name].tolist() for name in KEY_COLUMNS), strict=True)
-    for name, (epsilon, setting, fold, repeat) in zip(ids, keys, strict=True):
-        if name in stored and stored[name].code == code:
-            point = points[canonical.number(epsilon), setting]
-            yield name, _Run(curve, point, Split(fold, repeat), stored[name])
+    some = frame.sort_values("id").groupby("epsilon").head(MOST_CANDIDATES)
+    columns: Iterable[Any] = zip(*(some[k].tolist() for k in ("id", *KEY_COLUMNS)), strict=True)
+    return {
+        name: (curve, points[canonical.number(epsilon), setting], Split(fold, repeat))
+        for name, epsilon, setting, fold, repeat in columns
+    }
 
 
 def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
@@ -154,10 +166,10 @@ def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
     n_same = 0
     for name, part in {str(part.job_part.curve.name): part for part in parts}.items():
         curve = part.job_part.curve
-        trainer = Trainer(datasets.read_coded(curve.data), curve.method, curve.seed, STORE)
         try:
+            trainer = Trainer(datasets.read_coded(curve.data), curve.method, curve.seed, STORE)
             selected = select(part.job_part, trainer, _read_grid(part))
-        except IncompleteError:
+        except (IncompleteError, DatasetError):
             continue
         if write_selected(selected) != part.fact["selected"]:
             return n_same, f"{name}: other settings are selected"

@@ -152,6 +152,11 @@ def audit_record(learner: str, dataset: str) -> Record:
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
+def audited_code(learner: str) -> Trained:
+    """Return which code of a learner was audited, on whatever dataset; empty if none was."""
+    return audit_record(learner, "").trained
+
+
 @cache
 def code_digest(folder: Path) -> str:
     """Return the SHA-256, in hex, of the code in a folder.

@@ -278,13 +278,9 @@ class Plan:
             context = self._context(one)
             job_parts = itertools.chain(*(curve.job_parts for curve in context.curves))
             jobs |= {str(job.first_file): job for job in context.jobs.jobs_of(job_parts)}
-            audits |= {learner: self._audited_by(learner) for learner in one.reads.audits}
+            audits |= {learner: record.audited_code(learner) for learner in one.reads.audits}
             left += [other for other in context.others.values() if other not in left]
         return self.code.notes(jobs.values(), audits.values())
-
-    def _audited_by(self, learner: str) -> Trained:
-        """Return which code of a learner was audited, if it was."""
-        return record.audit_record(learner, self.audited_dataset).trained
 
     def _context(self, request: OutputRequest) -> Context:
         requests = _index_by_name(self.study_outputs(request.study.name))
@@ -365,7 +361,7 @@ class Plan:
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         left_out = [f"left out: {why}" for why in self.broken.values()]
         jobs = {name: self.jobs(name).jobs.values() for name in self.studies if name in names}
-        audits = map(self._audited_by, audited_learners() if is_audited else ())
+        audits = map(record.audited_code, audited_learners() if is_audited else ())
         code = self.code.lines(jobs, audits)
         return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
