@@ -25,7 +25,7 @@ import numpy as np
 import yaml
 
 from privcurve import datasets
-from privcurve.experiments import results, runs, study
+from privcurve.experiments import provenance, results, runs, study
 from privcurve.experiments.curves import CODED, STORE, JobPart
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.store import Store
@@ -151,13 +151,15 @@ def synthesise(grid: list[Job]) -> None:
         (job_part,) = job.job_parts
         method = job_part.curve.method
         ids = runs.RunIds(job_part.curve.dataset, facts["checksum"], method, SEED)
-        rows = []
-        with Store(STORE / DATASET / method.learner) as store:
+        rows, learners = [], method.learner
+        code = provenance.checksum(learners)
+        with Store(STORE / DATASET / learners) as store:
             for row, result in made_up(job_part, ids, rng):
-                store.add(row["id"], result)
+                store.add(row["id"], result, code)
                 rows.append(row | result)
         names = {"name": job_part.name, "digest": job_part.digest, "checksum": facts["checksum"]}
         work = {"trained": len(rows), "reused": 0, "failed": 0}
+        work |= {"code": {learners: {code: len(rows)}}}
         seconds = {"training_seconds": 1.0, "job_seconds": 2.0}
         results.write(job.file, [results.table(rows)], [names | work | seconds])
 

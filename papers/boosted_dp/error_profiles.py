@@ -74,7 +74,7 @@ class ErrorProfiles(Output):
             for kind, panels_of in KINDS.items():
                 curves = _curves(panels_of(_sort_by_alpha(part)))
                 figure = draw(curves, dataset_title(str(name)), majority)
-                style.save(figure, curves, stems[f"{name}{kind}"])
+                context.draw(figure, curves, stems[f"{name}{kind}"])
 
 
 class BinProfiles(Output):
@@ -114,7 +114,7 @@ class BinProfiles(Output):
             part = pd.concat([frame[frame["dataset"] == name] for name in pair])
             curves = _curves(_pair_panels(_sort_by_alpha(part), titles))
             figure = draw(curves, titles[pair[0]], _majority(context, pair[0]))
-            style.save(figure, curves, stem)
+            context.draw(figure, curves, stem)
 
 
 def _majority(context: Context, name: str) -> float:

@@ -6,10 +6,11 @@ import ast
 import importlib.util
 import sys
 import zlib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+
+from privcurve.sources import imported_paths
 
 
 @cache
@@ -62,28 +63,10 @@ def files_of(path: Path) -> list[Path]:
     files = [path]
     for file in files:
         for node in ast.walk(ast.parse(file.read_bytes(), filename=str(file))):
-            for module in _imported(node, file):
+            for module in imported_paths(node, file, Path.cwd()):
                 others = (module.with_suffix(".py"), module / "__init__.py")
                 files += [other for other in others if other.is_file() and other not in files]
     return files
-
-
-def _imported(node: ast.AST, file: Path) -> Iterator[Path]:
-    """Yield what an import may mean, as paths without ending: each part of a dotted name."""
-    names: list[str] = []
-    folder = Path.cwd()
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        module = node.module or ""
-        names = [f"{module}.{alias.name}".strip(".") for alias in node.names]
-        if node.level > len(file.parents):
-            return
-        if node.level:
-            folder = file.parents[node.level - 1]
-    for name in names:
-        parts = name.split(".")
-        yield from (folder.joinpath(*parts[:k]) for k in range(1, len(parts) + 1))
 
 
 def checksum(path: Path) -> int:

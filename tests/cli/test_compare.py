@@ -216,6 +216,10 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     assert {len(method.settings) for method in methods} == {1}
     assert {method.calibration for method in methods} == {"certified", None}
     assert "metric" not in written
+    assert not made.plan.is_fresh
+    fresh = comparison.prepare("wdbc", [1], fresh=True)
+    assert fresh.plan.is_fresh
+    assert json.loads(fresh.configuration.read_text())["fresh"] is True
     # What is wanted is of the page; where an ε is looked for, more are compared.
     wish = Wish("auc", 0.9, within=False)
     wanted = comparison.prepare("wdbc", comparison.WIDE, metric="auc", wish=wish)
@@ -308,7 +312,7 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
 
 
 # What is no value of these, or contradicts another, is not understood.
-USAGE = ("--cores", "--metric", "--want", "--want:", "--within:")
+USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
 
 
 @pytest.mark.parametrize(
@@ -320,6 +324,7 @@ USAGE = ("--cores", "--metric", "--want", "--want:", "--within:")
         (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
+        (["wdbc", "--private-choice", "--fresh"], "--fresh says how to compare"),
         (["wdbc", "--want", "auc>=90"], "--want: 'auc>=90': 90 is not between 0 and 1"),
         (["wdbc", "--want", "auc>=.9", "--within", ".1"], "--want and --within are two ways"),
         (["wdbc", "--want", "auc>=.9", "--metric", "accuracy"], "--metric accuracy and --want"),
@@ -348,14 +353,16 @@ def pretend(folder, monkeypatch, *lines, code=0):
 
 
 def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, capsys):
-    lines = ("rule train:", "1 of 2 steps (50%) done", "2 of 2 steps (100%) done", "failed: a")
+    lines = ("code: a", "code: b", "rule train:", "1 of 2 steps (50%) done")
+    lines += ("2 of 2 steps (100%) done", "failed: a", "code: b")
     pretend(folder, monkeypatch, *lines)
-    running.run(["x"], Path("logs/x.log"))
+    running.run(["x"], Path("logs/x.log"), said=["code: a"])
     seen = capsys.readouterr()
     assert seen.out == ""
     assert seen.err.splitlines() == [
         "50 % done (1 of 2 steps)",
         "100 % done (2 of 2 steps)",
+        "code: b",
         "failed: a",
     ]
     assert Path("logs/x.log").read_text().splitlines() == list(lines)

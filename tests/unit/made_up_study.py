@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 
 from privcurve import datasets
-from privcurve.experiments import results, study
+from privcurve.experiments import provenance, results, study
 from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.workflow import reading
@@ -181,7 +181,8 @@ def write_results(job):
         tables.append(results.table([row(curve, *task) for task in tasks]))
         names = {"name": job_part.name, "digest": job_part.digest, "checksum": curve.checksum}
         work = {"trained": len(tasks), "reused": 0, "failed": 0, "training_seconds": 1.0}
-        facts.append({**names, **work, "job_seconds": 2.0, **more})
+        code = {method.learner: {provenance.checksum(method.learner): len(tasks)}}
+        facts.append({**names, **work, "job_seconds": 2.0, "code": code, **more})
     results.write(job.file, tables, facts)
 
 

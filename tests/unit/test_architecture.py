@@ -15,7 +15,7 @@ SOURCE = ROOT / "src/privcurve"
 
 SHARED = {
     *("progress", "files", "schema", "yaml_nodes", "numerals", "coding", "lazy", "extras"),
-    *("errors", "parts", "home", "own", "given"),
+    *("errors", "parts", "home", "own", "given", "sources"),
 }
 
 BOTTOM = {"privacy", "kernels", "analysis"}

@@ -338,6 +338,25 @@ def test_files_are_complete_and_the_same_each_time(tmp_path):
     pd.testing.assert_frame_equal(back, frame, check_dtype=False)
 
 
+def test_notes_stand_above_a_figure_that_stays_as_it_is(tmp_path):
+    note = "Other code: " + "a note that is longer than one line of a figure of one panel " * 3
+    heights, texts = [], []
+    for name, notes in (("plain", ()), ("noted", (note, "Another note."))):
+        figure, (panel,) = style.panels(1)
+        panel.plot([1, 2], [3, 4])
+        style.save(figure, pd.DataFrame({"x": [1]}), tmp_path / name, notes)
+        height, width, _ = mpl.image.imread(tmp_path / f"{name}.png").shape
+        heights.append(height)
+        texts.append((width, panel.get_position().bounds, figure.texts))
+    (width, place, none), (same_width, same_place, (text,)) = texts
+    assert (same_width, same_place, none) == (width, place, [])
+    lines = text.get_text().splitlines()
+    assert len(lines) > 3
+    assert " ".join(lines) == f"{note.strip()} Another note."
+    # A line takes about a ninth of an inch, of 300 points.
+    assert 20 * len(lines) < heights[1] - heights[0] < 60 * len(lines)
+
+
 def test_the_users_style_is_left_alone():
     before = dict(mpl.rcParams)
     draw(accuracy(ONE), ONE)

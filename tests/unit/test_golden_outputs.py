@@ -51,7 +51,7 @@ def make_study(folder, changes):
     drawn, sums = {}, {}
     save = style.save
 
-    def see(figure, frame, stem):
+    def see(figure, frame, stem, notes):
         drawn[stem] = described(figure)
         save(EMPTY, frame, stem)  # what pictures look like is not compared
 

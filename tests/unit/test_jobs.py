@@ -18,7 +18,7 @@ import yaml
 from made_up_study import lay_out
 
 from privcurve import datasets, extras
-from privcurve.experiments import jobs, manifest, results, study, summary
+from privcurve.experiments import jobs, manifest, provenance, results, study, summary
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
@@ -363,17 +363,19 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     n_trained, _, n_failed = said(capsys)
     assert n_failed == 2 * 4
     assert not job.is_done
-    (first, end) = failures.remarks([job], job.file.stat().st_mtime)
+    (first, end) = failures.remarks([job])
     assert first.startswith("failed: t: 8 of 8 trainings of boost~certified on toy-line: Arith")
     assert "tries them again" in end
-    assert failures.remarks([job], job.file.stat().st_mtime + 1) == []
+    written = job.file.stat().st_mtime
+    assert failures.ended_since(job, written)
+    assert not failures.ended_since(job, written + 1)
     # Where no setting is complete, nothing is trained afresh.
     assert len(read(study_jobs)) == 2 * 2
     progress = summary.progress(study_jobs)
     assert (progress.failed, progress.done) == (8, n_trained)
     run(study_jobs)
     assert job.is_done
-    assert failures.remarks([job], 0) == []
+    assert failures.remarks([job]) == []
 
 
 @pytest.mark.usefixtures("coded")
@@ -530,7 +532,7 @@ def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(tmp_path,
     monkeypatch.chdir(tmp_path)
     steps, domain = [], Path("results/data/toy-line/domain.json")
 
-    def pretend(step):
+    def pretend(step, fresh):
         steps.append(step[0])
         if steps == ["prepare"]:
             domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
@@ -540,6 +542,28 @@ def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(tmp_path,
     monkeypatch.setattr(running, "is_current", lambda folder: bool(steps))
     running.run_jobs(lay_out(tmp_path), "tiny", 1, Path("log"), quiet=True)
     assert steps[:3] == ["prepare", "ready", "train"]
+
+
+def test_without_snakemake_too_runs_of_other_code_are_trained_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained = []
+
+    def pretend(command, env, **options):
+        if "train" in command:
+            trained.append(env.get(provenance.FRESH))
+        return subprocess.CompletedProcess([], 0, "")
+
+    monkeypatch.setattr(subprocess, "run", pretend)
+    monkeypatch.setattr(running, "is_current", lambda folder: True)
+    plan = lay_out(tmp_path)
+    fresh = replace(plan, configuration={**plan.configuration, "fresh": True})
+    running.run_jobs(fresh, "tiny", 1, Path("log"), quiet=True)
+    assert trained == []
+    monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
+    running.run_jobs(plan, "tiny", 1, Path("log"), quiet=True)
+    assert trained == []
+    running.run_jobs(fresh, "tiny", 1, Path("log"), quiet=True)
+    assert trained == ["1"]
 
 
 def test_an_expected_error_is_one_line():

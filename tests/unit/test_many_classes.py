@@ -13,7 +13,7 @@ from small_study import study_of
 
 from privcurve import datasets
 from privcurve.datasets import Domain
-from privcurve.experiments import readiness, study
+from privcurve.experiments import provenance, readiness, study
 from privcurve.experiments.curves import Curve
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
@@ -201,7 +201,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     file.unlink()
     old = {"accuracy": 0.123, "auc": None, "status": "ok"}
     with Store(file.parent) as store:
-        store.add(row["id"], old)
+        store.add(row["id"], old, provenance.checksum(row["learner"]))
     (reused,) = Trainer(mine, method, 1, tmp_path).run([(method.points[0], split)])
     assert reused["accuracy"] == 0.123
     (again,) = second.run([(method.points[0], split)])

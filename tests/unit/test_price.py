@@ -345,7 +345,7 @@ def test_the_raw_columns_are_not_what_is_taken_for_without_privacy():
 def test_terminal_page_and_figure_show_it(folder, monkeypatch):
     table = shop()
     drawn = []
-    monkeypatch.setattr(style, "save", lambda figure, frame, stem: drawn.append(figure))
+    monkeypatch.setattr(style, "save", lambda figure, frame, stem, notes: drawn.append(figure))
     plan = made(folder, table, epsilons=[0.5, math.log(2)])
     describe = leaderboard.description_of
     private = {"public_benchmark": False}

@@ -5,12 +5,18 @@ import itertools
 import json
 import logging
 import os
+import zlib
 
 import pytest
 
 from privcurve.experiments.store import Store
 
 A, B, C = (letter * 64 for letter in "abc")
+
+
+def results_of(folder, ids):
+    """Read the results of some runs, whatever code has trained them."""
+    return {name: one.result for name, one in Store(folder).read(ids).items()}
 
 
 def lines(*ids):
@@ -23,9 +29,9 @@ def lines(*ids):
 
 def test_what_was_added_is_read(tmp_path):
     with Store(tmp_path / "s") as store:
-        store.add(A, {"accuracy": 0.5, "error": None})
-        store.add(B, {"accuracy": float("nan"), "epsilon": float("inf")})
-    results = Store(tmp_path / "s").read({A, B, C})
+        store.add(A, {"accuracy": 0.5, "error": None}, "c0de")
+        store.add(B, {"accuracy": float("nan"), "epsilon": float("inf")}, "c0de")
+    results = results_of(tmp_path / "s", {A, B, C})
     assert set(results) == {A, B}
     assert results[A] == {"accuracy": 0.5, "error": None}
     assert results[B]["epsilon"] == float("inf")
@@ -34,28 +40,28 @@ def test_what_was_added_is_read(tmp_path):
 
 def test_only_what_is_asked_for_is_read(tmp_path):
     with Store(tmp_path) as store:
-        store.add(A, {"x": 1})
-        store.add(B, {"x": 2})
-    assert Store(tmp_path).read({B}) == {B: {"x": 2}}
+        store.add(A, {"x": 1}, "c0de")
+        store.add(B, {"x": 2}, "c0de")
+    assert results_of(tmp_path, {B}) == {B: {"x": 2}}
 
 
 def test_a_torn_last_line_is_skipped_and_the_rest_is_kept(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     with Store(tmp_path) as store:
-        store.add(A, {"x": 1})
-        store.add(B, {"x": 2})
+        store.add(A, {"x": 1}, "c0de")
+        store.add(B, {"x": 2}, "c0de")
     (path,) = tmp_path.glob("*.jsonl")
     content = path.read_bytes()
     for cut in range(len(content.splitlines(keepends=True)[0]) + 1, len(content) - 1):
         path.write_bytes(content[:cut])
-        assert Store(tmp_path).read({A, B}) == {A: {"x": 1}}
+        assert results_of(tmp_path, {A, B}) == {A: {"x": 1}}
         assert list(Store(tmp_path).ids()) == [A]
     assert "torn" in caplog.text
 
 
 def test_a_last_line_without_its_end_of_line_counts(tmp_path):
     (tmp_path / "x.jsonl").write_bytes(b"".join(lines(A, B)).rstrip(b"\n"))
-    assert Store(tmp_path).read({A, B}) == {A: {"x": 1}, B: {"x": 2}}
+    assert results_of(tmp_path, {A, B}) == {A: {"x": 1}, B: {"x": 2}}
     assert list(Store(tmp_path).ids()) == [A, B]
 
 
@@ -64,7 +70,7 @@ def test_a_torn_line_in_the_middle_takes_no_other_with_it(tmp_path, end):
     first, torn, last = lines(A, B, C)
     for length in range(len(torn) - 1):
         (tmp_path / "x.jsonl").write_bytes(first + torn[:length] + end + last)
-        assert Store(tmp_path).read({A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
+        assert results_of(tmp_path, {A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
         assert list(Store(tmp_path).ids()) == [A, C]
 
 
@@ -74,29 +80,29 @@ def test_holes_and_garbage_are_skipped(tmp_path, hole):
         written = lines(A, B)
         written.insert(place, hole * length)
         (tmp_path / "x.jsonl").write_bytes(b"".join(written))
-        assert Store(tmp_path).read({A, B}) == {A: {"x": 1}, B: {"x": 2}}, (length, place)
+        assert results_of(tmp_path, {A, B}) == {A: {"x": 1}, B: {"x": 2}}, (length, place)
         assert list(Store(tmp_path).ids()) == [A, B], (length, place)
 
 
 def test_an_id_that_is_damaged_is_none(tmp_path):
     first, hole, last = lines(A, B, C)
     (tmp_path / "x.jsonl").write_bytes(first + hole[:9] + bytes(40) + hole[49:] + last)
-    assert Store(tmp_path).read({A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
+    assert results_of(tmp_path, {A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
     assert list(Store(tmp_path).ids()) == [A, C]
 
 
 def test_a_damaged_result_is_taken_from_another_file(tmp_path):
     content = lines(A)[0]
     (tmp_path / "1.jsonl").write_bytes(content.replace(b'"x":1', b'"x":\0'))
-    assert Store(tmp_path).read({A}) == {}
+    assert results_of(tmp_path, {A}) == {}
     (tmp_path / "2.jsonl").write_bytes(content)
-    assert Store(tmp_path).read({A}) == {A: {"x": 1}}
+    assert results_of(tmp_path, {A}) == {A: {"x": 1}}
 
 
 def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
     with Store(tmp_path) as store:
-        store.add(A, {"accuracy": 0.54, "fit_seconds": 0.001})
-        store.add(B, {"accuracy": 0.61, "fit_seconds": 0.002})
+        store.add(A, {"accuracy": 0.54, "fit_seconds": 0.001}, "c0de")
+        store.add(B, {"accuracy": 0.61, "fit_seconds": 0.002}, "c0de")
     (path,) = tmp_path.glob("*.jsonl")
     content = path.read_bytes()
     n_first = content.index(b"\n")
@@ -105,7 +111,7 @@ def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
             caplog.clear()
             path.write_bytes(content[:place] + bytes([flipped]) + content[place + 1 :])
             assert list(Store(tmp_path).ids()) == [B]
-            assert Store(tmp_path).read({A, B}) == {B: {"accuracy": 0.61, "fit_seconds": 0.002}}
+            assert results_of(tmp_path, {A, B}) == {B: {"accuracy": 0.61, "fit_seconds": 0.002}}
             assert len(caplog.messages) == 2, "one message for each time that the file is read"
     assert "1 torn or damaged lines were skipped, the first is line 1" in caplog.text
 
@@ -113,7 +119,7 @@ def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
 def test_damaged_lines_are_told_of_once(tmp_path, caplog):
     with Store(tmp_path) as store:
         for n in range(20):
-            store.add(f"{n:064x}", {"x": 7})
+            store.add(f"{n:064x}", {"x": 7}, "c0de")
     (path,) = tmp_path.glob("*.jsonl")
     path.write_bytes(path.read_bytes().replace(b'"x":7', b'"x":9', 12))
     assert len(list(Store(tmp_path).ids())) == 8
@@ -126,20 +132,40 @@ def test_lines_of_earlier_versions_are_read_and_told_of_once(tmp_path, caplog):
     (tmp_path / "1.jsonl").write_bytes(b"".join(lines(A, B)))
     (tmp_path / "2.jsonl").write_bytes(b"".join(lines(C)))
     with Store(tmp_path) as store:
-        store.add("d" * 64, {"x": 4})
+        store.add("d" * 64, {"x": 4}, "c0de")
     for _ in range(2):
-        assert len(Store(tmp_path).read({A, B, C, "d" * 64})) == 4
+        assert len(results_of(tmp_path, {A, B, C, "d" * 64})) == 4
     (message,) = caplog.messages
     assert message.startswith(f"{tmp_path}: lines of an earlier version have no checksum")
 
 
+def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
+    for name, code in (("1", "old"), ("2", "new"), ("3", "new"), ("4", "")):
+        line = {"id": A, "result": {"x": int(name)}, **({"code": code} if code else {})}
+        text = json.dumps(line, separators=(",", ":")).removesuffix("}").encode()
+        crc = b',"crc":"%08x"}\n' % zlib.crc32(text)
+        (tmp_path / f"{name}.jsonl").write_bytes(text + crc)
+
+    def read(*current):
+        (one,) = Store(tmp_path).read({A}, is_current=lambda _, code: code in current).values()
+        return one.result["x"], one.code
+
+    assert read("old") == read("old", "new") == (1, "old")
+    # A code that trained it twice differs in timings alone: the first counts.
+    assert read("new") == (2, "new")
+    assert read("") == read() == (4, "")
+    assert read("old", "") == (1, "old")
+    # A result that lacks a score does not count, whichever code it is of.
+    assert Store(tmp_path).read({A}, scores=("auc",)) == {}
+
+
 def test_writers_never_share_a_file(tmp_path):
     with Store(tmp_path) as one, Store(tmp_path) as twin:
-        one.add(A, {"x": 1})
-        twin.add(A, {"x": 1})
-        twin.add(B, {"x": 2})
+        one.add(A, {"x": 1}, "c0de")
+        twin.add(A, {"x": 1}, "c0de")
+        twin.add(B, {"x": 2}, "c0de")
     assert len(list(tmp_path.glob("*.jsonl"))) == 2
-    assert Store(tmp_path).read({A, B}) == {A: {"x": 1}, B: {"x": 2}}
+    assert results_of(tmp_path, {A, B}) == {A: {"x": 1}, B: {"x": 2}}
 
 
 def test_nothing_is_made_before_the_first_run(tmp_path):
@@ -152,8 +178,8 @@ def test_a_write_that_is_cut_short_goes_on(tmp_path, monkeypatch):
     write = os.write
     with Store(tmp_path) as store, monkeypatch.context() as patch:
         patch.setattr("os.write", lambda file, data: write(file, data[:7]))
-        store.add(A, {"x": 1})
-    assert Store(tmp_path).read({A}) == {A: {"x": 1}}
+        store.add(A, {"x": 1}, "c0de")
+    assert results_of(tmp_path, {A}) == {A: {"x": 1}}
 
 
 def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
@@ -168,14 +194,14 @@ def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
 
     line = lines(B)[0]
     with Store(tmp_path) as store:
-        store.add(A, {"x": 1})
+        store.add(A, {"x": 1}, "c0de")
         with monkeypatch.context() as patch:
             patch.setattr("os.write", write_ten_bytes)
             with pytest.raises(OSError, match="the disk is full") as caught:
-                store.add(B, {"x": 2})
+                store.add(B, {"x": 2}, "c0de")
         assert str(tmp_path) in str(caught.value)
         # There is space again, and the same job goes on.
-        store.add(C, {"x": 3})
+        store.add(C, {"x": 3}, "c0de")
     (path,) = tmp_path.glob("*.jsonl")
     assert path.read_bytes().count(b"\n") == 2
     assert list(Store(tmp_path).ids()) == [A, C]
@@ -187,7 +213,7 @@ def test_a_disk_that_is_found_to_be_full_at_the_end_is_an_error(tmp_path, monkey
 
     monkeypatch.setattr("os.fsync", full)
     store = Store(tmp_path)
-    store.add(A, {"x": 1})
+    store.add(A, {"x": 1}, "c0de")
     with pytest.raises(OSError, match="quota"):
         store.close()
     store.close()  # it is closed

@@ -180,7 +180,7 @@ def drawn(folder, monkeypatch, **options):
     changes = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [0.5, 2, math.inf]}
     plan = lay_out(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
     frames = {}
-    monkeypatch.setattr(style, "save", lambda figure, frame, stem: frames.update({figure: frame}))
+    monkeypatch.setattr(style, "save", lambda figure, frame, *_: frames.update({figure: frame}))
     (request,) = plan.study_outputs("tiny")
     request.output.make(plan.context(request))
     ((figure, frame),) = frames.items()

@@ -12,6 +12,7 @@ from snakemake.logging import logger
 # First, as it orders where modules are looked for.
 from privcurve.workflow import snakemake as ours
 from privcurve import datasets
+from privcurve.experiments import provenance
 from privcurve.workflow.snakemake import grow_by_attempt
 
 # Where this workflow is, whoever imports it as a module.
@@ -37,9 +38,13 @@ try:
     # The files of an importer may say more than this workflow knows.
     files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
+    if PLAN.is_fresh:
+        # No parameter of a job: files say themselves which code has trained their runs.
+        os.environ.update({provenance.FRESH: "1"})
     if workflow.is_main_process:
         for note in (*CONFIGURATION_NOTES, *PLAN.notes(sys.argv[1:])):
             logger.warning(note)
+        PLAN.code.adopt()
         PLAN.ask_again()
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
@@ -49,10 +54,12 @@ MANIFEST = plan.MANIFEST
 RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.files.all]
 
 # Where raw files may be found is no parameter of a job: checksums tell what they are,
-# so that another place is no reason to read them again.
+# so that another place is no reason to read them again. Nor is `fresh`, once it is done.
 OF_RUN = {
     "home": os.path.relpath(HOME),
-    "configuration": {k: config[k] for k in sorted(config) if k != "data_mirror"},
+    "configuration": {
+        k: config[k] for k in sorted(config) if k not in ("data_mirror", "fresh")
+    },
 }
 
 

@@ -1,4 +1,5 @@
-# The run as a whole: what it was made with and what it cost, and how far it is.
+# The run as a whole: what it was made with and what it cost, how far it is, and whether its stored runs
+# are what the present code would train.
 
 
 rule manifest:
@@ -32,3 +33,16 @@ rule summary:
         "Count what is done and what is left"
     shell:
         "python -m privcurve.workflow.job summary {params.terms:q} 2>&1 | tee {log}"
+
+
+# For code that was only moved or renamed: a sample of what other code has trained is trained again.
+rule stamp:
+    log:
+        "logs/stamp.log",
+    localrule: True
+    params:
+        terms=json.dumps(OF_RUN),
+    message:
+        "Train a sample of the runs again whose code has changed"
+    shell:
+        "python -m privcurve.workflow.job stamp {params.terms:q} 2>&1 | tee {log}"

@@ -76,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rank by this (default: accuracy); if one label is rare, use another. Of more than "
         "two classes auc is the mean of each against the rest",
     )
+    option(
+        "--fresh",
+        action="store_true",
+        help="train stored runs again if the code of their learner has changed since",
+    )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
     option("--cores", default="all", help="number of cores (default: all)")
     option("-v", "--verbose", action="store_true", help="show all that the run says")
@@ -108,10 +113,12 @@ def run(arguments: argparse.Namespace) -> None:
         repeats=10 if arguments.repeats is None else arguments.repeats,
         metric=wish.metric if wish else arguments.metric or METRICS[0],
         wish=wish,
+        fresh=arguments.fresh,
     )
     name = comparison.study.name
     left_out = [f"left out: {why}" for why in comparison.left_out]
-    for note in (*comparison.plan.notes([name]), *left_out):
+    notes = comparison.plan.notes([name])
+    for note in (*notes, *left_out):
         console.remark(arguments, note)
     log = running.LOGS / f"{name}.log"
     note_comparison(arguments.dataset, epsilons, arguments.delta)
@@ -120,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
         cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
         running.run_jobs(comparison.plan, name, cores, log, **output)
     else:
-        running.run(comparison.arguments(arguments.cores), log, **output)
+        running.run(comparison.arguments(arguments.cores), log, **output, said=notes)
     for note in datasets.data_notes(datasets.facts(CODED / arguments.dataset)):
         console.warn(note)
     if arguments.json:
@@ -191,7 +198,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
             f"--private-choice with {len(epsilons)} epsilons: each choice is a release, and "
             f"together they would spend {sum(epsilons):g}. Give one --epsilon"
         )
-    for word in ("tune", "repeats", "metric", "want", "within"):
+    for word in ("tune", "repeats", "metric", "want", "within", "fresh"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
                 f"--{word} says how to compare, and --private-choice shows no comparison: leave "

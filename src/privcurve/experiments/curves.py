@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from privcurve.datasets import check_current, describe, facts
-from privcurve.experiments import canonical
+from privcurve.experiments import canonical, provenance
 from privcurve.experiments.methods import Method, Point
+from privcurve.experiments.provenance import UNKNOWN, Trained
 from privcurve.experiments.runs import NamedData
 from privcurve.experiments.splits import Split
 from privcurve.experiments.study import AUC, BEST, DEFAULT_METRIC, Finalists, Study
@@ -324,6 +325,11 @@ class JobPart:
         return self.is_best and (self.place == 0 or self.curve.skips_grid)
 
     @property
+    def ranks(self) -> bool:
+        """Whether it selects by the runs of a grid."""
+        return self.selects and not self.curve.skips_grid
+
+    @property
     def reads(self) -> list[JobPart]:
         """The parts that it needs: those of the grid, or the first part that has selected."""
         if not self.is_best or self.curve.skips_grid:
@@ -362,6 +368,20 @@ class JobPart:
             if len(splits) < len(curve.splits)
         ]
         return f"{partial or ''}{curve.dataset_terms}{_digest_of(curve.method, points, *terms)}"
+
+    def trained(self, fact: Mapping[str, Any]) -> Trained:
+        """Return which code has trained its runs, by a fact of its file (`results.read_facts`).
+
+        Earlier versions did not write it.
+        """
+        if "code" in fact:
+            return dict(fact["code"])
+        n_runs = fact["trained"] + fact["reused"]
+        selections = provenance.count_selections(len(self.epsilons), UNKNOWN)
+        return {
+            **{learners: {UNKNOWN: n_runs} for learners in self.curve.method.all_learners},
+            **(selections if self.ranks else {}),
+        }
 
     @cached_property
     def seconds(self) -> float:

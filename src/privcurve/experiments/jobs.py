@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import describe
-from privcurve.experiments import canonical, results
+from privcurve.experiments import canonical, provenance, results
 from privcurve.experiments.curves import Curve, CurveData, JobPart, coded_facts, curves_of, fill
+from privcurve.experiments.provenance import Trained
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
@@ -154,6 +155,12 @@ class Job:
         if facts is None or [[fact.get("name"), fact.get("digest")] for fact in facts] != names:
             return None
         return facts
+
+    @property
+    def trained(self) -> Trained:
+        """Which code has trained the runs of its file, and those that it has selected from."""
+        pairs = zip(self.job_parts, self.facts or (), strict=False)
+        return provenance.add_up(job_part.trained(fact) for job_part, fact in pairs)
 
     @property
     def is_done(self) -> bool:

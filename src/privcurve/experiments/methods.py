@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from privcurve.experiments import canonical, tune
+from privcurve.experiments.provenance import PLUS
 from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
@@ -117,6 +118,18 @@ class Method:
         """Return each learner's version for more than two classes, if it has such a version."""
         entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
         return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
+
+    def learners(self, setting: Mapping[str, Any]) -> str:
+        """Return the learners that a fit trains, as one text (:mod:`.provenance`)."""
+        names = {candidate.learner for candidate in self._list_candidates(setting)}
+        return PLUS.join(sorted({self.learner, *names}))
+
+    @cached_property
+    def all_learners(self) -> frozenset[str]:
+        """What :meth:`learners` returns for its settings."""
+        if self.tune is None:
+            return frozenset([self.learner])
+        return frozenset(map(self.learners, self.settings))
 
     def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
         """Return what a setting may train: with private selection, all that it selects from."""

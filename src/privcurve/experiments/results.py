@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,16 @@ def write(
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
     """Return the facts of each part of a file and its number of `rows`; None if unreadable."""
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return _read_facts(path.absolute(), state.st_ino, state.st_mtime_ns, state.st_size)
+
+
+# A plan asks for the facts of a file several times.
+@cache
+def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
     try:
         metadata = pq.read_metadata(path)
         facts = json.loads((metadata.metadata or {}).get(FACTS, b"[]"))

@@ -18,22 +18,30 @@ import socket
 import time
 import uuid
 import zlib
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 from privcurve.files import append, write_errors
 
 logger = logging.getLogger(__name__)
 
-# A line is {"id":"…","result":{…},"crc":"…"}: the CRC-32 of all that stands before it, in eight
-# digits. The id, of 64 characters, can be told without parsing. Earlier versions wrote no checksum.
+# A line is {"id":"…","result":{…},"code":"…","crc":"…"}: `code` is a checksum of the code that
+# trained the run (provenance.py), `crc` the CRC-32 of all before it, in eight digits. The id, of 64
+# characters, can be read without parsing. Earlier versions wrote no code, the first ones no CRC-32.
 START, END = b'{"id":"', b"}}"
 ID = slice(len(START), len(START) + 64)
 ID_FORM = re.compile(rb"[0-9a-f]{64}")
 CHECKSUM = b',"crc":"%08x"}'
 CHECKED = slice(None, -len(CHECKSUM % 0))
+
+
+class Stored(NamedTuple):
+    """A finished run: its result, and a checksum of the code that trained it; empty if unknown."""
+
+    result: dict[str, Any]
+    code: str
 
 
 class Store:
@@ -43,23 +51,32 @@ class Store:
         self.folder = folder
         self._file: IO[bytes] | None = None
 
-    def read(self, ids: Container[str], scores: Collection[str] = ()) -> dict[str, dict[str, Any]]:
+    def read(
+        self,
+        ids: Container[str],
+        scores: Collection[str] = (),
+        is_current: Callable[[str, str], bool] = lambda run_id, code: True,
+    ) -> dict[str, Stored]:
         """Return the stored results of those of the named runs that are there, by id.
 
-        If a run was trained twice, both results differ only in timings; the first file by name is
-        used. A result without one of `scores`, stored by an earlier version, does not count.
+        If one code trained a run twice, both results differ only in timings; the first file by name
+        is used. Of several codes the first one that `is_current` (id, code) is used, else the last
+        one. A result without one of `scores`, stored by an earlier version, does not count.
         """
-        stored: dict[str, dict[str, Any]] = {}
+        stored: dict[str, Stored] = {}
         for path in self._paths():
             for name, line in _lines(path):
-                if name not in stored and name in ids:
-                    try:
-                        result = json.loads(line)["result"]
-                    except (ValueError, KeyError):  # of a line without a checksum
-                        logger.warning("%s: the line of run %s is damaged", path, name)
-                        continue
-                    if all(result.get(score) is not None for score in scores):
-                        stored[name] = result
+                if name not in ids or (name in stored and is_current(name, stored[name].code)):
+                    continue
+                try:
+                    content = json.loads(line)
+                    one = Stored(content["result"], content.get("code", ""))
+                except (ValueError, KeyError):  # of a line without a checksum
+                    logger.warning("%s: the line of run %s is damaged", path, name)
+                    continue
+                is_same = name in stored and stored[name].code == one.code
+                if not is_same and all(one.result.get(score) is not None for score in scores):
+                    stored[name] = one
         return stored
 
     def ids(self) -> Iterator[str]:
@@ -70,9 +87,9 @@ class Store:
     def _paths(self) -> list[Path]:
         return sorted(self.folder.glob("*.jsonl"))
 
-    def add(self, run_id: str, result: dict[str, Any]) -> None:
+    def add(self, run_id: str, result: dict[str, Any], code: str) -> None:
         """Append one finished run, plain JSON; if that fails, earlier runs are kept."""
-        text = json.dumps({"id": run_id, "result": result}, separators=(",", ":"))
+        text = json.dumps({"id": run_id, "result": result, "code": code}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         with write_errors(self.folder):
             append(self._open().fileno(), line + CHECKSUM % zlib.crc32(line) + b"\n")

@@ -12,6 +12,7 @@ from privcurve.coding import Records
 from privcurve.datasets import Dataset, Domain, PartedDataset
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
+from privcurve.experiments.provenance import Stamps, Trained, add_up, checksum, say_trained
 from privcurve.experiments.runs import Run, RunIds
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
@@ -44,6 +45,8 @@ def fit_method(
     Each run has its own random stream. On a dataset of persons, ε and δ are those of a person, also
     in the statement.
     """
+    for run in runs:
+        say_trained(method.learners(run.point.setting))
     template = registry.make(method.learner, dataset.domain, neighbours=method.claim)
     public: dict[str, Any] = {}
     if "n_estimate" in method.learner_entry.parameters and method.claim == ADD_REMOVE:
@@ -78,8 +81,9 @@ class Trainer:
     """Trains the runs of one method on one dataset.
 
     Results go to a folder of `store`. Trainers of the same dataset, seed and share may use one
-    `splitter`. A stored result without one of the `scores` (see `Curve.scores`) is trained again.
-    Counts and seconds are those so far.
+    `splitter`. A stored result without one of the `scores` (see `Curve.scores`) is trained again;
+    if `fresh`, also one that other code than the present has trained. Counts and seconds are those
+    so far.
     """
 
     def __init__(
@@ -90,14 +94,21 @@ class Trainer:
         store: Path,
         splitter: Splitter | None = None,
         scores: Collection[str] = (),
+        *,
+        fresh: bool = False,
     ) -> None:
         self._dataset = dataset
         self._method = method
         self._scores = scores
+        self._fresh = fresh
         self._ids = RunIds(dataset, dataset.checksum, method, seed)
         self._splitter = splitter or Splitter(dataset, seed, method.train_share)
         self._folder = store / dataset.name / method.learner
+        self._stamps = Stamps(store)
+        # Which code has trained the runs so far: those from the store, and those trained here.
+        self.trained: Trained = {}
         self._version = method.version
+        self._learners: dict[str, str] = {}  # of settings, by their texts
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 
@@ -116,7 +127,18 @@ class Trainer:
         """Train what is not in the store; return a row per run, by ε, setting, repeat and fold."""
         runs = {run.id: run for run in (self._ids.run(*task) for task in tasks)}
         store = Store(self._folder)
-        results = store.read(runs, self._scores)
+        learners = {name: self._learners_of(run.point) for name, run in runs.items()}
+        # Now, as files may be edited while it trains.
+        codes = {one: checksum(one) for one in {*learners.values()}}
+
+        def is_current(name: str, code: str) -> bool:
+            return self._stamps.is_current(learners[name], code)
+
+        stored = store.read(runs, self._scores, is_current)
+        if self._fresh:
+            stored = {name: one for name, one in stored.items() if is_current(name, one.code)}
+        results = {name: one.result for name, one in stored.items()}
+        self._count((learners[name], one.code) for name, one in stored.items())
         self.n_reused += len(results)
         missing = [run for name, run in runs.items() if name not in results]
         counts = (len(runs), len(results), len(missing))
@@ -130,7 +152,8 @@ class Trainer:
                 results[run.id] = result
                 if result["status"] == "ok":
                     self.n_trained += 1
-                    store.add(run.id, result)
+                    store.add(run.id, result, codes[learners[run.id]])
+                    self._count([(learners[run.id], codes[learners[run.id]])])
                 else:
                     self.n_failed += 1
                 now = time.monotonic()
@@ -140,6 +163,24 @@ class Trainer:
         rows = [self._make_row(run, results[name]) for name, run in runs.items()]
         rows.sort(key=lambda r: (r["epsilon"], r["setting"], r["repeat"], r["fold"]))
         return rows
+
+    def train_again(self, point: Point, split: Split) -> dict[str, Any]:
+        """Train a run, whether it is stored or not, and return its result; nothing is stored."""
+        (result,) = self._fit([self._ids.run(point, split)], *self._splitter.parts(split))
+        return result
+
+    def _learners_of(self, point: Point) -> str:
+        if point.text not in self._learners:
+            self._learners[point.text] = self._method.learners(point.setting)
+        return self._learners[point.text]
+
+    def _count(self, codes: Iterable[tuple[str, str]]) -> None:
+        """Count runs by their learners and the code that trained them."""
+        counts: dict[str, dict[str, int]] = {}
+        for learners, code in codes:
+            of_code = counts.setdefault(learners, {})
+            of_code[code] = of_code.get(code, 0) + 1
+        self.trained = add_up([self.trained, counts])
 
     def _make_row(self, run: Run, result: dict[str, Any]) -> dict[str, Any]:
         return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -15,10 +16,11 @@ import pyarrow as pa
 
 from privcurve import datasets
 from privcurve.analysis import selection
-from privcurve.experiments import results
+from privcurve.experiments import provenance, results
 from privcurve.experiments.curves import STORE, Curve, JobPart
 from privcurve.experiments.jobs import Job, other_name
 from privcurve.experiments.methods import Point
+from privcurve.experiments.provenance import FRESH, Trained
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.privacy.seeds import Seed
@@ -29,10 +31,11 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     """Train the runs of a job that are not in the store, and write its file.
 
     `started` is when its process began, by `time.perf_counter`; now by default. `file` is one of
-    the job's two file names, by default the existing one; the other file is removed. Raises
-    DatasetError if a dataset is not coded, or from another description; IncompleteError if a file
-    that it selects from is missing, damaged, or of other data; WriteError if the store or the file
-    can't be written.
+    the job's two file names, by default the existing one; the other file is removed. With the
+    environment variable `FRESH` stored runs of other code than the present are trained again.
+    Raises DatasetError if a dataset is not coded, or from another description; IncompleteError if a
+    file that it selects from is missing, damaged, or of other data; WriteError if the store or the
+    file can't be written.
     """
     read = cache(datasets.read_coded)
 
@@ -43,13 +46,14 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
 
     last = time.perf_counter() if started is None else started
     tables: dict[str, pa.Table] = {}
-    facts = []
+    facts: list[dict[str, Any]] = []
     for job_part in job.job_parts:
         curve = job_part.curve
         print(job_part.name, flush=True)
         splitter = splitter_of(curve.data, curve.seed, curve.method.train_share)
         data = read(curve.data)
-        trainer = Trainer(data, curve.method, curve.seed, STORE, splitter, curve.scores)
+        terms = (curve.method, curve.seed, STORE, splitter, curve.scores)
+        trainer = Trainer(data, *terms, fresh=bool(os.environ.get(FRESH)))
         selected: dict[str, Any] = {}
         if job_part.is_best:
             if job_part.selects:
@@ -58,7 +62,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
                 frame = _read_selected(job_part)
             pairs = zip(frame["epsilon"], frame["setting"], strict=True)
             rows = trainer.run(itertools.product(_find_points(curve, pairs), job_part.fresh))
-            selected["selected"] = frame.to_csv(index=False, float_format="%.17g")
+            selected["selected"] = write_selected(frame)
             selected["left_out"] = int(frame["n_failed_settings"].sum())
         else:
             rows = trainer.run(job_part.tasks)
@@ -66,7 +70,8 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
         before, last = last, time.perf_counter()
         identity = {"name": job_part.name, "digest": job_part.digest}
         seconds = {"job_seconds": round(last - before, 3)}
-        facts.append({**identity, **trainer.facts, **seconds, **selected})
+        code = {"code": _add_sources(job_part, trainer.trained, facts)}
+        facts.append({**identity, **trainer.facts, **seconds, **selected, **code})
         print(
             f"trained {trainer.n_trained} runs, reused {trainer.n_reused}, "
             f"failed {trainer.n_failed}"
@@ -75,6 +80,26 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     # Removed first: if both were there, nobody would know which one counts.
     other_name(file).unlink(missing_ok=True)
     results.write(file, list(tables.values()), facts)
+
+
+def _add_sources(
+    job_part: JobPart, trained: Trained, facts: Iterable[Mapping[str, Any]]
+) -> Trained:
+    """Add to the codes of a part which code selected its settings, and trained what it read.
+
+    `facts` are of the parts before it in its job.
+    """
+    of_job = {fact["name"]: fact for fact in facts}
+    checksum = job_part.curve.checksum
+    read = [
+        source.trained(of_job.get(source.name) or Job((source,)).check(source, checksum))
+        for source in job_part.reads
+    ]
+    selections = provenance.count_selections(
+        len(job_part.epsilons), provenance.checksum(provenance.SELECTION)
+    )
+    more = [selections] if job_part.ranks else []
+    return provenance.add_up([trained, *map(provenance.without_counts, read), *more])
 
 
 def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table]) -> pd.DataFrame:
@@ -100,6 +125,11 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
         again = trainer.run(itertools.product(_find_points(curve, ranked), curve.final_splits))
         best = selection.choose_finalists(best, pd.DataFrame(again, columns=columns), metric)
     return selection.table(best, metric)
+
+
+def write_selected(frame: pd.DataFrame) -> str:
+    """Write selected settings as CSV, to the last bit."""
+    return frame.to_csv(index=False, float_format="%.17g")
 
 
 def _read_grid(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import math
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -59,6 +60,9 @@ LOOKS: Mapping[str, tuple[int, int]] = {
 # Widths of a two-column paper, in inches.
 COLUMN_WIDTH = 3.4
 TEXT_WIDTH = 7.0
+
+# Of notes above a figure, in points.
+NOTE_SIZE = 6.5
 
 BASELINE_COLOUR = "0.35"
 BASELINE_DASHES: tuple[tuple[float, ...], ...] = (
@@ -295,28 +299,48 @@ def key_patch(label: str, **look: Any) -> Artist:
 _DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotate(180deg) } }"
 
 
-def svg(figure: Figure) -> str:
-    """Return a figure as SVG without a ground of its own, for light pages and dark ones."""
+def svg(figure: Figure, **box: Any) -> str:
+    """Return a figure as SVG without a ground of its own, for light pages and dark ones.
+
+    `box` says what of it, as :meth:`Figure.savefig` takes it; by default all.
+    """
     text = io.StringIO()
     with paper(), mpl.rc_context({"svg.hashsalt": "privcurve"}):
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None}, **box)
     return text.getvalue().replace("<defs>", f"<style>{_DARK}</style>\n <defs>", 1)
 
 
-def save(figure: Figure, frame: pd.DataFrame, stem: Path) -> None:
+def _write_above(figure: Figure, notes: Sequence[str]) -> dict[str, Any]:
+    """Write notes above a figure, whose layout stays; return the box that has both for saving."""
+    if not notes:
+        return {}
+    from matplotlib.transforms import Bbox
+
+    width, height = figure.get_size_inches()
+    # Letters are about half as wide as high.
+    letters = int(width * 72 / (NOTE_SIZE / 2))
+    lines = [line for note in notes for line in textwrap.wrap(note, letters)]
+    room = 1.4 * NOTE_SIZE / 72 * (len(lines) + 1)
+    place: Any = {"va": "bottom", "fontsize": NOTE_SIZE, "in_layout": False}
+    figure.text(0.01, 1 + NOTE_SIZE / 144 / height, "\n".join(lines), **place)
+    return {"bbox_inches": Bbox.from_extents(0, 0, width, height + room)}
+
+
+def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] = ()) -> None:
     """Save a figure as PDF, PNG and SVG with the frame that it was drawn from as CSV beside it.
 
     Each file is written under a temporary name, then moved into place. The same figure and
     frame give the same bytes: no date, no name of a program is written. `stem` is the path without
-    an ending.
+    an ending; `notes` are written above the figure.
     """
     with paper():
+        box = _write_above(figure, notes)
         for kind, dated in (("pdf", "CreationDate"), ("png", "Software")):
             replace_file(
                 stem.with_name(f"{stem.name}.{kind}"),
-                partial(figure.savefig, format=kind, metadata={dated: None}),
+                partial(figure.savefig, format=kind, metadata={dated: None}, **box),
             )
-    replace_text(stem.with_name(f"{stem.name}.svg"), svg(figure))
+    replace_text(stem.with_name(f"{stem.name}.svg"), svg(figure, **box))
     replace_file(
         stem.with_name(stem.name + ".csv"),
         # Twelve digits: CSV does not carry floats exactly.

@@ -13,7 +13,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -292,6 +292,8 @@ class Context:
     # The outputs that it reads, by name as in `Reads.outputs`.
     others: Mapping[str, OutputRequest]
     seed: Seed  # base seed
+    # Notes on runs behind it that were trained by code which has changed since.
+    code_notes: tuple[str, ...] = ()
 
     @property
     def shuffle_seed(self) -> int:
@@ -378,13 +380,17 @@ class Context:
         check_name("Reads.outputs does not name", word, self.others)
         return read_table(self.others[word].files.frames[0])
 
-    def write(self, table: Table) -> None:
-        """Write the output's table."""
-        table.write(self.request.files.tables[0])
+    def write(self, table: Table, stem: Path | None = None) -> None:
+        """Write a table of the output, the first by default, with the notes on changed code."""
+        noted = replace(table, notes=(*table.notes, *self.code_notes))
+        noted.write(stem or self.request.files.tables[0])
 
-    def draw(self, figure: Figure, frame: pd.DataFrame) -> None:
-        """Save the output's figure, with the frame that it was drawn from."""
-        style.save(figure, frame, self.request.files.figures[0])
+    def draw(self, figure: Figure, frame: pd.DataFrame, stem: Path | None = None) -> None:
+        """Save a figure of the output, the first by default, with the frame that it was drawn from.
+
+        The notes on changed code are written above it.
+        """
+        style.save(figure, frame, stem or self.request.files.figures[0], self.code_notes)
 
 
 @cache

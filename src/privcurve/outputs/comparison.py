@@ -115,7 +115,7 @@ class Comparison(Output):
             context.write(detail)
             context.draw(draw(table, None, titles, reference), table)
             return
-        detail.write(request.files.tables[1])
+        context.write(detail, request.files.tables[1])
         frame = kinds.add_kinds(compare_over_datasets(each, method), methods, after="arm")
         if frame.empty:
             why = "trainings failed, so that no two datasets have all methods at one ε"

@@ -135,7 +135,8 @@ class Leaderboard(Output):
         audits = [context.others[name] for name in (RUN_AUDIT, AUDIT) if name in context.others]
         worst = _worst_findings(audits[0].files.frames[0]) if audits else None
         wish = context.options["want"] and Wish.parse(context.options["want"])
-        page = page_of(_studies(context), bool(_private_datasets(context)), worst, wish or None)
+        private = bool(_private_datasets(context))
+        page = page_of(_studies(context), private, worst, wish or None, context.code_notes)
         replace_text(context.request.files.others["page"], page.html())
 
 
@@ -164,7 +165,11 @@ def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
 
 
 def page_of(
-    studies: Sequence[Outputs], private: bool, audit: Audit | None, wish: Wish | None
+    studies: Sequence[Outputs],
+    private: bool,
+    audit: Audit | None,
+    wish: Wish | None,
+    warnings: Iterable[str] = (),
 ) -> Page:
     """Return the page of some studies: a section for each of their datasets."""
     parts: list[tuple[str, str, Iterator[Block]]] = []
@@ -188,6 +193,7 @@ def page_of(
         TITLE,
         (
             *([Text(OWNERS, warning=True)] if private else []),
+            *(Text(warning, warning=True) for warning in warnings),
             *([Links(tuple(sections))] if len(sections) > 1 else []),
             *(
                 block

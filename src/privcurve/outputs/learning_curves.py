@@ -104,7 +104,7 @@ class LearningCurves(Output):
         check_measured(context.study, frame, *options[1:])
         parts = figures(context.study, frame, *options)
         for file, figure in zip(context.request.files.figures, parts, strict=False):
-            style.save(figure, frame, file)
+            context.draw(figure, frame, file)
 
 
 def check_measured(

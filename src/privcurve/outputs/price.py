@@ -122,7 +122,7 @@ class RawScores(Output):
         notes = (LEARNER, f"A score is a {MEAN}.", *FRESH_NOTES[1:])
         context.write(Table(frame, "Without privacy and without coding", notes, texts))
         caption = "Without privacy and without coding, split by split"
-        Table(detail, caption, (LEARNER,)).write(context.request.files.tables[1])
+        context.write(Table(detail, caption, (LEARNER,)), context.request.files.tables[1])
 
 
 class Price(Output):

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import Curve, coded_facts
+from privcurve.experiments.provenance import Trained
 from privcurve.files import replace_text
 from privcurve.outputs.base import AUDITS, MADE, Context, OutputRequest
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
-
-_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+from privcurve.sources import tree_of
 
 
 def digest(
@@ -60,7 +60,8 @@ class Record(NamedTuple):
     """The small file at `path` that says what some files were made for, and of which data.
 
     For the datasets in `raw` a changed raw file counts, even if its codes are the same.
-    `study` is the study whose output they are, if any; `inputs` are tables that were read for it.
+    `study` is the study whose output they are, if any; `inputs` are tables that were read for it;
+    `notes` are on runs that were trained by code which has changed since; the files have them.
     """
 
     path: Path
@@ -69,12 +70,16 @@ class Record(NamedTuple):
     raw: Sequence[str] = ()
     study: str | None = None
     inputs: Sequence[Path] = ()
+    notes: Sequence[str] = ()
 
-    def write(self, made_for: str, *, complete: bool = True) -> None:
+    def write(
+        self, made_for: str, *, complete: bool = True, code: Mapping[str, str] | None = None
+    ) -> None:
         """Record that the files, as they are now, were made for a digest.
 
         The digest is of all that they depend on, except the data. They are not `complete` if a
-        training that they are made from has failed and will be tried again.
+        training that they are made from has failed and will be tried again. `code` are checksums of
+        the learners that were trained for them alone (:mod:`privcurve.experiments.provenance`).
         """
         content: dict[str, Any] = {
             "study": self.study,
@@ -84,6 +89,8 @@ class Record(NamedTuple):
             "raw": {name: coded_facts(name).get("sources") for name in self.raw},
             "files": _hash_files(self.files),
             "inputs": _hash_files(self.inputs),
+            "notes": list(self.notes),
+            "code": dict(code or {}),
         }
         replace_text(self.path, json.dumps(content, indent=1) + "\n")
 
@@ -96,9 +103,16 @@ class Record(NamedTuple):
             and made.get("complete", True)
             and made.get("files") == _hash_files(self.files)
             and made.get("inputs", {}) == _hash_files(self.inputs)
+            and made.get("notes", []) == list(self.notes)
             and all(_fits(name, "checksum", data) for name in self.datasets)
             and all(_fits(name, "sources", sources) for name in self.raw)
         )
+
+    @property
+    def trained(self) -> Trained:
+        """Which code has trained the models that were trained for the files alone."""
+        code = _read(self.path).get("code", {})
+        return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
@@ -128,12 +142,19 @@ def output_record(context: Context) -> Record:
     datasets = sorted({*reads.data, *(dataset for dataset, _ in reads.curves)})
     path = MADE / f"{request.target}.json"
     study = request.study.name
-    return Record(path, request.files.all, datasets, reads.raw, study, context.inputs)
+    return Record(
+        *(path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes)
+    )
 
 
 def audit_record(learner: str, dataset: str) -> Record:
     """Return the record of the audit of a learner; its canaries are put into a dataset."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
+
+
+def audited_code(learner: str) -> Trained:
+    """Return which code of a learner was audited, on whatever dataset; empty if none was."""
+    return audit_record(learner, "").trained
 
 
 @cache
@@ -144,10 +165,7 @@ def code_digest(folder: Path) -> str:
     """
     sums = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
-        name, tree = path.relative_to(folder).as_posix(), ast.parse(path.read_text("utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, _DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:] or [ast.Pass()]
+        name, tree = path.relative_to(folder).as_posix(), tree_of(path)
         sums.update(f"{name}\n{ast.unparse(tree)}\n".encode())
     return sums.hexdigest()
 

@@ -101,11 +101,13 @@ def prepare(
     repeats: int = 10,
     metric: str = METRICS[0],
     wish: Wish | None = None,
+    fresh: bool = False,
 ) -> Comparison:
     """Check a request, and write the study and the configuration; nothing is trained.
 
     With `tune`, private selection of settings within ε is compared too. `repeats` is the number of
-    hold-outs; `metric`, one of `METRICS`, ranks learners; `wish` is a score whose ε is wanted.
+    hold-outs; `metric`, one of `METRICS`, ranks learners; `wish` is a score whose ε is wanted. If
+    `fresh`, stored runs of other code than the present are trained again.
     Raises DatasetError, StudyError or SchemaError if the study can't be run.
     """
     about = describe(dataset)
@@ -131,6 +133,7 @@ def prepare(
         "audit": False,
         "seed": SEED if about.public_benchmark else SECRET,
         "seconds_per_job": SECONDS_PER_JOB,
+        **({"fresh": True} if fresh else {}),
     }
     head = "# Made by privcurve compare, which writes it anew each time.\n"
     text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)

@@ -12,10 +12,15 @@ MARK = "failed: "
 MOST = 10
 
 
-def remarks(jobs: Iterable[Job], since: float) -> list[str]:
-    """Return lines that name the curves with trainings that failed since a time (`time.time`)."""
-    fresh = (job for job in jobs if job.file.exists() and job.file.stat().st_mtime >= since)
-    lines = [line for job in fresh for line in _remark_on_job(job)]
+def ended_since(job: Job, since: float) -> bool:
+    """Return whether a job has written its file since a time (`time.time`)."""
+    file = job.file
+    return file.exists() and file.stat().st_mtime >= since
+
+
+def remarks(jobs: Iterable[Job]) -> list[str]:
+    """Return lines that name the curves of jobs with trainings that failed."""
+    lines = [line for job in jobs for line in _remark_on_job(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
     end = "tables leave these out, and name errors; once mended, the same command tries them again"
     return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []

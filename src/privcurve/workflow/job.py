@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from privcurve import datasets
 from privcurve.datasets import DatasetError, Domain
 from privcurve.errors import ExpectedError
+from privcurve.experiments import provenance
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs, find_job
@@ -111,8 +112,10 @@ def output(
     if not named <= plan.studies.keys() or plan.digest(request) != digest:
         raise _make_edit_error(study)
     context = plan.context(request)
-    request.output.make(context)
-    record.output_record(context).write(digest, complete=context.is_complete)
+    with provenance.watch() as trained:
+        request.output.make(context)
+    code = {learners: provenance.checksum(learners) for learners in trained}
+    record.output_record(context).write(digest, complete=context.is_complete, code=code)
 
 
 def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
@@ -134,7 +137,8 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     file = AUDITS / f"{learner}.csv"
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(file, lambda path: frame.to_csv(path, index=False, float_format="%.12g"))
-    record.audit_record(learner, data.name).write(digest)
+    code = {learner: provenance.checksum(learner)}
+    record.audit_record(learner, data.name).write(digest, code=code)
     print(frame["verdict"].value_counts().to_string())
 
 
@@ -150,10 +154,46 @@ def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[s
 
 def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
     """Print how far each study is: runs done, failed and to do, and the time left."""
-    from privcurve.experiments import jobs, summary
+    from privcurve.experiments import summary
+
+    studies, left_out = _load_begun(home, configuration)
+    print(summary.table({name: summary.progress(study) for name, study in studies.items()}, cores))
+    print(*left_out, sep="\n", end="\n" if left_out else "")
+
+
+def stamp(home: str, configuration: Mapping[str, Any]) -> None:
+    """Let stored runs whose code has changed count, if a sample of them has the same bits."""
+    from privcurve.experiments.stamp import stamp
+
+    studies, left_out = _load_begun(home, configuration)
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        lines.append(line)
+        print(line, flush=True)
+
+    refused = stamp(studies, say)
+    print(*left_out, sep="\n", end="\n" if left_out else "")
+    if refused:
+        raise StudyError(
+            f"the runs of {', '.join(dict.fromkeys(refused))} may not be mixed with new ones. If "
+            "their results are meant to change, raise the learner's version (CONTRIBUTING.md); or "
+            "train them again: --config fresh=true"
+        )
+    if not lines:
+        print("nothing to stamp: the present code has trained all stored runs of these studies")
+
+
+def _load_begun(
+    home: str, configuration: Mapping[str, Any]
+) -> tuple[dict[str, StudyJobs], list[str]]:
+    """Return the jobs of the configured studies and of those that were started by name.
+
+    A study that can't be read has a line in place of its jobs.
+    """
+    from privcurve.experiments import jobs
     from privcurve.workflow import reading
 
-    # The configured studies, and those that were started by name.
     there = reading.study_files(configuration, Path(home))
     begun = [name for name in there if (jobs.CELLS / name).is_dir()]
     names, left_out = [], []
@@ -165,9 +205,7 @@ def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
             left_out.append(f"left out: {there[name]}: {error}")
         else:
             names.append(name)
-    studies = _load_jobs(Path(home), configuration, names)
-    print(summary.table({name: summary.progress(study) for name, study in studies.items()}, cores))
-    print(*left_out, sep="\n", end="\n" if left_out else "")
+    return _load_jobs(Path(home), configuration, names), left_out
 
 
 def _load_jobs(
@@ -217,7 +255,7 @@ def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -
 
 
 JOBS: Mapping[str, Callable[..., None]] = {
-    job.__name__: job for job in (prepare, ready, train, output, audit, manifest, summary)
+    job.__name__: job for job in (prepare, ready, train, output, audit, manifest, summary, stamp)
 }
 
 

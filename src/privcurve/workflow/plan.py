@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from privcurve import audit, datasets
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.experiments import study as studies
-from privcurve.experiments.curves import CODED
+from privcurve.experiments.curves import CODED, STORE
 from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, other_name
+from privcurve.experiments.provenance import Stamps, Trained
 from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import own, registry
@@ -47,6 +48,7 @@ from privcurve.own import files_of
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.workflow import failures
+from privcurve.workflow.other_code import OtherCode
 
 # The workflow's own targets and rules: no study or output may have such a name.
 EVERYTHING = ("all", "manifest")
@@ -54,7 +56,7 @@ PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 RULES = (
-    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary"),
+    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary", "stamp"),
     *("prepare", "datasets_ready", "train"),
 )
 
@@ -104,9 +106,24 @@ class Plan:
         """Return the file that a job has written, or is to write."""
         if job.first_file not in self._files:
             name = job.file
-            is_due = self.decides and name.exists() and not job.is_done
+            is_due = self.decides and name.exists() and not self.is_done(job)
             self._files[job.first_file] = other_name(name) if is_due else name
         return self._files[job.first_file]
+
+    def is_done(self, job: Job) -> bool:
+        """Return whether the file of a job counts: with `fresh` not if other code trained it."""
+        return job.is_done and not (self.is_fresh and self.code.is_in(job.trained))
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether runs of other code than the present are trained again."""
+        # On a command line `fresh=true` is a text.
+        return self.configuration.get("fresh") in (True, "true")
+
+    @cached_property
+    def code(self) -> OtherCode:
+        """What is to be said of runs that other code has trained."""
+        return OtherCode(Stamps(STORE))
 
     def ask_again(self) -> None:
         """Write a request for each stale file that has a name for people.
@@ -249,7 +266,23 @@ class Plan:
         )
 
     def context(self, request: OutputRequest) -> Context:
-        """Return the context in which an output is made."""
+        """Return the context in which an output is made, with notes on code that has changed."""
+        return replace(self._context(request), code_notes=self._code_notes(request))
+
+    def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
+        """Return notes on the runs and audits of other code behind an output and its inputs."""
+        jobs: dict[str, Job] = {}
+        audits: dict[str, Trained] = {}
+        left = [request]
+        for one in left:
+            context = self._context(one)
+            job_parts = itertools.chain(*(curve.job_parts for curve in context.curves))
+            jobs |= {str(job.first_file): job for job in context.jobs.jobs_of(job_parts)}
+            audits |= {learner: record.audited_code(learner) for learner in one.reads.audits}
+            left += [other for other in context.others.values() if other not in left]
+        return self.code.notes(jobs.values(), audits.values())
+
+    def _context(self, request: OutputRequest) -> Context:
         requests = _index_by_name(self.study_outputs(request.study.name))
         for study, word in foreign_outputs(request.reads.outputs):
             requests[f"{study}{SLASH}{word}"] = _index_by_name(self.study_outputs(study))[word]
@@ -261,7 +294,7 @@ class Plan:
     def digest(self, request: OutputRequest) -> str:
         """Return the digest of all that an output depends on, except the data."""
         if request.target not in self._digests:
-            context = self.context(request)
+            context = self._context(request)
             others = {word: self.digest(other) for word, other in context.others.items()}
             audits = {name: self.audit_digest(name) for name in request.reads.audits}
             self._digests[request.target] = record.digest(
@@ -271,7 +304,7 @@ class Plan:
 
     def inputs(self, request: OutputRequest) -> list[str]:
         """Return the files that an output is made from."""
-        context = self.context(request)
+        context = self._context(request)
         grids, curves = request.reads.grids, context.curves
         job_parts = itertools.chain(*(c.job_parts if grids else c.results for c in curves))
         paths = [self.file(job) for job in context.jobs.jobs_of(job_parts)]
@@ -298,11 +331,14 @@ class Plan:
     def audit_is_current(self, learner: str) -> bool:
         """Return whether the file of an audit is there, unchanged, and made for this plan."""
         made = record.audit_record(learner, self.audited_dataset)
-        return made.is_current(self.audit_terms_digest(learner))
+        is_current = made.is_current(self.audit_terms_digest(learner))
+        return is_current and not (self.is_fresh and self.code.is_in(made.trained))
 
     def is_current(self, request: OutputRequest) -> bool:
         """Return whether the files of an output are there, unchanged, and made for this plan."""
-        return record.output_record(self.context(request)).is_current(self.digest(request))
+        made = record.output_record(self.context(request))
+        # Models that were trained for it alone are in no store: they are trained with it.
+        return made.is_current(self.digest(request)) and not self.code.is_in(made.trained)
 
     # Targets
 
@@ -319,11 +355,15 @@ class Plan:
             if {request.target, *map(str, request.files.all)} & set(words)
         }
         names |= set(self.paper_studies if PAPERS in parts else ())
+        is_audited = AUDIT in parts or (not names and self.configuration["audit"])
         names = names or set(self.configured_studies)
         notes = [note for name in self.studies if name in names for note in self._list_notes(name)]
         secret = [f"seed: {self.seed}"] if isinstance(self.seed, SecretSeed) else []
         left_out = [f"left out: {why}" for why in self.broken.values()]
-        return [*secret, *left_out, *self._name_leftovers(), *notes]
+        jobs = {name: self.jobs(name).jobs.values() for name in self.studies if name in names}
+        audits = map(record.audited_code, audited_learners() if is_audited else ())
+        code = self.code.lines(jobs, audits)
+        return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
     def _name_leftovers(self) -> Iterator[str]:
         """Yield a note on files of an earlier state of a study, which nothing makes again."""
@@ -352,10 +392,16 @@ class Plan:
         prices, notes = studies.prices(study, where), studies.notes(study, descriptions, where)
         return [*study.skipped, *prices, *notes, *more]
 
-    def failure_remarks(self, since: float) -> list[str]:
-        """Return remarks on trainings that failed since a time (:func:`failures.remarks`)."""
-        jobs = (job for study in self._jobs.values() for job in study.jobs.values())
-        return failures.remarks(jobs, since)
+    def remarks(self, since: float) -> list[str]:
+        """Return remarks on what a run that began at a time has done, for its end.
+
+        They are on trainings that failed (:func:`failures.remarks`), and on stored runs of other
+        code that jobs have used.
+        """
+        jobs = {name: study.jobs.values() for name, study in self._jobs.items()}
+        late = {name: [j for j in jobs[name] if failures.ended_since(j, since)] for name in jobs}
+        touched = {name: jobs[name] for name in jobs if late[name]}
+        return [*failures.remarks(itertools.chain(*late.values())), *self.code.lines(touched)]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
         """Return all files of all outputs of those studies that can be read."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,9 @@ from privcurve import extras
 from privcurve.datasets import is_current
 from privcurve.errors import ExpectedError
 from privcurve.experiments.curves import CODED
+from privcurve.experiments.provenance import FRESH
 from privcurve.progress import Progress
-from privcurve.workflow import failures
+from privcurve.workflow import failures, other_code
 from privcurve.workflow.plan import Plan
 
 LOGS = Path("logs")
@@ -35,11 +38,19 @@ class RunError(ExpectedError, RuntimeError):
     """A run that has failed; the message says why, and where all of its log is."""
 
 
-def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bool = False) -> None:
+def run(
+    arguments: Sequence[str],
+    log: Path,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    said: Collection[str] = (),
+) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
     Its output goes to `log`; with `verbose` it is shown too, in place of the line of progress on
-    standard error; with `quiet` there is no such line. Raises `RunError` if it fails.
+    standard error; with `quiet` there is no such line. Remarks that were `said` before are not
+    repeated at the end. Raises `RunError` if it fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
@@ -56,12 +67,14 @@ def run(arguments: Sequence[str], log: Path, *, verbose: bool = False, quiet: bo
                 if not quiet:
                     done, n_steps = map(int, steps.groups())
                     progress.tell(done / n_steps, f"{done} of {n_steps} steps")
-            elif line.startswith(failures.MARK):
+            elif line.startswith((failures.MARK, other_code.MARK)):
                 remarks.append(line)
         progress.end()
     if process.returncode:
         raise RunError(_explain_failure(log))
-    print(*remarks, sep="", end="", file=sys.stderr)
+    # Snakemake may say one at its start and at its end.
+    new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in said]
+    print(*new, sep="", end="", file=sys.stderr)
 
 
 def run_jobs(
@@ -80,7 +93,7 @@ def run_jobs(
             # Counted again when data have been coded: if anew, more is due.
             n_left = sum(map(len, _plan_phases(plan, study))) if place < 2 else len(phase)
             n_steps = max(n_steps, n_done + n_left)
-            for step in pool.map(_run_step, phase):
+            for step in pool.map(partial(_run_step, fresh=plan.is_fresh), phase):
                 file.write(step.stdout)
                 file.flush()
                 if step.returncode:
@@ -93,8 +106,9 @@ def run_jobs(
                 elif not quiet:
                     progress.tell(n_done / n_steps, f"{n_done} of {n_steps} steps")
     progress.end()
-    for line in plan.failure_remarks(started):
+    for line in plan.remarks(started):
         print(line, file=sys.stderr)
+    plan.code.adopt()
 
 
 def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
@@ -107,7 +121,7 @@ def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str
     for stage in range(3):
         jobs = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
         # Asked when data have been coded, of which a file may be no longer.
-        due = [job for job in jobs if not job.is_done]
+        due = [job for job in jobs if not plan.is_done(job)]
         yield [("train", plan.job_terms(job, job.first_file.stem)) for job in due]
     outputs = {request.key: request for request in plan.study_outputs(study)}
     reads = {
@@ -119,11 +133,12 @@ def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str
             yield [("output", plan.output_terms(request))]
 
 
-def _run_step(step: tuple[str, Mapping[str, Any]]) -> subprocess.CompletedProcess[str]:
+def _run_step(step: tuple[str, Mapping[str, Any]], fresh: bool) -> subprocess.CompletedProcess[str]:
     """Run a job in a process of its own, and return its output."""
     what, terms = step
     command = [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)]
-    return subprocess.run(command, check=False, **_PIPED)
+    environment = {**os.environ, **({FRESH: "1"} if fresh else {})}
+    return subprocess.run(command, check=False, env=environment, **_PIPED)
 
 
 def _explain_failure(log: Path) -> str:

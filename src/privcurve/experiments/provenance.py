@@ -1,0 +1,230 @@
+"""Which code trained a run: a checksum that is stored with it, next to its id.
+
+The checksum covers the syntax trees of the learner's module, of the modules that train and score a
+run, and of all modules of this package that they import, also through others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+
+from privcurve import own, sources
+from privcurve.files import replace_text
+from privcurve.learners import own as own_learners
+from privcurve.learners import registry
+
+# Digits of a checksum: enough to distinguish the states of the code that one store meets.
+DIGITS = 12
+# Separates the names of several learners: one selects settings, the others are trained by it.
+PLUS = "+"
+
+# What trains and scores each run.
+TRAINING = "privcurve.experiments.train"
+# Modules that are left out, with all modules below them: a change of these changes no number of a
+# run, or changes its id.
+LEFT_OUT: Mapping[str, str] = {
+    "privcurve.datasets": "an id contains the checksum of the codes and of their domain",
+    "privcurve.learners.entries": "the facts in the learner's own entry count (`FACTS`)",
+    "privcurve.learners.own": "finds a user's own files, which count themselves",
+    "privcurve.experiments.store": "writes and reads numbers as they are",
+    "privcurve.experiments.provenance": "computes these checksums",
+    "privcurve.experiments.tune": "turns words of a study into a setting, which is in the id",
+    "privcurve.audit": "attacks learners",
+    **dict.fromkeys(
+        (f"privcurve.{name}" for name in ("errors", "extras", "files", "schema", "yaml_nodes")),
+        "messages, and how files are read and written",
+    ),
+    **dict.fromkeys(("privcurve.own", "privcurve.sources"), "find and import files"),
+}
+# Modules below these that count all the same: folds, distinct rows, and facts about columns.
+COUNTS = {f"privcurve.datasets.{name}" for name in ("rows", "domain", "dataset")}
+
+
+def _follows(module: str) -> bool:
+    """Return whether an imported module counts."""
+    if module in COUNTS:
+        return True
+    parts = module.split(".")
+    # The package itself is a list of names, each imported on first use.
+    around = [".".join(parts[:k]) for k in range(2, len(parts) + 1)]
+    return bool(around) and not any(package in LEFT_OUT for package in around)
+
+
+# Facts of an entry that a training depends on.
+FACTS = (
+    *("defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass"),
+    *("few_bins", "few_with"),
+)
+
+# Takes the place of learners in a count of selections; its checksum covers these modules.
+SELECTION = "selection of settings"
+SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
+
+# Environment variable: jobs train runs again that other code has trained.
+FRESH = "PRIVCURVE_FRESH"
+
+# Number of runs by learners, then by the checksum of the code that trained them.
+Trained = Mapping[str, Mapping[str, int]]
+# Checksum of runs that earlier versions stored.
+UNKNOWN = ""
+
+
+def checksum(learners: str) -> str:
+    """Return a checksum of the code that trains learners; `PLUS` separates their names.
+
+    A process computes it once.
+    """
+    return _compute(learners, Path.cwd())
+
+
+@cache
+def _compute(learners: str, folder: Path) -> str:
+    if learners == SELECTION:
+        return _join(sources.reachable(SELECTING, [], SELECTING.__contains__), [])
+    modules, more, files = {TRAINING, *COUNTS}, [], []
+    names = learners.split(PLUS)
+    for name in names:
+        entry = registry.entry(name)
+        more.append(repr([name, *(getattr(entry, fact) for fact in FACTS)]))
+        if name in own_learners.names():
+            own_files = own.files_of(own_learners.path_of(name).resolve())
+            files += own_files
+            names += sorted(_learners_named_in(own_files) - {*names})
+        else:
+            modules.add(entry.path.partition(":")[0])
+    more += [sources.checksum_of(sources.tree_of(file)) for file in files]
+    return _join(sources.reachable(modules, files, _follows), more)
+
+
+def _join(checksums: Mapping[str, str], more: Iterable[str]) -> str:
+    lines = sorted([*(f"{name} {of_one}" for name, of_one in checksums.items()), *more])
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGITS]
+
+
+def _learners_named_in(files: Iterable[Path]) -> set[str]:
+    """Return the learners whose name or class occurs in files: the files may train them."""
+    words = set().union(*map(sources.words_of, files))
+    names = {name: registry.entry(name).path.partition(":")[2] for name in registry.names()}
+    return {name for name, kind in names.items() if {name, kind} & words}
+
+
+def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
+    """Add up the runs of each code."""
+    total: dict[str, dict[str, int]] = {}
+    for part in parts:
+        for learners, runs in part.items():
+            mine = total.setdefault(learners, {})
+            for code, n in runs.items():
+                mine[code] = mine.get(code, 0) + n
+    return total
+
+
+def count_selections(n: int, code: str) -> Trained:
+    """Return how many selections of settings a code has made."""
+    return {SELECTION: {code: n}}
+
+
+def without_counts(trained: Trained) -> dict[str, dict[str, int]]:
+    """Return the same checksums, each with 0 runs: for runs that are read but not shown."""
+    return {learners: dict.fromkeys(runs, 0) for learners, runs in trained.items()}
+
+
+# Learners that were trained since `watch` began.
+_WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def watch() -> Iterator[set[str]]:
+    """Return a set to which each learner that is trained within the context is added."""
+    learners: set[str] = set()
+    token = _WATCHED.set(learners)
+    try:
+        yield learners
+    finally:
+        _WATCHED.reset(token)
+
+
+def say_trained(learners: str) -> None:
+    """Report to `watch`, if it is active, that learners are trained."""
+    watched = _WATCHED.get()
+    if watched is not None:
+        watched.add(learners)
+
+
+class Stamps:
+    """Which checksums are known to give the same bits: the file `same_code.json` of the store.
+
+    Each entry links a checksum to another one. `snakemake stamp` adds an entry after it has trained
+    a sample of runs again. Runs of earlier versions have no checksum: a workflow that meets them
+    says so once and links them to the present code (`adopt`); until then they count as current.
+    """
+
+    def __init__(self, store: Path) -> None:
+        self._file = store / "same_code.json"
+        self._same = self._read()
+
+    def _read(self) -> dict[str, str]:
+        try:
+            content = json.loads(self._file.read_text("utf-8"))
+            return {str(code): str(other) for code, other in dict(content).items()}
+        except (OSError, ValueError, TypeError):  # none: a damaged file can only raise an alarm
+            return {}
+
+    def _last(self, code: str) -> str:
+        """Follow the links of a checksum to their end."""
+        seen = {code}
+        while (other := self._same.get(code, code)) not in seen:
+            seen.add(code := other)
+        return code
+
+    def is_unknown(self, learners: str, code: str) -> bool:
+        """Return whether a run has no checksum, and such runs were not adopted yet."""
+        return code == UNKNOWN and _name_unknown(learners) not in self._same
+
+    def is_current(self, learners: str, code: str) -> bool:
+        """Return whether a run with this checksum is what the present code would train."""
+        if self.is_unknown(learners, code):
+            return True
+        return self._last(code or _name_unknown(learners)) == self._last(checksum(learners))
+
+    def adopt(self, learners: Iterable[str]) -> None:
+        """From now on count runs without a checksum as runs of the present code."""
+        self._add({_name_unknown(one): checksum(one) for one in learners})
+
+    def stamp(self, learners: str, code: str) -> None:
+        """From now on count runs with this checksum as runs of the present code."""
+        if not self.is_current(learners, code):
+            last = self._last(code or _name_unknown(learners))
+            self._add({last: self._last(checksum(learners))})
+
+    def _add(self, same: Mapping[str, str]) -> None:
+        # Read again: another process may have added some.
+        self._same = {**same, **self._read()}
+        replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
+
+    def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
+        """Return learners with runs from other code: how many of how many runs."""
+        others = {}
+        for learners, runs in sorted(trained.items()):
+            stale = [n for code, n in runs.items() if not self.is_current(learners, code)]
+            if stale:
+                others[learners] = sum(stale), sum(runs.values())
+        return others
+
+    def count_unknown(self, trained: Trained) -> dict[str, int]:
+        """Return learners with runs whose code is unknown, and how many."""
+        return {
+            learners: runs[UNKNOWN]
+            for learners, runs in sorted(trained.items())
+            if runs.get(UNKNOWN) and self.is_unknown(learners, UNKNOWN)
+        }
+
+
+def _name_unknown(learners: str) -> str:
+    return f"without checksum: {learners}"

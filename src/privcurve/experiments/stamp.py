@@ -1,0 +1,189 @@
+"""Accept stored runs from other code if a sample of them, trained again, has the same bits.
+
+This is for code that was only moved or renamed. The runs of one learner and one checksum are a
+group. From each curve and ε of a group one run is trained again and compared with the stored one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from privcurve import datasets
+from privcurve.datasets import DatasetError
+from privcurve.experiments import canonical, results
+from privcurve.experiments.curves import STORE, Block, Curve, JobPart
+from privcurve.experiments.jobs import Job, StudyJobs
+from privcurve.experiments.methods import Point
+from privcurve.experiments.provenance import SELECTION, Stamps
+from privcurve.experiments.results import KEY_COLUMNS, IncompleteError
+from privcurve.experiments.splits import Split
+from privcurve.experiments.store import Store, Stored
+from privcurve.experiments.train import Trainer
+from privcurve.experiments.work import select, write_selected
+
+# Most seconds for a group, by estimate; and the number of its runs that are trained in any case.
+MOST_SECONDS, LEAST_RUNS = 120, 3
+# Most runs of a part at an ε that are looked up, as some may come from yet another code.
+MOST_CANDIDATES = 20
+# Results that differ between two trainings of a run.
+TIMINGS = ("fit_seconds",)
+
+
+class _Part(NamedTuple):
+    """A part of a job with runs of a group, the fact of its file, and the number of these runs."""
+
+    job: Job
+    job_part: JobPart
+    fact: Mapping[str, Any]
+    n_runs: int
+
+
+class _Run(NamedTuple):
+    """A stored run of a group."""
+
+    curve: Curve
+    point: Point
+    split: Split
+    stored: Stored
+
+    def __str__(self) -> str:
+        at = f"ε = {canonical.number(self.point.epsilon)}, {self.point.text}"
+        return f"{self.curve.name}, {at}, fold {self.split.fold}, repeat {self.split.repeat}"
+
+
+def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
+    """Stamp the groups of stored runs from other code whose sample has the same bits.
+
+    Call `say` with a line for each group. Return the learners of groups that were not stamped.
+    """
+    stamps = Stamps(STORE)
+    refused = []
+    for (learners, code), parts in sorted(_find_groups(studies, stamps).items()):
+        n_runs = sum(part.n_runs for part in parts)
+        if learners == SELECTION:
+            group = f"{n_runs:,} selections of settings"
+            n_same, difference = _compare_selections(parts)
+        else:
+            group = f"{n_runs:,} runs of {learners}"
+            n_same, difference = _compare_runs(parts, code)
+        if n_same and not difference:
+            stamps.stamp(learners, code)
+            say(f"{group}: stamped; {n_same} were made again, with the same bits")
+        else:
+            refused.append(learners)
+            why = difference or "their data have changed, or they are not in the store any more"
+            say(f"{group}: not stamped: {why}")
+    return refused
+
+
+def _find_groups(
+    studies: Mapping[str, StudyJobs], stamps: Stamps
+) -> dict[tuple[str, str], list[_Part]]:
+    """Return the parts with runs from other code, by learners and checksum."""
+    groups: dict[tuple[str, str], list[_Part]] = {}
+    for job in (job for study in studies.values() for job in study.jobs.values()):
+        for job_part, fact in zip(job.job_parts, job.facts or (), strict=False):
+            for learners, runs in job_part.trained(fact).items():
+                for code, n_runs in runs.items():
+                    if n_runs and not stamps.is_current(learners, code):
+                        part = _Part(job, job_part, fact, n_runs)
+                        groups.setdefault((learners, code), []).append(part)
+    return groups
+
+
+def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
+    """Train a sample again; return the number of runs with the same bits, and a difference."""
+    read = cache(datasets.read_coded)
+    seconds, n_same = 0.0, 0
+    for run in _sample(parts, code):
+        curve = run.curve
+        seconds += curve.seconds_of(Block((run.point,), (run.split,)))
+        if n_same >= LEAST_RUNS and seconds > MOST_SECONDS:
+            break
+        trainer = Trainer(read(curve.data), curve.method, curve.seed, STORE)
+        again = trainer.train_again(run.point, run.split)
+        if again["status"] != "ok":
+            return n_same, f"{run}: {again['error']}"
+        for name, value in run.stored.result.items():
+            # As texts, in which NaN equals NaN.
+            if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
+                return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
+        n_same += 1
+    return n_same, ""
+
+
+def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
+    """Return a stored run of each curve and ε, by id, which is as good as random.
+
+    If there are fewer than `LEAST_RUNS`, more runs follow.
+    """
+    # Studies may share a run. By the folders of the store, each of which is read once.
+    candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
+    for part in parts:
+        curve = part.job_part.curve
+        folder = STORE / curve.dataset.name / curve.method.learner
+        candidates.setdefault(folder, {}).update(_list_candidates(part))
+    runs = []
+    for folder, named in candidates.items():
+        stored = Store(folder).read(named, is_current=lambda _, of_run: of_run == code)
+        of_code = {name: one for name, one in stored.items() if one.code == code}
+        runs += [(name, _Run(*named[name], one)) for name, one in of_code.items()]
+    first, more = {}, []
+    for _, run in sorted(runs, key=itemgetter(0)):
+        stratum = (run.curve.dataset.name, run.curve.method.name, run.point.epsilon)
+        if stratum in first:
+            more.append(run)
+        else:
+            first[stratum] = run
+    return [*first.values(), *more[: max(0, LEAST_RUNS - len(first))]]
+
+
+def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
+    """Return some runs of a part at each ε, by id; none if its data have changed."""
+    curve = part.job_part.curve
+    try:
+        frame = part.job.read(part.job_part, ["id", *KEY_COLUMNS], curve.checksum)
+    except (IncompleteError, DatasetError):
+        return {}
+    points = {(canonical.number(p.epsilon), p.text): p for p in curve.method.points}
+    some = frame.sort_values("id").groupby("epsilon").head(MOST_CANDIDATES)
+    columns: Iterable[Any] = zip(*(some[k].tolist() for k in ("id", *KEY_COLUMNS)), strict=True)
+    return {
+        name: (curve, points[canonical.number(epsilon), setting], Split(fold, repeat))
+        for name, epsilon, setting, fold, repeat in columns
+    }
+
+
+def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
+    """Select again, once for each curve; return the number of equal ones, and a difference."""
+    n_same = 0
+    for name, part in {str(part.job_part.curve.name): part for part in parts}.items():
+        curve = part.job_part.curve
+        try:
+            trainer = Trainer(datasets.read_coded(curve.data), curve.method, curve.seed, STORE)
+            selected = select(part.job_part, trainer, _read_grid(part))
+        except (IncompleteError, DatasetError):
+            continue
+        if write_selected(selected) != part.fact["selected"]:
+            return n_same, f"{name}: other settings are selected"
+        n_same += len(part.job_part.epsilons)
+    return n_same, ""
+
+
+def _read_grid(part: _Part) -> dict[str, pa.Table]:
+    """Read the parts of a grid that are in the same job as the selection from it."""
+    of_job = {one.name for one in part.job.job_parts}
+    read = part.job.read
+    checksum = part.job_part.curve.checksum
+    return {
+        source.name: pa.Table.from_pandas(read(source, results.SCHEMA.names, checksum))
+        for source in part.job_part.reads
+        if source.name in of_job
+    }

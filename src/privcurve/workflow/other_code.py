@@ -1,0 +1,105 @@
+"""Messages about stored runs that other code than the present has trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from privcurve.experiments.jobs import Job
+from privcurve.experiments.provenance import SELECTION, Stamps, Trained, add_up
+
+# Prefix that marks these lines in a log.
+MARK = "code: "
+REMEDY = (
+    "tables and figures note it. --config fresh=true trains these runs again (privcurve compare: "
+    "--fresh). If code was only moved or renamed, snakemake stamp accepts them: it trains a sample "
+    "again and compares the bits"
+)
+OTHER = "other code than the present, under the same version"
+NOT_STORED = (
+    "code that an earlier privcurve did not store; from now on they count as runs of the present "
+    "code"
+)
+# Where tables and figures send their readers.
+PAGE = "docs/faults.md"
+
+
+class OtherCode:
+    """Finds runs from other code for a plan, and says so in its log and in tables and figures."""
+
+    def __init__(self, stamps: Stamps) -> None:
+        self._stamps = stamps
+        self._said: set[str] = set()
+        self._unknown: set[str] = set()
+
+    def is_in(self, trained: Trained) -> bool:
+        """Return whether any of these runs comes from other code."""
+        return bool(self._stamps.count_others(trained))
+
+    def lines(
+        self, jobs: Mapping[str, Iterable[Job]], audits: Iterable[Trained] = ()
+    ) -> Iterator[str]:
+        """Yield a line for each learner with runs or an audit from other code, each line once.
+
+        Runs of earlier versions, whose code is unknown, get a line too. `jobs` are the jobs of each
+        study.
+        """
+        trained = {name: add_up(job.trained for job in jobs[name]) for name in jobs}
+        stale_audits = self._stamps.count_others(add_up(audits))
+        lines = [
+            *self._lines_on_runs(trained),
+            *(f"the audit of {learners} comes from {OTHER}" for learners in stale_audits),
+        ]
+        if lines:
+            lines.append(REMEDY)
+        unknown = self._stamps.count_unknown(add_up(trained.values()))
+        self._unknown |= {*unknown}
+        lines += [f"{n:,} {_name(one)} come from {NOT_STORED}" for one, n in unknown.items()]
+        for line in lines:
+            if line not in self._said:
+                self._said.add(line)
+                yield MARK + line
+
+    def _lines_on_runs(self, trained: Mapping[str, Trained]) -> Iterator[str]:
+        others = {name: self._stamps.count_others(runs) for name, runs in trained.items()}
+        for learners in sorted({one for counts in others.values() for one in counts}):
+            places = [
+                f"{_describe(learners, *counts[learners])} in {name}"
+                for name, counts in others.items()
+                if learners in counts
+            ]
+            yield f"{', '.join(places)} come from {OTHER}"
+
+    def adopt(self) -> None:
+        """From now on count runs whose code is unknown as runs of the present code.
+
+        This holds for learners that a line has named.
+        """
+        if self._unknown:
+            self._stamps.adopt(self._unknown)
+            self._unknown.clear()
+
+    def notes(self, jobs: Iterable[Job], audited: Iterable[Trained]) -> tuple[str, ...]:
+        """Return the notes that belong in a file which shows the runs of jobs, or audits."""
+        runs = self._stamps.count_others(add_up(job.trained for job in jobs))
+        audits = self._stamps.count_others(add_up(audited))
+        than = "other code than the code that made this file, under the same version"
+        of_runs = [
+            f"Other code: {_describe(learners, n, n_all)} come from {than}: curves may mix both "
+            f"({PAGE})."
+            for learners, (n, n_all) in runs.items()
+        ]
+        of_audits = [
+            f"Other code: the audit of {one} comes from {than} ({PAGE})." for one in audits
+        ]
+        return (*of_runs, *of_audits)
+
+
+def _name(learners: str) -> str:
+    return "selections of settings" if learners == SELECTION else f"runs of {learners}"
+
+
+def _describe(learners: str, n_others: int, n_runs: int) -> str:
+    """Name runs or selections and count them; the runs of a grid that was selected from are 0."""
+    if not n_others:
+        return f"runs of {learners} that selected settings"
+    return f"{n_others:,} of {n_runs:,} {_name(learners)}"

@@ -1,0 +1,146 @@
+"""Code changes under one version: the run, tables and figures say so, until it is put right."""
+
+import json
+import re
+import shutil
+
+import pandas as pd
+import pytest
+from checkout import ROOT, TABLES, Project, make, once
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+
+STUDY = {
+    "epsilons": [2, 5],
+    "outputs": ["accuracy", "learning_curves"],
+    "learners": {"gam": {"learner": "privgam"}, "majority": {"learner": "majority_class"}},
+}
+RULE = "src/privcurve/learners/additive/rule.py"
+SAID = "code: 12 of {} runs of privgam in tiny come from other code than the present"
+NOTE = "Other code: 12 of {} runs of privgam come from other code than the code that made this file"
+
+
+def lay_out(folder):
+    """A checkout with a copy of the package, in which the study has been run."""
+    project = make(folder)
+    project.write_study(**STUDY)
+    # With the compiled loops, and the times that they go by.
+    shutil.copytree(ROOT / "src", folder / "src")
+    run(project)
+
+
+def run(project, *arguments):
+    return project.run(*arguments, PYTHONPATH=str(project.folder / "src"))
+
+
+@pytest.fixture
+def project(tmp_path_factory, tmp_path):
+    first = once(tmp_path_factory, "other_code", lay_out)
+    shutil.copytree(first, tmp_path / "copy")
+    return Project(tmp_path / "copy")
+
+
+def edit(project, old, new):
+    path = project.folder / RULE
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def code_lines(output):
+    return list(dict.fromkeys(re.findall(r"^code: .*", output, re.MULTILINE)))
+
+
+def losses(project):
+    """The log loss of PrivGAM, by ε: its accuracy is 1 with either code."""
+    frame = pd.read_csv(project.folder / TABLES).query("arm == 'gam~certified'")
+    return dict(zip(frame["epsilon"], frame["log_loss"], strict=True))
+
+
+def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
+    made, first = project.outputs(), losses(project)
+    edit(project, "STUMP_SIZE = 2.0", "STUMP_SIZE = 0.02")
+    (line, remedy) = code_lines(run(project))
+    assert line.startswith(SAID.format(12))
+    assert "--config fresh=true" in remedy
+    table = project.folder / TABLES.replace(".csv", ".md")
+    assert NOTE.format(12) in table.read_text()
+    figure = "results/figures/tiny.png"
+    assert project.outputs()[figure] != made[figure]
+    assert losses(project) == first
+    # Where nothing is to be done, too; and where trainings are asked for again.
+    output = run(project)
+    assert "Nothing to be done" in output
+    assert code_lines(output) == [line, remedy]
+    project.forget_logs()
+    assert code_lines(run(project, "-R", "train", "--", TABLES)) == [line, remedy]
+    assert project.counts() == (0, project.n_runs(**STUDY), 0)
+
+    # A curve that mixes both says so.
+    project.write_study(**{**STUDY, "epsilons": [2, 3, 5]})
+    assert SAID.format(18) in "".join(code_lines(run(project, TABLES)))
+    assert NOTE.format(18) in table.read_text()
+    mixed = losses(project)
+    assert {at: mixed[at] for at in first} == first
+
+    # All of it is trained by the present code, and nothing else.
+    project.forget_logs()
+    run(project, TABLES, "--config", "fresh=true")
+    assert project.counts()[0] == 12
+    assert NOTE.format(18) not in table.read_text()
+    last = losses(project)
+    assert last[3] == mixed[3]
+    assert all(last[at] != mixed[at] for at in first)
+    codes = [json.loads(text)["code"] for text in project.stored()]
+    assert sorted(map(codes.count, set(codes))) == [6, 12, 18]
+    output = run(project, TABLES, "-n", "--config", "fresh=true")
+    assert "Nothing to be done" in output
+    assert code_lines(output) == []
+
+    # And back: what the old code trained is in the store.
+    project.write_study(**STUDY)
+    edit(project, "STUMP_SIZE = 0.02", "STUMP_SIZE = 2.0")
+    project.forget_logs()
+    run(project, "--config", "fresh=true")
+    assert project.counts()[0] == 0
+    assert project.outputs() == made
+
+
+def test_words_about_code_change_nothing_and_a_move_of_code_is_stamped(project):
+    made = project.outputs()
+    edit(project, "STUMP_SIZE = 2.0", "STUMP_SIZE = 2.0  # of votes\n")
+    output = run(project, "-n")
+    assert "Nothing to be done" in output
+    assert code_lines(output) == []
+
+    for path in (project.folder / RULE).parent.glob("*.py"):
+        path.write_text(path.read_text().replace("STUMP_SIZE", "SIZE_OF_STUMPS"))
+    output = run(project, "stamp")
+    assert SAID.format(12) in output
+    assert "12 runs of privgam: stamped; 3 were made again, with the same bits" in output
+    assert code_lines(run(project)) == []
+    assert project.outputs() == made
+
+    edit(project, "SIZE_OF_STUMPS = 2.0", "SIZE_OF_STUMPS = 0.02")
+    output = project.run("stamp", ok=False, PYTHONPATH=str(project.folder / "src"))
+    said = r"12 runs of privgam: not stamped: tiny/toy-line/gam~certified, ε = \d.*: \w+ was "
+    assert re.search(said, output)
+    assert "the runs of privgam may not be mixed with new ones" in output
+
+
+def test_runs_of_an_earlier_version_count_as_unknown_once(project):
+    """Also runs that no job has met yet: it is said when one does."""
+    made = project.outputs()
+    shutil.rmtree(project.folder / "results/cells")
+    (project.folder / TABLES).unlink()
+    for path in (project.folder / "results/store").rglob("*.jsonl"):
+        # Lines of the first versions.
+        path.write_text(re.sub(r',"code":"\w+","crc":"\w+"}', "}", path.read_text()))
+    lines = code_lines(run(project))
+    names = ("6 runs of majority_class", "12 runs of privgam")
+    said = "come from code that an earlier privcurve did not store"
+    assert [line.partition(said)[0] for line in lines] == [f"code: {name} " for name in names]
+    assert project.outputs() == made
+    edit(project, "STUMP_SIZE = 2.0", "STUMP_SIZE = 0.02")
+    (line, _) = code_lines(run(project, "-n"))
+    assert line.startswith(SAID.format(12))
