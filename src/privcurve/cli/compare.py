@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> None:
         cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
         running.run_jobs(comparison.plan, name, cores, log, **output)
     else:
-        running.run(comparison.arguments(arguments.cores), log, **output, said=notes)
+        running.run(comparison.arguments(arguments.cores), log, **output, printed=notes)
     for note in datasets.data_notes(datasets.facts(CODED / arguments.dataset)):
         console.warn(note)
     if arguments.json:

@@ -44,12 +44,12 @@ def run(
     *,
     verbose: bool = False,
     quiet: bool = False,
-    said: Collection[str] = (),
+    printed: Collection[str] = (),
 ) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
     Its output goes to `log`; with `verbose` it is shown too, in place of the line of progress on
-    standard error; with `quiet` there is no such line. Remarks that were `said` before are not
+    standard error; with `quiet` there is no such line. Remarks in `printed` are not
     repeated at the end. Raises `RunError` if it fails.
     """
     extras.check("snakemake", "a study")
@@ -73,7 +73,7 @@ def run(
     if process.returncode:
         raise RunError(_explain_failure(log))
     # Snakemake may say one at its start and at its end.
-    new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in said]
+    new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in printed]
     print(*new, sep="", end="", file=sys.stderr)
 
 
