@@ -356,7 +356,7 @@ def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, ca
     lines = ("code: a", "code: b", "rule train:", "1 of 2 steps (50%) done")
     lines += ("2 of 2 steps (100%) done", "failed: a", "code: b")
     pretend(folder, monkeypatch, *lines)
-    running.run(["x"], Path("logs/x.log"), said=["code: a"])
+    running.run(["x"], Path("logs/x.log"), printed=["code: a"])
     seen = capsys.readouterr()
     assert seen.out == ""
     assert seen.err.splitlines() == [
