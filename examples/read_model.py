@@ -46,6 +46,7 @@ def read(path):
 def code(column, text, domain):
     """Return the code of a value: the number of its bin, or of the title of its category."""
     text = unicodedata.normalize("NFC", text).strip()
+    domain = {**domain, "missing": domain["missing"] + column.get("missing", [])}
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
         return titles.index(title_of(column, text, domain))

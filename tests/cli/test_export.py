@@ -27,6 +27,7 @@ from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.models import sql
 
 AGE, TOWN, DAY, CODE = 'a "good" age', "Ort'; --", "date of birth", "order"
+VISITS, WARD, LEFT = "visits", "ward", "left"
 DOMAIN = Domain(
     (
         Column(AGE, "numeric", (0.0, 80.0), 4, missing_bin=True),
@@ -38,6 +39,18 @@ DOMAIN = Domain(
         Column(DAY, "numeric", (18262.0, 19722.0), 3, dates="iso"),
         Column(
             CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"), ("\u00e9", "4"))
+        ),
+        # Words for a missing value in one column alone.
+        Column(VISITS, "numeric", (0.0, 80.0), 4, missing_bin=True, missing=("20", "x")),
+        Column(WARD, "categorical", categories=(("A", "A"), ("?", "?")), missing=("20", "x")),
+        Column(
+            LEFT,
+            "numeric",
+            (18262.0, 19722.0),
+            3,
+            dates="iso",
+            missing_bin=True,
+            missing=("2021-05-02",),
         ),
     ),
     Label("sick?", "it's not", "sick"),
@@ -51,6 +64,9 @@ CELLS = (
     [None, "", "NA", "-9", "Oslo", "\tOslo\u00a0", "Rom'\r\n", "oslo", "Paris", "other", "?"],
     [None, "2020-7-1", *DAYS],
     [None, "1", 1, 1.0, "1.0", "1.0000", "1.", "10.0", "2", 2, "x y", "e\u0301", "\u00e9", ""],
+    [None, -9, 20, 19.99, 21, 80],
+    [None, "A", "20", "20.0", "x", "NA", " A", "x "],
+    [None, *DAYS],
 )
 
 
@@ -95,7 +111,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     model = models.load("model.json")
     rows = [[cells[rng.integers(len(cells))] for cells in CELLS] for _ in range(300)]
     table = pd.DataFrame(rows, columns=DOMAIN.names, dtype=object)
-    table[AGE] = table[AGE].astype(float)
+    table[[AGE, VISITS]] = table[[AGE, VISITS]].astype(float)
     answered = ask(table, "--proba")
     told, refused = answered["predicted_sick?"], 0
     for k in range(len(table)):

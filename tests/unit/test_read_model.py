@@ -26,6 +26,8 @@ DIAGNOSES = (
     ("other", "other"),
     ("?", "?"),
 )
+LEFT = ("1972-01-01",)
+WARDS = (("A", "A"), ("other", "other"), ("?", "?"))
 GRADES = (("1", "1"), ("2", "2"), ("3", "3"), ("other", "other"))
 DOMAIN = Domain(
     (
@@ -42,6 +44,11 @@ DOMAIN = Domain(
         Column("balance", "numeric", (-1e3, 9e3), 16, missing_bin=True, spacing="mixed"),
         Column("loss", "numeric", (-500.0, 0.0), 8, spacing="mixed-high"),
         Column("height", "numeric", (0.0, 3.0), 3, spacing="mixed", merged=(0.0, 0.5, 1.8, 3.0)),
+        # Words for a missing value in one column alone.
+        Column("visits", "numeric", (0.0, 50.0), 5, missing_bin=True, missing=("99", "x", "-0.5")),
+        Column("ward", "categorical", categories=WARDS, missing=("99", "x")),
+        Column("note", "categorical", categories=DIAGNOSES, patterns=True, missing=("99", "x")),
+        Column("left", "numeric", (0.0, 900.0), 3, missing_bin=True, dates="iso", missing=LEFT),
     ),
     Label("sick", "no", "yes"),
     missing=("NA", "-", "-9"),
@@ -62,6 +69,10 @@ VALUES = {
     "balance": ["-2000", "-999", "-30", "-0,1", "0", "0,2", "3", "77", "2500", "8999", "-"],
     "loss": ["-500", "-240", "-16", "-2", "-0,1", "0"],
     "height": ["0,2", "0,5", "1,79", "1,8", "2"],
+    "visits": ["0", "12,5", "99", "99,0", "x", "-0,5", "-9", "77"],
+    "ward": ["A", "99", "99,0", "x", "X", "B", "", "-9"],
+    "note": ["I10", "99", "99,0", "x", "X", "e10", "NA"],
+    "left": ["1970-01-01", "1971-06-01", "1972-01-01", "NA", "-9"],
 }
 
 

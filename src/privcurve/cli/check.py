@@ -45,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     with console.show_reading(arguments, name) as watch:
         report = check(name, watch)
     where = display_path(report.path)
+    for note in report.remarks:
+        console.remark(arguments, f"privcurve: {where}: line {note.line}: {note.message}")
     lines = [*_write_shares(report), ""] if report.tallies else []
     if report.is_ready:
         lines.append(f"ready: privcurve compare {name}")
@@ -68,6 +70,7 @@ def _content(report: Report) -> dict[str, Any]:
         "n_undecided": report.n_blanks,
         "n_records": report.n_rows,
         "problems": [fault._asdict() for fault in report.faults],
+        "remarks": [remark._asdict() for remark in report.remarks],
         "columns": [
             {
                 "name": tally.column.name,

@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
 from privcurve.datasets import description as words
-from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day
+from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day, strip_point
 from privcurve.datasets.description import Description, LabelSpec, Parser, Records, SourceFile, Unit
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
@@ -24,6 +24,9 @@ WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 # Kinds of columns in a description that become numeric or categorical ones.
 DATE = "date"
 TEXT = "text"
+
+# The word for a code of missing values, where no text stands for one in this column alone.
+BIN = "bin"
 
 # Keys of a description that are taken as they are written.
 _AS_WRITTEN = (
@@ -163,6 +166,14 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
         for text in _find_duplicates(map(str, listed)):
             yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
+    named = [text for text, title in column.categories if title != MISSING]
+    known = {text.casefold() for text in named} if column.patterns else {*named}
+    for marker in column.missing:
+        word = marker.casefold() if column.patterns else marker
+        if known & {word, strip_point(word)}:
+            yield (
+                f"missing of {column.name!r}: {marker!r} is a value of the column, too; keep one"
+            )
     if column.kind != NUMERIC and "n_bins" in entry:
         yield f"n_bins of {column.name!r} follows from its categories; drop it"
 
@@ -256,6 +267,7 @@ def _file_faults(
 def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
     name, kind = entry["name"], entry["kind"]
     public = bool(entry.get("public", name in public_names))
+    missing = () if entry.get("missing", BIN) == BIN else _list_texts(entry["missing"])
     if kind in (NUMERIC, DATE):
         low, high = map(_read_bound, entry["bounds"])
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
@@ -268,10 +280,15 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
             spacing=spacing,
             missing_bin="missing" in entry,
             dates=entry.get("format", ISO) if kind == DATE else "",
+            missing=missing,
         )
     is_text = kind == TEXT
     listed = _pair_patterns(entry["groups"]) if is_text else _pair_titles(entry["categories"])
-    return Column(name, CATEGORICAL, categories=listed, public=public, patterns=is_text)
+    if missing and MISSING not in dict(listed):
+        listed = (*listed, (MISSING, MISSING))
+    return Column(
+        name, CATEGORICAL, categories=listed, public=public, patterns=is_text, missing=missing
+    )
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:

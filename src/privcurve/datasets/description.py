@@ -267,6 +267,8 @@ class Description:
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
+        if own_words := {c.name: list(c.missing) for c in domain.columns if c.missing}:
+            meaning["missing in columns"] = own_words
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:

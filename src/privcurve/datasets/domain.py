@@ -64,6 +64,8 @@ class Column:
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
+    # Words for a missing value in this column alone, beside those of the domain.
+    missing: tuple[str, ...] = ()
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -171,7 +173,7 @@ class Domain:
     columns : tuple of Column
     label : Label
     missing : tuple of str
-        Words for a missing value in raw data, beside an empty cell.
+        Words for a missing value in raw data, beside an empty cell; a column may have more.
     unknown : str
         ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
         that has it.
@@ -229,6 +231,10 @@ class Domain:
         """How many classes there are."""
         return len(self.label.names)
 
+    def missing_in(self, column: Column) -> tuple[str, ...]:
+        """Return the words for a missing value in a column: those of the domain, and its own."""
+        return tuple(dict.fromkeys((*self.missing, *column.missing)))
+
     @property
     def ordered(self) -> tuple[bool, ...]:
         """Which columns have codes in the order of their values."""
@@ -283,8 +289,12 @@ class Domain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that coding new records takes, as plain JSON."""
+        facts = json.loads(self.to_json())
+        for entry, column in zip(facts["columns"], self.columns, strict=True):
+            if column.missing:
+                entry["missing"] = list(column.missing)
         return {
-            **json.loads(self.to_json()),
+            **facts,
             "missing": list(self.missing),
             "unknown": self.unknown,
             "decimal": self.decimal,
@@ -301,6 +311,7 @@ class Domain:
             if entry.get("bounds") is not None:
                 values["bounds"] = tuple(map(float, entry["bounds"]))
             values["merged"] = tuple(map(float, entry.get("merged", ())))
+            values["missing"] = tuple(entry.get("missing", ()))
             columns.append(Column(**values))
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
         reading = {key: facts[key] for key in ("unknown", "decimal", "thousands") if key in facts}

@@ -17,7 +17,7 @@ import numpy as np
 
 from privcurve import schema
 from privcurve.coding import Codes, limit_places
-from privcurve.datasets.build import TEXT, build
+from privcurve.datasets.build import BIN, TEXT, build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, persons_of
 from privcurve.datasets.describing import FINE
@@ -38,7 +38,8 @@ from privcurve.schema import suggestion
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BIN = "bin"
+# What pandas and NumPy make of no value where they turn a column into texts.
+_NO_VALUES = ("nan", "NaN", "None", "<NA>", "NaT")
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
@@ -70,13 +71,15 @@ class Schema:
         The columns to learn from, by name. A pair ``(low, high)`` of numbers or dates: lowest and
         highest possible value; what lies outside is clipped. A list: all categories. A mapping: any
         words of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
-        None: to be decided.
+        A text or number that stands for a missing value in one column alone is its ``missing``:
+        ``{"bounds": [0, 50], "missing": [99]}``. None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first. A mapping: words of a
         description. scikit-learn takes classes for sorted: a fit warns where these are not.
     missing : str
         ``fail``: a missing value is an error (of a category, beside ``unknown="other"``, it is an
-        other); ``bin``: each column has one more bin for missing values.
+        other); ``bin``: each column has one more bin for missing values. The texts nan, None, <NA>
+        and NaT are missing then, too, unless the column lists them.
     unknown : str
         ``fail``: a category that is not listed is an error; ``other``: these share a bin.
     n_bins : int, optional
@@ -118,7 +121,7 @@ class Schema:
         ]
         facts = {"columns": entries, "label": _describe_label(label), "unknown": unknown}
         if missing == BIN:
-            facts["missing"] = [""]  # as files of text write a missing value
+            facts["missing"] = ["", *_NO_VALUES]  # files of text write nothing for a missing value
         self._defaults = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):
@@ -234,7 +237,7 @@ class Schema:
         old = self._facts["columns"][place]
         words = dict(self._defaults)
         # Texts in groups always have a code for missing values.
-        words["gaps"] |= old.get("missing") == BIN or old.get("kind") == TEXT
+        words["gaps"] |= "missing" in old or old.get("kind") == TEXT
         words["gaps"] |= MISSING in old.get("categories", ())
         entry = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(value, Mapping) and "bounds" in entry:
@@ -396,8 +399,13 @@ def _describe_column(
     if isinstance(value, Mapping):
         kinds = [kind for kind, key in _DECIDED.items() if key in value and kind != "date"]
         kind = {"kind": kinds[0]} if kinds and "kind" not in value else {}
-        plain = kind.get("kind", value.get("kind")) == NUMERIC
-        return {"name": name, **kind, **(numbers if plain else {}), **_yaml_value(value)}
+        entry = {**kind, **_yaml_value(value)}
+        plain = numbers if entry.get("kind") == NUMERIC else {}
+        if entry.get("kind") in (NUMERIC, "date"):
+            return {"name": name, **plain, **({"missing": BIN} if gaps else {}), **entry}
+        if isinstance(listed := entry.get("categories"), (list, dict)):
+            entry["categories"] = _add_words(listed, others, gaps)
+        return {"name": name, **entry}
     if isinstance(value, tuple):
         value = tuple(map(_plain_bound, value))
         are_dates = all(map(_is_day, value))
@@ -410,14 +418,22 @@ def _describe_column(
         word = "date" if are_dates else NUMERIC
         return {"name": name, "kind": word, "bounds": _yaml_value(value), **more}
     if isinstance(value, list):
-        listed = _list_words(value)
-        extra = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
-        listed += [word for word in extra if word not in listed]
+        listed = _add_words(_list_words(value), others, gaps)
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
     raise DatasetError(
         f"Schema: {name!r} is {value!r}; give a pair (lowest, highest), a list of categories, or "
         "words of a description"
     )
+
+
+def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
+    """Add the categories of other texts and of missing values to a list or mapping of categories.
+
+    Only those that are asked for, and not there.
+    """
+    words = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
+    extra = {word: word for word in words if word not in listed}
+    return [*listed, *extra] if isinstance(listed, list) else listed | extra
 
 
 def _describe_label(value: Any) -> dict[str, Any]:

@@ -130,15 +130,16 @@ def _case_numbers(
     domain: Domain, column: Column, values: Sequence[str], place: str
 ) -> Iterator[str]:
     missing = values[column.bins] if column.missing_bin else "NULL"
+    marked = domain.missing_in(column)
     yield f"WHEN {place} IS NULL THEN {missing}"
     text = f"CAST({place} AS TEXT)"
-    markers = () if column.dates else sorted(Markers(domain.missing, domain.decimal).amounts)
+    markers = () if column.dates else sorted(Markers(marked, domain.decimal).amounts)
     if markers:
         yield f"WHEN {place} IN ({', '.join(map(repr, markers))}) THEN {missing}"
     if column.missing_bin:
-        words = dict.fromkeys(["", *domain.missing, *(() if column.dates else NAN)])
+        words = dict.fromkeys(["", *marked, *(() if column.dates else NAN)])
         yield f"WHEN TRIM({text}) IN ({', '.join(map(_quote_text, words))}) THEN {missing}"
-    if days := days_of(domain.missing, column.dates) if column.dates else ():
+    if days := days_of(marked, column.dates) if column.dates else ():
         texts = ", ".join(f"'{format_day(day)}'" for day in sorted(days))
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
@@ -160,12 +161,13 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
-    decimal, markers = domain.decimal, Markers(domain.missing, domain.decimal).amounts
+    decimal, marked = domain.decimal, domain.missing_in(column)
+    markers = Markers(marked, decimal).amounts
     listed = [*column.codes, *(str(text_of(amount, (), decimal)) for amount in markers)]
     # 1,5 is 1.5 in a column of numbers.
     amounts = [word for word in listed if amount_of(word, decimal) is not None]
     words |= {word.replace(decimal, "."): word for word in amounts}
-    words |= {word: word for word in (*listed, "", *domain.missing)}
+    words |= {word: word for word in (*listed, "", *marked)}
     # A whole number may be stored with a point, and with any number of zeros behind it.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))

@@ -11,6 +11,7 @@ from typing import Any
 from privcurve import schema
 from privcurve.datasets import catalogue
 from privcurve.datasets.blanks import WANTED, Blank, blanks
+from privcurve.datasets.build import BIN
 from privcurve.datasets.coding import amount_of
 from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
 from privcurve.datasets.describing.report import description_faults
@@ -36,7 +37,7 @@ _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
 # Keys of numbers that categories do not have.
-_NUMBER_KEYS = ("n_bins", "spacing", "missing")
+_NUMBER_KEYS = ("n_bins", "spacing")
 # New keys and values for some keys of an entry; None removes the key.
 Edits = Mapping[str, tuple[str, Any] | None]
 
@@ -87,6 +88,8 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
+            # What stands for a missing value does so among codes, too.
+            removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
             edits = {key: (key, self._read_value(key, text))}

@@ -23,7 +23,9 @@ from privcurve.datasets.coding import (
     FEW,
     Coder,
     ColumnCoder,
+    Markers,
     amount_of,
+    days_of,
     label_texts,
     remove_grouping,
 )
@@ -146,12 +148,13 @@ class LabelTally(RefusedValues):
 class Report:
     """Faults by line, and a tally over all files of each column that could be read.
 
-    `n_blanks` of the faults are lines that are to be decided.
+    `n_blanks` of the faults are lines that are to be decided; `remarks` are in no one's way.
     """
 
     name: str
     path: Path
     faults: list[Fault] = field(default_factory=list)
+    remarks: list[Fault] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     n_blanks: int = 0
@@ -247,6 +250,8 @@ class _Checker:
             return
         self._attempt(lambda: checksums(files), "files")
         domain = description.domain
+        line = self.lines.line_of("missing")
+        self.report.remarks = [Fault(line, text) for text in _question_markers(domain)]
         tallies = [Tally(domain, column) for column in domain.columns]
         label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
@@ -437,6 +442,32 @@ class _Checker:
                 "file.",
                 "label",
             )
+
+
+def _question_markers(domain: Domain) -> Iterator[str]:
+    """Question words for a missing value in all columns that are values of some.
+
+    A column that lists such a word itself means it.
+    """
+    columns_of: dict[str, list[str]] = {}
+    for column in domain.columns:
+        for word in domain.missing:
+            if word not in column.missing and _is_within(word, column, domain.decimal):
+                columns_of.setdefault(word, []).append(column.name)
+    for word, names in columns_of.items():
+        yield (
+            f"missing: {write_flow(word)} lies within the bounds of {reading.list_names(names)}, "
+            "and counts as missing there. If it is a value of theirs, take it out of this list, "
+            "and write it under the columns where it stands for a missing value, as their missing."
+        )
+
+
+def _is_within(word: str, column: Column, decimal: str) -> bool:
+    """Return whether a word for a missing value is a number, or a day, within a column's bounds."""
+    if column.bounds is None:
+        return False
+    marked = days_of([word], column.dates) if column.dates else Markers([word], decimal).amounts
+    return any(column.bounds[0] <= value <= column.bounds[1] for value in marked)
 
 
 def _propose_thousands(tally: Tally) -> str:
