@@ -152,6 +152,8 @@ def edges(column):
     spacing = column.get("spacing", "equal")
     if spacing == "equal":
         inner = [low + (high - low) * k / bins for k in range(1, bins)]
+        if column.get("rounded"):
+            inner = [float(f"{edge:.12g}") for edge in inner]
     else:
         if spacing.startswith("mixed"):
             inner = mixed(low, high, bins, spacing == "mixed-high")

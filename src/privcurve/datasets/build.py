@@ -51,6 +51,8 @@ def build(
     entries = content["columns"]
     public = set(content.get("public", ()))
     columns = tuple(_build_column(entry, public) for entry in entries)
+    if "edges" in content:
+        columns = tuple(column.keep_exact() for column in columns)
     label = _build_label(content["label"])
     parser = Parser(**_freeze_list(content["parser"], "fields"))
     files = {

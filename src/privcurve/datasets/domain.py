@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from privcurve import coding
@@ -66,6 +66,9 @@ class Column:
     merged: tuple[float, ...] = ()
     # Words for a missing value in this column alone, beside those of the domain.
     missing: tuple[str, ...] = ()
+    # Whether edges of equal width stay as they are computed, which is so in datasets and models
+    # from before they were rounded; of other edges it is False.
+    exact: bool = False
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -103,7 +106,7 @@ class Column:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
         if self.merged:
             return self.merged
-        ends = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
+        ends = coding.edges(*self.bounds, self.bins, self.spacing, self.exact).tolist()
         if not self.dates:
             return tuple(ends)
         if ends[-1] - ends[0] < self.bins:
@@ -119,7 +122,8 @@ class Column:
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        ends = [format_value(edge, self.dates) for edge in self.edges]
+        # All digits of an edge: a value that is written like it is in the bin above.
+        ends = [format_value(edge, self.dates, 10 if self.exact else 12) for edge in self.edges]
         signs = ["<"] * (self.bins - 1) + ["<="]
         between = tuple(
             f"{low} <= {self.name} {sign} {high}"
@@ -133,7 +137,13 @@ class Column:
         if len(starts) == self.bins - 1:
             return self
         edges = tuple(self.edges[k] for k in (0, *starts, self.bins))
-        return replace(self, bins=len(starts) + 1, merged=edges)
+        return replace(self, bins=len(starts) + 1, merged=edges, exact=False)
+
+    def keep_exact(self) -> Column:
+        """Return the column with edges as they are computed, if rounding moves one of them."""
+        plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
+        is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
+        return replace(self, exact=is_moved)
 
     def format_bounds(self, digits: int = 10) -> tuple[str, str]:
         """Write the bounds of a numeric column; of dates, those of its days."""
@@ -274,6 +284,8 @@ class Domain:
                 entry |= {"bounds": list(column.bounds or ()), "bins": column.bins}
             else:
                 entry["categories"] = [list(pair) for pair in column.categories]
+            if not column.exact and column.keep_exact().exact:
+                entry["rounded"] = True
             later = {key: getattr(column, key) for key in _LATER}
             entry |= {key: value for key, value in later.items() if value != getattr(Column, key)}
             columns.append(entry | {"public": column.public})
@@ -312,9 +324,21 @@ class Domain:
                 values["bounds"] = tuple(map(float, entry["bounds"]))
             values["merged"] = tuple(map(float, entry.get("merged", ())))
             values["missing"] = tuple(entry.get("missing", ()))
-            columns.append(Column(**values))
+            is_rounded = values.pop("rounded", False)
+            column = Column(**values)
+            columns.append(column if is_rounded else column.keep_exact())
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
         reading = {key: facts[key] for key in ("unknown", "decimal", "thousands") if key in facts}
         if "missing" in facts:
             reading["missing"] = tuple(facts["missing"])
         return cls(tuple(columns), Label(**label), **reading)
+
+
+@lru_cache(maxsize=4096)
+def _is_moved(bounds: tuple[float, float], bins: int, dates: str) -> bool:
+    """Return whether rounding moves an edge of equal bins."""
+    column = Column("", NUMERIC, bounds, bins, dates=dates)
+    try:
+        return column.edges != replace(column, exact=True).edges
+    except (ValueError, OverflowError):  # bounds that are refused elsewhere
+        return False

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _NO_VALUES = ("nan", "NaN", "None", "<NA>", "NaT")
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
-_PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
+_PUBLIC = ("columns", "label", "unit", *_MARKS, "edges", "public", "public_label")
 
 # How the text of a class is read, by the kind of NumPy's type that labels have.
 _TRUTHS = {text: truth for truth, texts in TRUTHS.items() for text in texts}
