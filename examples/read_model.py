@@ -52,7 +52,7 @@ def code(column, text, domain):
         return titles.index(title_of(column, text, domain))
     value = None
     if text != "" and text not in domain["missing"]:
-        value = day(text, column["dates"], domain) if "dates" in column else number(text, domain)
+        value = day(text, column, domain) if "dates" in column else number(text, domain)
     if value is None:
         assert column.get("missing_bin"), f"{column['name']} is missing"
         return column["bins"]
@@ -128,17 +128,32 @@ def number(text, domain):
     return value
 
 
-def day(text, form, domain):
-    """Return the days since 1970-01-01; None if it is a number that stands for a missing value."""
-    iso = form == "iso"
+def day(text, column, domain):
+    """Return the days since 1970-01-01; None if they or the text stand for a missing value."""
     try:
-        moment = (
-            datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
-        )
+        days = days_of(text, column["dates"], column)
     except ValueError:
         if number(text, domain) is None:
             return None
         raise
+    for marker in domain["missing"]:
+        for form in (column["dates"], "iso"):
+            with contextlib.suppress(ValueError):
+                if days_of(marker, form, column) == days:
+                    return None
+    return days
+
+
+def days_of(text, form, column):
+    """Read a day: in ISO's form, or one of strptime."""
+    if form == "iso":
+        moment = datetime.datetime.fromisoformat(text)
+    else:
+        moment = datetime.datetime.strptime(text, form)
+        some, later = datetime.datetime(2001, 2, 3), datetime.datetime(2401, 2, 3)
+        if some.strftime(form) == later.strftime(form):  # years of two digits
+            pivot = column.get("pivot", 1969)
+            moment = moment.replace(year=pivot + (moment.year - pivot) % 100)
     if moment.tzinfo is not None:
         moment = moment.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
     return (moment.date() - datetime.date(1970, 1, 1)).days

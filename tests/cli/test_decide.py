@@ -243,3 +243,21 @@ def test_columns_of_the_same_words_are_decided_at_once(folder, capsys, monkeypat
     groups = [entry["groups"] for entry in yaml.safe_load(path.read_text())["columns"]]
     assert groups == [["No", "Yes"], ["No", "Yes"], ["a", "b"]]
     assert main.main(["check", "t"]) == 0
+
+
+def test_the_century_of_short_years_is_asked_for(folder, capsys, monkeypatch):
+    rows = (f"{1 + k % 28:02}.05.{k % 90:02},{k / 7},{k % 2}" for k in range(90))
+    Path("t.csv").write_text("\n".join(["born,dose,sick", *rows]) + "\n")
+    for public in (False, True):
+        options = ["--force", "--public"] if public else []
+        assert main.main(["describe", "t.csv", "--label", "sick", *options]) == 0
+        born = yaml.safe_load(Path("descriptions/t.yaml").read_text())["columns"][0]
+        assert (born["bounds"], born["format"], born["pivot"]) == (None, "%d.%m.%y", None)
+        # What is refused is asked again: no year of four digits, and too late for the bounds.
+        bounds = [] if public else ["0, 20"]
+        answers = ["1930-01-01, 2009-12-31", "19", "1940", "1930", *bounds, *[""] * 9]
+        monkeypatch.setattr(sys, "stdin", Person(*answers))
+        assert main.main(["decide", "t"]) == 0
+        content = yaml.safe_load(Path("descriptions/t.yaml").read_text())
+        assert content["columns"][0]["pivot"] == 1930
+    assert "bounds of 'born' go beyond 1940 to 2039" in capsys.readouterr().out

@@ -10,7 +10,14 @@ from typing import Any
 
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
 from privcurve.datasets import description as words
-from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day, strip_point
+from privcurve.datasets.coding import (
+    ISO,
+    has_short_years,
+    is_day_format,
+    pattern_faults,
+    read_day,
+    strip_point,
+)
 from privcurve.datasets.description import Description, LabelSpec, Parser, Records, SourceFile, Unit
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
@@ -168,6 +175,8 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
         for text in _find_duplicates(map(str, listed)):
             yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
+    if column.dates and is_day_format(column.dates):
+        yield from _pivot_faults(entry, column)
     named = [text for text, title in column.categories if title != MISSING]
     known = {text.casefold() for text in named} if column.patterns else {*named}
     for marker in column.missing:
@@ -178,6 +187,20 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
             )
     if column.kind != NUMERIC and "n_bins" in entry:
         yield f"n_bins of {column.name!r} follows from its categories; drop it"
+
+
+def _pivot_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
+    name, first, last = column.name, column.pivot, column.pivot + 99
+    is_short = has_short_years(column.dates)
+    if is_short and "pivot" not in entry:
+        yield (
+            f"format of {name!r}, {column.dates!r}, has years of two digits, and no century: say "
+            "the first of the hundred years that they mean, such as pivot: 1930 for 1930 to 2029"
+        )
+    elif "pivot" in entry and not is_short:
+        yield f"pivot of {name!r} is for a format with years of two digits (%y); drop it"
+    elif is_short and not all(first <= int(str(bound)[:4]) <= last for bound in entry["bounds"]):
+        yield f"bounds of {name!r} go beyond {first} to {last}, the years that pivot allows"
 
 
 def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str]:
@@ -282,6 +305,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
             spacing=spacing,
             missing_bin="missing" in entry,
             dates=entry.get("format", ISO) if kind == DATE else "",
+            pivot=entry.get("pivot", Column.pivot),
             missing=missing,
         )
     is_text = kind == TEXT

@@ -35,8 +35,8 @@ VALUES_OF_PART = 30_000_000
 
 # Raised when the same description and files give other codes than before: data that were coded
 # under a lower number are coded again.
-CODING = 2
-# Under both numbers, downloaded files and plain text have the same codes.
+CODING = 3
+# Under all numbers, downloaded files and plain text have the same codes.
 FIRST_CODING = 1
 
 

@@ -27,7 +27,7 @@ FAIL = "fail"
 FIRST_DAY = date(1970, 1, 1)
 
 # Keys of a column that came later than the first datasets.
-_LATER = ("spacing", "missing_bin", "dates", "patterns", "merged")
+_LATER = ("spacing", "missing_bin", "dates", "pivot", "patterns", "merged")
 
 
 def format_day(day: float) -> str:
@@ -59,6 +59,9 @@ class Column:
     missing_bin: bool = False
     # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
     dates: str = ""
+    # The first of the hundred years that a format with years of two digits means: by default those
+    # of `strptime`.
+    pivot: int = 1969
     # Whether the values of a categorical column are patterns: `*` is any text, and case does not
     # matter. The first that fits a text counts; a text that fits none is `other`.
     patterns: bool = False

@@ -277,6 +277,11 @@ class Schema:
                     'schema["day"] = {"kind": "date", "bounds": ["1990-01-01", "2029-12-31"], '
                     '"format": "%d.%m.%Y"}'
                 )
+            if any(entry.get("pivot", "") is None for entry in self._facts["columns"]):
+                hints.append(
+                    'schema["day"] = {"kind": "date", "bounds": ["1930-01-01", "2029-12-31"], '
+                    '"format": "%d.%m.%y", "pivot": 1930} (years of two digits from 1930 on)'
+                )
             raise DatasetError(
                 f"the schema leaves blank: {', '.join(self.undecided)}. Decide from public "
                 f"knowledge what each can hold: {'; '.join(hints)}"

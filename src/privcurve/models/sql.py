@@ -139,7 +139,7 @@ def _case_numbers(
     if column.missing_bin:
         words = dict.fromkeys(["", *marked, *(() if column.dates else NAN)])
         yield f"WHEN TRIM({text}) IN ({', '.join(map(_quote_text, words))}) THEN {missing}"
-    if days := days_of(marked, column.dates) if column.dates else ():
+    if days := days_of(marked, column) if column.dates else ():
         texts = ", ".join(f"'{format_day(day)}'" for day in sorted(days))
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS

@@ -194,7 +194,7 @@ def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
     """Read a numeric column, of numbers or dates: :func:`read_numbers`."""
     missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:
-        return read_dates(values, column.dates, missing, decimal)
+        return read_dates(values, column, missing, decimal)
     if thousands and not isinstance(values, np.ndarray):
         missing = (*missing, *remove_grouping(missing, decimal, thousands))
         values = remove_grouping(cells_of(values), decimal, thousands)

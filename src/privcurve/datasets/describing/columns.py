@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from privcurve import coding
+from privcurve.datasets.blanks import WANTED
 from privcurve.datasets.build import BIN, DATE, TEXT
 from privcurve.datasets.coding import (
     ISO,
     amount_of,
+    has_short_years,
     matches,
     read_numbers,
     remove_grouping,
@@ -165,7 +167,8 @@ def _propose_date(profile: Profile, public: bool) -> Proposal:
     dates = profile.dates[forms[0]]
     keys: dict[str, Any] = {"bounds": None}
     remarks = {"bounds": "[first, last day], such as [1990-01-01, 2029-12-31]"}
-    if public:
+    is_short = any(map(has_short_years, forms))
+    if public and not is_short:
         keys["bounds"] = [format_day(dates.low), format_day(max(dates.high, dates.low + 10))]
         remarks["bounds"] = "of the file, which is public"
     if len(forms) > 1:
@@ -173,11 +176,15 @@ def _propose_date(profile: Profile, public: bool) -> Proposal:
         remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
     elif forms[0] != ISO:
         keys["format"] = forms[0]
-        if "%y" in forms[0]:
-            remarks["format"] = "of two digits: 69 is 1969 and 68 is 2068"
+    summary = f"{format_day(dates.low)} to {format_day(dates.high)}"
+    if is_short:
+        remarks.setdefault("format", "of two digits: 69 is 1969 and 68 is 2068 if pivot is 1969")
+        keys["pivot"] = None
+        remarks["pivot"] = WANTED["pivot"]
+        summary += ", if years of two digits begin with 1969: decide on pivot"
     if not public or profile.missing:
         keys["missing"] = BIN
-    return Proposal(DATE, keys, remarks, f"{format_day(dates.low)} to {format_day(dates.high)}")
+    return Proposal(DATE, keys, remarks, summary)
 
 
 def _propose_number(

@@ -123,7 +123,7 @@ class Question:
                 listed = schema.parse_yaml(f"[{text}]", key)
                 are_pairs = any(isinstance(entry, Mapping) for entry in listed)
                 return schema.parse_yaml(f"{{{text}}}", key) if are_pairs else listed
-            if is_list or text[:1] in ("'", '"') or key in _LISTS:
+            if is_list or text[:1] in ("'", '"') or key in (*_LISTS, "pivot"):
                 return schema.parse_yaml(text, key)
             if _PAIR.search(text):
                 raise DatasetError(

@@ -466,7 +466,7 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
     """Return whether a word for a missing value is a number, or a day, within a column's bounds."""
     if column.bounds is None:
         return False
-    marked = days_of([word], column.dates) if column.dates else Markers([word], decimal).amounts
+    marked = days_of([word], column) if column.dates else Markers([word], decimal).amounts
     return any(column.bounds[0] <= value <= column.bounds[1] for value in marked)
 
 
