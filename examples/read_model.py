@@ -25,11 +25,10 @@ def main(model_path, table_path):
     domain = model["domain"]
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow([domain["label"]["column"], "score"])
-    with open(table_path, encoding="utf-8-sig", newline="") as stream:  # noqa: PTH123
-        for record in csv.DictReader(stream, skipinitialspace=True):
-            codes = [code(column, record[column["name"]], domain) for column in domain["columns"]]
-            score = score_of(model, codes)
-            out.writerow([domain["label"]["positive" if score > 0 else "negative"], repr(score)])
+    for record in records(table_path, model):
+        codes = [code(column, record[column["name"]], domain) for column in domain["columns"]]
+        score = score_of(model, codes)
+        out.writerow([domain["label"]["positive" if score > 0 else "negative"], repr(score)])
 
 
 def read(path):
@@ -41,6 +40,38 @@ def read(path):
     text = json.dumps(model, sort_keys=True, separators=(",", ":"))
     assert hashlib.sha256(text.encode("ascii")).hexdigest() == said, "changed since it was written"
     return model
+
+
+def records(path, model):
+    """Yield the records of a text file: by names in its first line, or as those of the training."""
+    parser = model.get("parser", {})
+    if parser.get("kind") != "delimited":
+        parser = {}
+    with open(path, encoding=parser.get("encoding", "utf-8-sig"), newline="") as stream:  # noqa: PTH123
+        lines = list(stream)
+    wanted = {column["name"] for column in model["domain"]["columns"]}
+    for first, fields in ((0, None), (parser.get("skip_rows", 0), parser.get("fields"))):
+        rows = rows_of(lines[first:], parser)
+        names = fields or [name.strip() for name in next(rows, [])]
+        if all(names.count(name) == 1 for name in wanted):
+            break
+    else:
+        raise ValueError(f"{path} does not name the columns {', '.join(sorted(wanted))}, once each")
+    for row in rows:
+        more = parser.get("extra_fields") == "ignore" and len(row) > len(names)
+        assert more or len(row) == len(names), f"{len(row)} fields, not {len(names)}: {row}"
+        yield dict(zip(names, row))  # noqa: B905 - for old versions of Python
+
+
+def rows_of(lines, parser):
+    """Yield the fields of each line that is neither blank nor a comment."""
+    comment, separator = parser.get("comment"), parser.get("separator", ",")
+    lines = (line for line in lines if not (comment and line.startswith(comment)))
+    if separator == "whitespace":
+        rows = (line.split() for line in lines)
+    else:
+        rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    return (row for row in rows if row)
 
 
 def code(column, text, domain):

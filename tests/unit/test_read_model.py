@@ -47,7 +47,7 @@ DOMAIN = Domain(
         # Words for a missing value in one column alone.
         Column("visits", "numeric", (0.0, 50.0), 5, missing_bin=True, missing=("99", "x", "-0.5")),
         Column("ward", "categorical", categories=WARDS, missing=("99", "x")),
-        Column("note", "categorical", categories=DIAGNOSES, patterns=True, missing=("99", "x")),
+        Column("cause", "categorical", categories=DIAGNOSES, patterns=True, missing=("99", "x")),
         Column("left", "numeric", (0.0, 900.0), 3, missing_bin=True, dates="iso", missing=LEFT),
         Column(
             "born",
@@ -81,7 +81,7 @@ VALUES = {
     "height": ["0,2", "0,5", "1,79", "1,8", "2"],
     "visits": ["0", "12,5", "99", "99,0", "x", "-0,5", "-9", "77"],
     "ward": ["A", "99", "99,0", "x", "X", "B", "", "-9"],
-    "note": ["I10", "99", "99,0", "x", "X", "e10", "NA"],
+    "cause": ["I10", "99", "99,0", "x", "X", "e10", "NA"],
     "born": ["12.05.45", "31.12.79", "01.01.80", "1.1.00", "01.1.01", "29.02.04", "", "-9"],
     "left": ["1970-01-01", "1971-06-01", "1972-01-01", "NA", "-9"],
 }

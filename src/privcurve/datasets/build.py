@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +62,13 @@ def build(
     if "edges" in content:
         columns = tuple(column.keep_exact() for column in columns)
     label = _build_label(content["label"])
-    parser = Parser(**_freeze_list(content["parser"], "fields"))
+    parser = Parser.from_dict(content["parser"])
     files = {
         part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
         for part, entry in content.get("files", {}).items()
     }
-    records = Records(**_freeze_list(content.get("records", {}), "parts"))
+    sample = content.get("records", {})
+    records = Records(**{**sample, "parts": tuple(sample.get("parts", ()))})
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
@@ -75,7 +77,7 @@ def build(
         *itertools.chain(*map(_entry_faults, entries, columns)),
         *_label_faults(label, columns),
         *_unit_faults(unit, columns, label, parser),
-        *_parser_faults(parser, columns, label, unit),
+        *parser_faults(parser, columns, label.column, unit),
         *_file_faults(parser, files, records, n_test),
     ):
         problems.add(f"{fault} (in {path})")
@@ -92,7 +94,11 @@ def build(
     if "missing" in content:
         reading["missing"] = _list_texts(content["missing"])
     clipping = content.get("clipping")
-    public_label = Label.of(label.column, label.names, content.get("public_label", False))
+    public_label = replace(
+        Label.of(label.column, label.names, content.get("public_label", False)),
+        spellings=label.spellings,
+        strip=label.strip,
+    )
     return Description(
         name=name,
         path=path,
@@ -177,11 +183,11 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
             yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
     if column.dates and is_day_format(column.dates):
         yield from _pivot_faults(entry, column)
-    named = [text for text, title in column.categories if title != MISSING]
-    known = {text.casefold() for text in named} if column.patterns else {*named}
+    texts = [text for text, title in column.categories if title != MISSING]
+    values = {text.casefold() for text in texts} if column.patterns else {*texts}
     for marker in column.missing:
         word = marker.casefold() if column.patterns else marker
-        if known & {word, strip_point(word)}:
+        if values & {word, strip_point(word)}:
             yield (
                 f"missing of {column.name!r}: {marker!r} is a value of the column, too; keep one"
             )
@@ -235,9 +241,10 @@ def _unit_faults(
         yield f"{unit.column!r} is the unit and the label; name the column that tells persons apart"
 
 
-def _parser_faults(
-    parser: Parser, columns: tuple[Column, ...], label: LabelSpec, unit: Unit | None
+def parser_faults(
+    parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
+    """Yield what contradicts itself in a parser, or the names of columns and label."""
     try:
         # Some of Python's codecs are not for texts, such as rot13.
         "a".encode(parser.encoding)
@@ -250,7 +257,7 @@ def _parser_faults(
     is_numbered = parser.kind in (words.LIBSVM, words.IDX)
     if is_numbered and not parser.fields:
         yield "parser needs the list fields: names of the numbers, in their order"
-    if is_numbered and label.column != words.LABEL:
+    if is_numbered and label != words.LABEL:
         yield f"the label of {parser.kind} files has no name: write label: column: label"
     for key, kinds in parser.misplaced_keys.items():
         yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
@@ -259,7 +266,7 @@ def _parser_faults(
         for name in _find_duplicates(fields):
             yield f"parser: fields has {name!r} twice; give each a name of its own"
         persons = [] if unit is None else [unit.column]
-        for name in (*(column.name for column in columns), label.column, *persons):
+        for name in (*(column.name for column in columns), label, *persons):
             if name not in names:
                 yield f"parser: fields has no {name!r}{suggestion(name, names).rstrip('.')}"
 
@@ -337,11 +344,6 @@ def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
 def _list_texts(values: Any) -> tuple[str, ...]:
     """Return a value or a list of them as texts, stripped as the texts of files are."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
-
-
-def _freeze_list(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return an entry whose list under a key is a tuple, as frozen dataclasses have it."""
-    return {**entry, key: tuple(entry.get(key, ()))}
 
 
 def _read_bound(bound: float | str) -> float:

@@ -163,6 +163,9 @@ class Label:
     positive: str = ""  # what +1 stands for
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
+    # What the file writes for each class, with the name of the class; empty: their names.
+    spellings: tuple[tuple[str, str], ...] = ()
+    strip: str = ""  # what is cut off at the end of a label
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
@@ -175,6 +178,12 @@ class Label:
     def names(self) -> tuple[str, ...]:
         """Names of all classes; of two, the negative one first."""
         return self.classes or (self.negative, self.positive)
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The position of the class of each text that the file writes for one."""
+        pairs = self.spellings or [(name, name) for name in self.names]
+        return {text: self.names.index(name) for text, name in pairs}
 
 
 @dataclass(frozen=True)
@@ -308,6 +317,10 @@ class Domain:
         for entry, column in zip(facts["columns"], self.columns, strict=True):
             if column.missing:
                 entry["missing"] = list(column.missing)
+        if self.label.spellings:
+            facts["label"]["spellings"] = [list(pair) for pair in self.label.spellings]
+        if self.label.strip:
+            facts["label"]["strip"] = self.label.strip
         return {
             **facts,
             "missing": list(self.missing),
@@ -331,6 +344,7 @@ class Domain:
             column = Column(**values)
             columns.append(column if is_rounded else column.keep_exact())
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
+        label["spellings"] = tuple((v, name) for v, name in label.get("spellings", ()))
         reading = {key: facts[key] for key in ("unknown", "decimal", "thousands") if key in facts}
         if "missing" in facts:
             reading["missing"] = tuple(facts["missing"])

@@ -421,6 +421,7 @@ def _write(released: Released) -> str:
         path,
         released.learner,
         released.domain,
+        parser=released.description.parser,
         statement=released.statement,
         dataset=released.description.title or released.request.dataset,
         notes={"release": released.release.number, "about": card.ABOUT},

@@ -25,6 +25,7 @@ from privcurve.datasets.reading.table import (
     check_order,
     chunk_size,
     chunks_of,
+    list_names,
     positions,
 )
 
@@ -214,10 +215,17 @@ def tables(
 
     Records of another width are left out, and are problems.
     """
-    ignore = description.parser.extra_fields == "ignore"
+    parser = description.parser
+    ignore = parser.extra_fields == "ignore"
     remedy = f"parser: separator in {description.path}"
     if description.label is None:
         remedy = "say in which way fields are separated (--separator)"
+        if parser.fields:
+            remedy += (
+                "; the model was trained on records of the fields "
+                f"{list_names(parser.fields)}, without names: leave none out, though the label's "
+                "may be empty, or name yours in the first line"
+            )
 
     def fitting_records() -> Iterator[Record]:
         for number, record in records:

@@ -70,7 +70,7 @@ def read(
         records = islice(records, parser.rows + parser.header)
     if parser.header:
         _, names = next(records, (0, ()))
-        fields = tuple(_read_row(names, description.domain.decimal))
+        fields = tuple(texts_of(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
     name_at = {j: name for name, j in place.items()}
     empty = defaultdict(list)
@@ -99,7 +99,12 @@ def first_row(path: Path, loaded: LoadedSheet) -> tuple[Record, tuple[str, ...]]
     number, row = next(_filter_rows(cells), (0, ()))
     if not number:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
-    return (number, _read_row(row)), (sheet.name, *(name for name in names if name != sheet.name))
+    return (number, texts_of(row)), (sheet.name, *(name for name in names if name != sheet.name))
+
+
+def rows_of(loaded: LoadedSheet) -> list[Record]:
+    """Return the rows of a sheet that are not blank, with their numbers."""
+    return list(_filter_rows(loaded[1]))
 
 
 def load_sheet(path: Path, wanted: str) -> LoadedSheet:
@@ -184,6 +189,6 @@ def _filter_rows(cells: list[list[Any]], others: Collection[int] = ()) -> Iterat
             yield number, row
 
 
-def _read_row(cells: Sequence[Any], decimal: str = ".") -> list[str]:
-    """Return the names that a row of cells holds."""
+def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+    """Return the texts that a row of cells holds."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]

@@ -174,11 +174,12 @@ def _name_fields(parser: dict[str, Any], head: Record, header: bool) -> Format:
     names = tuple(name.strip() for name in first)
     if len(set(names)) == len(names) and all(names):
         return Format({**parser, "header": True}, names, names)
-    fields = tuple(_make_distinct(names))
+    fields = tuple(make_distinct(names))
     return Format({**parser, "skip_rows": number, "fields": list(fields)}, fields, names)
 
 
-def _make_distinct(names: Sequence[str]) -> Iterator[str]:
+def make_distinct(names: Sequence[str]) -> Iterator[str]:
+    """Yield names, with a number behind those that are empty or stood before."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):
