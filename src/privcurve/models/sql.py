@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
@@ -63,10 +66,10 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             "model whose score is (privgam, noisy_bayes, dp_newton), or predict with privcurve"
         )
     for column in domain.columns:
-        if column.patterns:
+        if column.patterns and any("*" in pattern for pattern in column.codes):
             raise ModelError(
-                f"the column {column.name!r} has groups of patterns, which SQL compares in other "
-                "ways: list its values in the description, or predict with privcurve"
+                f"the column {column.name!r} has groups of patterns with *, which SQL compares in "
+                "other ways: list its words in the description, or predict with privcurve"
             )
     n_outputs, label = len(explanation.outputs), domain.label
     scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
@@ -181,7 +184,39 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield f"WHEN {place} IS NULL THEN {nothing}"
     yield from _write_texts(text, words, codes, values)
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
+    if column.patterns:
+        letters = _fold_case([*column.codes])
+        # Of two patterns that fit the same texts the first counts.
+        folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
+        yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"
+
+
+def _fold_case(words: Sequence[str]) -> dict[str, str]:
+    """Return one letter for each that Python takes for a letter of some words, whatever its case.
+
+    Some databases know the case of ASCII alone; to Python the long s is an s, too.
+    """
+    folded: dict[str, str] = {}
+    for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):
+        small = letter.lower() if len(letter.lower()) == 1 else letter
+        for char in re.findall(re.escape(letter), _all_letters(), re.IGNORECASE):
+            folded.setdefault(char, folded.get(letter, small))
+    return folded
+
+
+def _write_folded(place: str, letters: Mapping[str, str]) -> str:
+    for char, letter in letters.items():
+        if char != letter and not (char.isascii() and char.lower() == letter):
+            place = f"REPLACE({place}, {_quote_text(char)}, {_quote_text(letter)})"
+    return f"LOWER({place})"
+
+
+@cache
+def _all_letters() -> str:
+    """Return all characters that have a case."""
+    characters = map(chr, range(sys.maxunicode + 1))
+    return "".join(char for char in characters if char.lower() != char or char.upper() != char)
 
 
 def _write_texts(
