@@ -63,10 +63,7 @@ def build(
         columns = tuple(column.keep_exact() for column in columns)
     label = _build_label(content["label"])
     parser = Parser.from_dict(content["parser"])
-    files = {
-        part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
-        for part, entry in content.get("files", {}).items()
-    }
+    files = build_files(content)
     sample = content.get("records", {})
     records = Records(**{**sample, "parts": tuple(sample.get("parts", ()))})
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
@@ -364,6 +361,14 @@ def _build_label(entry: Mapping[str, Any]) -> LabelSpec:
         entry.get("strip", ""),
         _pair_titles(entry.get("classes", [])),
     )
+
+
+def build_files(content: Mapping[str, Any]) -> dict[str, tuple[SourceFile, ...]]:
+    """Return the raw files of a description's content, by part."""
+    return {
+        part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
+        for part, entry in content.get("files", {}).items()
+    }
 
 
 def _build_file(entry: Mapping[str, Any]) -> SourceFile:
