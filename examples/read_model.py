@@ -43,7 +43,7 @@ def read(path):
 
 
 def records(path, model):
-    """Yield the records of a text file: by names in its first line, or as those of the training."""
+    """Yield the records of a text file: by names in its first line, or by the model's parser."""
     parser = model.get("parser", {})
     if parser.get("kind") != "delimited":
         parser = {}
@@ -160,7 +160,7 @@ def number(text, domain):
 
 
 def day(text, column, domain):
-    """Return the days since 1970-01-01; None if they or the text stand for a missing value."""
+    """Return the days since 1970-01-01; None for a missing value."""
     try:
         days = days_of(text, column["dates"], column)
     except ValueError:

@@ -254,7 +254,7 @@ def test_the_century_of_short_years_is_asked_for(folder, capsys, monkeypatch):
         assert main.main(["describe", "t.csv", "--label", "sick", *options]) == 0
         born = yaml.safe_load(Path("descriptions/t.yaml").read_text())["columns"][0]
         assert (born["bounds"], born["format"], born["pivot"]) == (None, "%d.%m.%y", None)
-        # What is refused is asked again: no year of four digits, and too late for the bounds.
+        # A refused answer is asked again: no year of four digits, and too late for the bounds.
         bounds = [] if public else ["0, 20"]
         answers = ["1930-01-01, 2009-12-31", "19", "1940", "1930", *bounds, *[""] * 9]
         monkeypatch.setattr(sys, "stdin", Person(*answers))

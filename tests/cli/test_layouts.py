@@ -107,7 +107,7 @@ OTHERS = {
         lines(names=["age", "town", "age", "sick"], rows=[(a, t, i, s) for i, a, t, s in ROWS]),
         {**TABLE, "columns": [AGE, TOWN, {**AGE, "name": "age_2"}]},
     ),
-    "names of one's own": (
+    "own names": (
         {"skip_rows": 3, "fields": ["id", "age", "town", "sick"]},
         lines(names=["Nr", "Alter", "Ort", "krank"], above=["of 2024", ""]),
         TABLE,
@@ -237,7 +237,7 @@ def test_a_dataset_without_files_leaves_no_parser(name):
     assert models.load("model.json").parser is None
 
 
-# Another layout than that of the training ---------------------------------------------------
+# Another layout than in training ------------------------------------------------------------
 
 
 def of(parser, content=None, description=TABLE):
@@ -287,7 +287,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
             ask("predict model.json new.csv", message)
             ask("predict model.json new.csv --on-error skip", message)
             ask("evaluate model.json new.csv", message)
-        # Records whose first one holds values that no one listed.
+        # The first record holds no listed value.
         rows = [("x1", "", "Paris", ""), *ROWS]
         write("new.csv", lines(names=(), rows=rows))
         if AGE in columns:
@@ -297,7 +297,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
 
 
 def test_a_record_where_the_model_skips_a_line_is_not_lost(capsys):
-    _, data, _ = train(*OTHERS["names of one's own"])
+    _, data, _ = train(*OTHERS["own names"])
     write("new.csv", lines(names=()))
     refuse(Path(), capsys, "predict model.json new.csv", "line 3 of new.csv is a record, it seems")
     write("new.csv", lines(names=NAMES))
@@ -320,7 +320,7 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
         (
             lines(names=(), rows=[row[:3] for row in ROWS]),
             "",
-            "has 3 fields, not 4.*label's may be",
+            "has 3 fields, not 4.*label may be",
         ),
         (lines(names=(), separator=";"), "", r"has 1 fields, not 4.*\(--separator\)"),
         ("", "", "new.txt is empty"),

@@ -17,7 +17,7 @@ SHIPPED = ["adult", "adult-fine", "codrna", "wdbc", "toy-line"]
 
 
 def rounded(domain):
-    """Return a domain with all edges rounded, as those of one's own are."""
+    """Return a domain with all edges rounded, as in a user's own."""
     return replace(domain, columns=tuple(replace(c, exact=False) for c in domain.columns))
 
 
@@ -158,7 +158,7 @@ def test_edges_that_rounding_moves_are_told_from_those_of_before():
     assert old.to_json() == new.to_json().replace(',"rounded":true', "")
     for domain in (old, new):
         assert Domain.from_dict(domain.to_dict()) == domain
-    # Where rounding moves nothing, nothing is said of it.
+    # The flag is absent where rounding moves nothing.
     plain = Column("c", "numeric", (0.0, 1.0), 10)
     assert plain.keep_exact() == plain
     assert "rounded" not in Domain((plain,), Label("y", "no", "yes")).to_json()

@@ -86,7 +86,7 @@ def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a table is written, where the model or the file does not."""
     option = parser.add_argument
     option("--separator", help="the character between fields (default: found by the column names)")
-    option("--encoding", help="encoding of a text table (default: that of the training, or utf-8)")
+    option("--encoding", help="encoding of a text table (default: as trained, or utf-8)")
     option("--sheet", default="", help="sheet of an Excel file (default: as trained, or the first)")
     option(
         "--rows",

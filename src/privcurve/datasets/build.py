@@ -33,7 +33,7 @@ WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 DATE = "date"
 TEXT = "text"
 
-# The word for a code of missing values, where no text stands for one in this column alone.
+# The value of a column's `missing` that adds a code for missing values, and no marker.
 BIN = "bin"
 
 # Keys of a description that are taken as they are written.

@@ -150,7 +150,7 @@ class LabelSpec:
 
     @property
     def spellings(self) -> tuple[tuple[str, str], ...]:
-        """Each value with the name of its class; none where every class is one value, its name."""
+        """Each value with the name of its class; empty if each class has one value, its name."""
         sides = zip((self.negative, self.positive), self.names, strict=False)
         pairs = self.classes or tuple((value, name) for side, name in sides for value in side)
         return () if all(value == name for value, name in pairs) else pairs

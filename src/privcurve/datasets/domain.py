@@ -67,7 +67,7 @@ class Column:
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
-    # Words for a missing value in this column alone, beside those of the domain.
+    # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
     # Whether edges of equal width stay as they are computed, which is so in datasets and models
     # from before they were rounded; of other edges it is False.
@@ -163,9 +163,9 @@ class Label:
     positive: str = ""  # what +1 stands for
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
-    # What the file writes for each class, with the name of the class; empty: their names.
+    # Each text that the file writes for a class, with the name of the class; empty: their names.
     spellings: tuple[tuple[str, str], ...] = ()
-    strip: str = ""  # what is cut off at the end of a label
+    strip: str = ""  # a text that is cut off at the end of a label
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
@@ -195,7 +195,7 @@ class Domain:
     columns : tuple of Column
     label : Label
     missing : tuple of str
-        Words for a missing value in raw data, beside an empty cell; a column may have more.
+        Words for a missing value in raw data, in addition to an empty cell; a column may have more.
     unknown : str
         ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
         that has it.
@@ -254,7 +254,7 @@ class Domain:
         return len(self.label.names)
 
     def missing_in(self, column: Column) -> tuple[str, ...]:
-        """Return the words for a missing value in a column: those of the domain, and its own."""
+        """Return the words for a missing value in a column: the domain's, and its own."""
         return tuple(dict.fromkeys((*self.missing, *column.missing)))
 
     @property

@@ -71,7 +71,7 @@ class Schema:
         The columns to learn from, by name. A pair ``(low, high)`` of numbers or dates: lowest and
         highest possible value; what lies outside is clipped. A list: all categories. A mapping: any
         words of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
-        A text or number that stands for a missing value in one column alone is its ``missing``:
+        A mapping may list markers of missing values in this column alone:
         ``{"bounds": [0, 50], "missing": [99]}``. None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first. A mapping: words of a
@@ -432,10 +432,7 @@ def _describe_column(
 
 
 def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
-    """Add the categories of other texts and of missing values to a list or mapping of categories.
-
-    Only those that are asked for, and not there.
-    """
+    """Add `other` and `?` to a list or mapping of categories, where asked for and not there."""
     words = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
     extra = {word: word for word in words if word not in listed}
     return [*listed, *extra] if isinstance(listed, list) else listed | extra

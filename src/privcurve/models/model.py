@@ -263,4 +263,4 @@ def _check_domain(domain: Domain) -> None:
     if spelt := domain.label.spellings:
         texts, names = zip(*spelt, strict=True)
         if len(set(texts)) < len(texts) or set(names) != set(domain.label.names):
-            raise ValueError("the spellings of its label are not those of its classes")
+            raise ValueError("the spellings of its label do not name its classes")

@@ -88,7 +88,7 @@ def read_dates(
 
 
 def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
-    """Return the days among some texts, in ISO's form or that of a column of dates."""
+    """Return the days among some texts, in ISO's form or in the format of a column of dates."""
     days = set()
     for text in texts:
         for known_form in (column.dates, ISO):
@@ -101,7 +101,7 @@ def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
     """Return the days from 1970-01-01 to a date in ISO's form, or one of `strptime`.
 
     A time of day is left out; one with an offset is brought to UTC first. A year of two digits is
-    one of the hundred years from `pivot` on. What is no date raises `ValueError`.
+    one of the hundred years from `pivot` on. Other texts raise `ValueError`.
     """
     time = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
     if has_short_years(form):
@@ -111,7 +111,7 @@ def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
 
 @lru_cache(maxsize=256)
 def has_short_years(form: str) -> bool:
-    """Return whether a format tells a year but for its century."""
+    """Return whether a format writes years without their century."""
     return form != ISO and _SOME_DAY.strftime(form) == _LATER_DAY.strftime(form)
 
 

@@ -38,7 +38,7 @@ class NewRecords:
     """A file that is being read."""
 
     ignored: tuple[str, ...]  # its columns that the domain does not have
-    remarks: tuple[str, ...]  # what is to be said of how it is read
+    remarks: tuple[str, ...]  # how it is read, where its owner may expect something else
     # The records, a piece at a time; raises `DatasetError` where a value has no code and is not
     # skipped.
     parts: Iterator[CodedPiece]
@@ -73,12 +73,12 @@ def read_codes(
     parser : Parser, optional
         How the files were written that the model was trained on.
     separator : str, optional
-        By default that of `parser`, comma, semicolon, tab, ``|`` or blanks, whichever makes the
-        names of columns.
+        By default the separator of `parser`, a comma, semicolon, tab, ``|`` or blanks, whichever
+        makes the names of columns.
     encoding : str, optional
-        By default that of `parser`, or UTF-8.
+        By default the encoding of `parser`, or UTF-8.
     sheet : str
-        The sheet of an Excel file, by default that of `parser`, or the first.
+        The sheet of an Excel file, by default the sheet of `parser`, or the first.
     rows : int
         How many rows of the sheet are records, by default as many as `parser` says, or all.
     labels : Path, optional
@@ -169,7 +169,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
 
 
 def _is_value(domain: Domain, column: Column, text: str) -> bool:
-    """Return whether a text marks a missing value, or has a code other than that of `other`."""
+    """Return whether a text marks a missing value, or has a code and is not `other`."""
     coded = ColumnCoder(domain, column).code([text])
     code, is_marker = int(coded.codes[0]), bool(coded.absent[0])
     return bool(text) and (is_marker or (code >= 0 and column.code_names[code] != OTHER))

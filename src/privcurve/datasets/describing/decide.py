@@ -76,7 +76,7 @@ class Question:
 
         The brackets of a list may be left out, and quotes of a text. In place of the bounds of
         numbers ``codes: 1, 2`` makes categories of them, with one for others and one for missing
-        values. With a unit the numbers of records become those of the records that it keeps. Raises
+        values. With a unit, n_rows and n_test become the numbers of records that it keeps. Raises
         DatasetError if it is not possible there; nothing is written.
         """
         if not self._is_editable:
@@ -93,7 +93,7 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
-            # What stands for a missing value does so among codes, too.
+            # A list of markers holds for codes, too.
             removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:

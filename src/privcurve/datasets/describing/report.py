@@ -445,9 +445,9 @@ class _Checker:
 
 
 def _question_markers(domain: Domain) -> Iterator[str]:
-    """Question words for a missing value in all columns that are values of some.
+    """Yield a question for each marker of the whole table that lies within the bounds of columns.
 
-    A column that lists such a word itself means it.
+    A column that lists the marker itself is not questioned.
     """
     columns_of: dict[str, list[str]] = {}
     for column in domain.columns:
@@ -458,7 +458,7 @@ def _question_markers(domain: Domain) -> Iterator[str]:
         yield (
             f"missing: {write_flow(word)} lies within the bounds of {reading.list_names(names)}, "
             "and counts as missing there. If it is a value of theirs, take it out of this list, "
-            "and write it under the columns where it stands for a missing value, as their missing."
+            "and write it under the columns where it marks a missing value, as their missing."
         )
 
 

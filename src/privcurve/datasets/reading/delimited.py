@@ -223,8 +223,8 @@ def tables(
         if parser.fields:
             remedy += (
                 "; the model was trained on records of the fields "
-                f"{list_names(parser.fields)}, without names: leave none out, though the label's "
-                "may be empty, or name yours in the first line"
+                f"{list_names(parser.fields)}, without names: write all of them (the label may be "
+                "empty), or name yours in the first line"
             )
 
     def fitting_records() -> Iterator[Record]:

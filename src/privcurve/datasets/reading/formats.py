@@ -179,7 +179,7 @@ def _name_fields(parser: dict[str, Any], head: Record, header: bool) -> Format:
 
 
 def make_distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield names, with a number behind those that are empty or stood before."""
+    """Yield names; add a number to each name that came before, and name the empty ones."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

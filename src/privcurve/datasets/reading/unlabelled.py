@@ -61,7 +61,7 @@ _MOST_OF_HEADER = 100
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is written: as the training files of the model, but for what is asked for."""
+    """How a file is written: like the training files of the model, except where options differ."""
 
     parser: Parser | None = None  # of the training files, where the model carries it
     separator: str | None = None
@@ -181,7 +181,7 @@ def _open_text(
         if _has_all(wanted, names):
             return as_table(parser, _find_unused(wanted, names))
         if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
-            # Equal names are told apart as in the draft of the description.
+            # Number equal names as `describe` does.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
             return as_table(parser, _find_unused(wanted, distinct))
     if trained.kind == LIBSVM:
@@ -216,9 +216,9 @@ def _drop_blank(lines: Iterator[Line], n_skipped: int) -> Iterator[Line]:
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
-    """Return the number of the line that names columns, and the names, of which one may have more.
+    """Return the line number of the first record, and its fields; 0 if there is none.
 
-    Line 0 has no names.
+    A field may have several lines: the number is the last.
     """
     number, fields = next(records_of(lines, separator, comment), (0, ()))
     return number, [field.strip() for field in fields]
@@ -248,7 +248,7 @@ def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
 
 
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield pieces; refuse one in UTF-8 where another encoding is expected, which would take it."""
+    """Yield pieces; refuse UTF-8 where another encoding is expected: letters would be wrong."""
     is_utf8 = codecs.lookup(encoding).name.startswith("utf-8")
     for piece in pieces:
         if not is_utf8 and not piece.isascii() and _is_utf8(piece):
@@ -310,10 +310,7 @@ def _open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFil
 
 
 def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
-    """Say which rows are records, where that follows from the sheet that the model was trained on.
-
-    `n` is how many rows could be records.
-    """
+    """Say how many of `n` rows are read, as the training sheet had `n_trained` records."""
     if n > n_trained:
         return (
             f"of {n:,} rows the first {n_trained:,} are read, as many as the model was trained on; "
