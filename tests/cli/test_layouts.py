@@ -146,6 +146,7 @@ OTHERS = {
         {**TABLE, "label": {"column": "sick", "classes": {"0": "a", "1": "b", "2": "b", "3": "c"}}},
     ),
 }  # fmt: skip
+OTHERS["a workbook of another ending"] = CASES["sheet"]
 NAMES_OF = {"excel": "mine.xlsx", "parquet": "mine.parquet", "idx": "mine.idx"}
 
 
@@ -163,10 +164,10 @@ def write(path, content):
         Path(path).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def train(parser, content, description):
+def train(parser, content, description, path=""):
     """Write a file and its description, and save a model of it; give its path and the dataset."""
     parser = {"kind": "delimited", **parser}
-    path = NAMES_OF.get(parser["kind"], "mine.txt")
+    path = path or NAMES_OF.get(parser["kind"], "mine.txt")
     write(path, content)
     if parser["kind"] == "idx":
         write("labels.idx", idx([int(row[3] == "yes") for row in ROWS]))
@@ -200,7 +201,8 @@ def test_what_a_model_was_trained_on_can_be_predicted_and_evaluated(key, capsys)
     # A new key of the parser needs a case.
     parser, content, description = (CASES | OTHERS)[key]
     assert key in parser or key in ("kind", *OTHERS)
-    path, data, labels = train(parser, content, description)
+    ending = "mine.xlsm" if key == "a workbook of another ending" else ""
+    path, data, labels = train(parser, content, description, ending)
     model = models.load("model.json")
     assert model.parser == datasets.describe("mine").parser
     assert model.domain == data.domain
@@ -384,7 +386,7 @@ def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):
 
 def test_images_need_their_labels_to_be_evaluated(capsys):
     train(*CASES["blocks"])
-    refuse(Path(), capsys, "evaluate model.json mine.idx", r"images alone.*\(--labels\)")
+    refuse(Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)")
     write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
         "holds 4 numbers an image .4 × 4 pixels in blocks of 2., but the model was trained on 1"

@@ -159,8 +159,13 @@ def test_without_bins_for_them_missing_values_stay_what_they_were():
     schema = Schema({"age": {"bounds": [0, 9]}, "town": ["a"]}, label=[0, 1])
     with pytest.raises(DatasetError, match=r"row 0 of the frame: 'age' is missing"):
         schema.encode({"age": [None], "town": ["a"]})
-    with pytest.raises(DatasetError, match=r"'town' is 'nan', which is not one of its categories"):
-        schema.encode({"age": [1], "town": ["nan"]})
+    with pytest.raises(DatasetError, match=r"row 1 of the frame: 'town' is missing, which is not"):
+        schema.encode({"age": [1, 1], "town": ["a", "nan"]})
+    # A text for no value is what no value is.
+    columns = {"town": ["a"], "note": {"groups": ["x"]}}
+    schema = Schema(columns, label=[0, 1], unknown="other")
+    frame = {"town": [None, "nan", "b"], "note": [None, "None", "b"]}
+    assert schema.encode(frame).tolist() == [[1, 2], [1, 2], [1, 1]]
 
 
 def test_a_blank_of_a_draft_keeps_the_words_that_were_drafted():

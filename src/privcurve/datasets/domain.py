@@ -181,9 +181,9 @@ class Label:
 
     @property
     def places(self) -> dict[str, int]:
-        """The position of the class of each text that the file writes for one."""
-        pairs = self.spellings or [(name, name) for name in self.names]
-        return {text: self.names.index(name) for text, name in pairs}
+        """The position of the class of each text: its name, or what the file writes for it."""
+        of_names = {name: k for k, name in enumerate(self.names)}
+        return of_names | {text: of_names[name] for text, name in self.spellings}
 
 
 @dataclass(frozen=True)

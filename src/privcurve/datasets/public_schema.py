@@ -78,8 +78,8 @@ class Schema:
         description. scikit-learn takes classes for sorted: a fit warns where these are not.
     missing : str
         ``fail``: a missing value is an error (of a category, beside ``unknown="other"``, it is an
-        other); ``bin``: each column has one more bin for missing values. The texts nan, None, <NA>
-        and NaT are missing then, too, unless the column lists them.
+        other); ``bin``: each column has one more bin for missing values. The texts nan, NaN, None,
+        <NA> and NaT are missing values, too, unless a column lists them.
     unknown : str
         ``fail``: a category that is not listed is an error; ``other``: these share a bin.
     n_bins : int, optional
@@ -120,8 +120,7 @@ class Schema:
             for name, value in columns.items()
         ]
         facts = {"columns": entries, "label": _describe_label(label), "unknown": unknown}
-        if missing == BIN:
-            facts["missing"] = ["", *_NO_VALUES]  # files of text write nothing for a missing value
+        facts["missing"] = ["", *_NO_VALUES]  # files of text write nothing for a missing value
         self._defaults = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):

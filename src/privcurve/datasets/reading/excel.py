@@ -42,6 +42,8 @@ _COMPUTE = (
     "spreadsheet program, and save it."
 )
 EXCEL_ENDINGS = (".xlsx", ".xls")
+# The first bytes of these: a zip archive, and a compound file.
+_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 
 
@@ -100,6 +102,14 @@ def first_row(path: Path, loaded: LoadedSheet) -> tuple[Record, tuple[str, ...]]
     if not number:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
     return (number, texts_of(row)), (sheet.name, *(name for name in names if name != sheet.name))
+
+
+def is_workbook(path: Path) -> bool:
+    """Return whether a file begins as those of Excel do, whatever its name."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) in _STARTS
 
 
 def rows_of(loaded: LoadedSheet) -> list[Record]:

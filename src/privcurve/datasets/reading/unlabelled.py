@@ -108,6 +108,7 @@ def open_unlabelled(
     """
     source = "standard input" if path == STDIN else str(path)
     is_excel = path.suffix.lower() in EXCEL_ENDINGS
+    is_excel |= layout.of(EXCEL) is not None and excel.is_workbook(path)
     for option, value in (("sheet", layout.sheet), ("rows", layout.rows)):
         if value and not is_excel:
             raise DatasetError(
@@ -328,7 +329,9 @@ def _open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFi
     parser = layout.of(IDX)
     assert parser is not None
     if LABEL in wanted.copied and layout.labels is None:
-        raise DatasetError(f"{path} holds images alone: name the file of their labels (--labels)")
+        raise DatasetError(
+            f"{path} holds images without labels: evaluate takes the file of these (--labels)"
+        )
     description = replace(wanted, parser=parser)
     ignored = _find_unused(wanted, [*parser.fields, LABEL])
     file = RawFile(path, layout.labels)
