@@ -118,6 +118,16 @@ OTHERS = {
         TABLE,
     ),
     "utf-16": ({"fields": NAMES, "encoding": "utf-16"}, lines(names=()).encode("utf-16"), TABLE),
+    "many remarks": (
+        {"header": True, "comment": "#"},
+        lines(above=["# a, b", ""] * 200),
+        TABLE,
+    ),
+    "remarks above records": (
+        {"fields": NAMES, "comment": "@"},
+        "@attribute\n" * 200 + lines(names=()),
+        TABLE,
+    ),
     "libsvm": (
         {"kind": "libsvm", "fields": ["age", "code"], "skip_rows": 1, "comment": "#"},
         "of 2024\n" + libsvm() + "# end\n",

@@ -158,8 +158,8 @@ def _open_text(
     n_lines = trained.skip_rows + _MOST_OF_HEADER
 
     def look(pieces: Iterator[bytes]) -> list[Line]:
-        lines = lines_of(join_pieces(pieces), encoding)
-        return list(itertools.islice(_drop_blank(lines, trained.skip_rows), n_lines))
+        lines = _find_top(lines_of(join_pieces(pieces), encoding), trained)
+        return list(itertools.islice(lines, n_lines))
 
     start, pieces = peek(pieces, look)
     if not any(line.strip() for _, line in start):
@@ -206,14 +206,15 @@ def _open_text(
     return as_table(parser, _find_unused(wanted, names, hint))
 
 
-def _drop_blank(lines: Iterator[Line], n_skipped: int) -> Iterator[Line]:
-    """Yield lines without the blank ones before the first that is not, and is not skipped."""
+def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
+    """Yield lines without comments, and without the blank ones above the first record."""
+    is_above = True
     for number, line in lines:
-        if number <= n_skipped or line.strip():
+        if parser.comment and line.startswith(parser.comment):
+            continue
+        is_above = is_above and (number <= parser.skip_rows or not line.strip())
+        if not is_above or number <= parser.skip_rows:
             yield number, line
-            if number > n_skipped:
-                break
-    yield from lines
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
