@@ -457,8 +457,8 @@ def _question_markers(domain: Domain) -> Iterator[str]:
     for word, names in columns_of.items():
         yield (
             f"missing: {write_flow(word)} lies within the bounds of {reading.list_names(names)}, "
-            "and counts as missing there. If it is a value of theirs, take it out of this list, "
-            "and write it under the columns where it marks a missing value, as their missing."
+            "and counts as missing there. If it is a value there, take it out of this list, and "
+            f"write missing: [{write_flow(word)}] under the columns where it marks a missing value."
         )
 
 
