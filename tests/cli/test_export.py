@@ -241,7 +241,11 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
         ("--to onnx", "invalid choice: 'onnx'"),
     ):
         refuse(tmp_path, capsys, f"export model.json {options}", message)
-    codes = np.random.default_rng(0).integers(DOMAIN.n_bins, size=(300, len(DOMAIN.n_bins))).astype(np.uint8)
+    codes = (
+        np.random.default_rng(0)
+        .integers(DOMAIN.n_bins, size=(300, len(DOMAIN.n_bins)))
+        .astype(np.uint8)
+    )
     labels = np.array(DOMAIN.label.names)[(codes[:, 0] > 1) ^ (codes[:, 2] > 0) * 1]
     trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **PUBLIC)
     models.save("model.json", trees.fit(codes, labels), DOMAIN)

@@ -123,16 +123,17 @@ def open_unlabelled(
         raise DatasetError("there is no standard input to read")
     trained = layout.of(DELIMITED, LIBSVM)
     encoding = layout.encoding or (trained.encoding if trained else ENCODING)
+    may_be_images = layout.of(IDX) and not (is_parquet or is_excel or path == STDIN)
     try:
+        if may_be_images and idx.is_idx(path):
+            return _open_images(wanted, path, layout)
+        if layout.labels is not None:
+            raise DatasetError(f"{source} is not an idx file: leave out --labels")
         if is_parquet:
             ignored = _find_unused(wanted, parquet.schema_of(path).names)
             return UnlabelledFile(wanted, ignored, partial(parquet.read, wanted, RawFile(path)))
         if is_excel:
             return _open_sheet(wanted, path, layout)
-        if layout.of(IDX) and path != STDIN and idx.is_idx(path):
-            return _open_images(wanted, path, layout)
-        if layout.labels is not None:
-            raise DatasetError(f"{source} is not an idx file: leave out --labels")
         # An unknown encoding is found before the file is opened, as it would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
