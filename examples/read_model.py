@@ -19,64 +19,81 @@ import unicodedata
 
 
 def main(model_path, table_path):
-    """Print the label of each record of a CSV, and the score behind it."""
+    """Print the label of each record of a CSV, and the score behind it, if all can be read."""
     model = read(model_path)
     score_of = {"lazybb": lazybb, "privgam": privgam}[model["learner"]]
-    domain = model["domain"]
-    out = csv.writer(sys.stdout, lineterminator="\n")
-    out.writerow([domain["label"]["column"], "score"])
-    for record in records(table_path, model):
-        codes = [code(column, record[column["name"]], domain) for column in domain["columns"]]
+    domain, label = model["domain"], model["domain"]["label"]
+    answers = [[label["column"], "score"]]
+    for line, record in records(table_path, model):
+        codes = []
+        for column in domain["columns"]:
+            text = unicodedata.normalize("NFC", record[column["name"]]).strip()
+            try:
+                codes.append(code(column, text, domain))
+            except (ValueError, KeyError, OverflowError):
+                what = f"{text!r}, which the model does not know" if text else "missing"
+                raise ValueError(f"line {line}: {column['name']!r} is {what}") from None
         score = score_of(model, codes)
-        out.writerow([domain["label"]["positive" if score > 0 else "negative"], repr(score)])
+        answers.append([label["positive" if score > 0 else "negative"], repr(score)])
+    csv.writer(sys.stdout, lineterminator="\n").writerows(answers)
 
 
 def read(path):
     """Read the file, and check that nobody changed it."""
     with open(path, encoding="utf-8") as stream:  # noqa: PTH123
         model = json.load(stream)
-    assert (model["format"], model["format_version"]) == ("privcurve model", 1)
+    if (model["format"], model["format_version"]) != ("privcurve model", 1):
+        raise ValueError("this is no model, or one of another format")
     said = model.pop("sha256")
     text = json.dumps(model, sort_keys=True, separators=(",", ":"))
-    assert hashlib.sha256(text.encode("ascii")).hexdigest() == said, "changed since it was written"
+    if hashlib.sha256(text.encode("ascii")).hexdigest() != said:
+        raise ValueError("changed since it was written")
     return model
 
 
 def records(path, model):
-    """Yield the records of a text file: by names in its first line, or by the model's parser."""
+    """Yield the line and fields of each record: by names in its first line, or by the parser."""
     parser = model.get("parser", {})
     if parser.get("kind") != "delimited":
         parser = {}
     with open(path, encoding=parser.get("encoding", "utf-8-sig"), newline="") as stream:  # noqa: PTH123
         lines = list(stream)
-    wanted = {column["name"] for column in model["domain"]["columns"]}
-    for first, fields in ((0, None), (parser.get("skip_rows", 0), parser.get("fields"))):
-        rows = rows_of(lines[first:], parser)
-        names = fields or [name.strip() for name in next(rows, [])]
+    wanted = [column["name"] for column in model["domain"]["columns"]]
+    for n_skipped, fields in ((0, None), (parser.get("skip_rows", 0), parser.get("fields"))):
+        rows = rows_of(lines, n_skipped, parser)
+        names = fields or next(rows, (0, []))[1]
+        names = [unicodedata.normalize("NFC", name).strip() for name in names]
         if all(names.count(name) == 1 for name in wanted):
             break
     else:
-        raise ValueError(f"{path} does not name the columns {', '.join(sorted(wanted))}, once each")
-    for row in rows:
+        raise ValueError(f"{path} does not name the columns {', '.join(wanted)}, once each")
+    for line, row in rows:
         more = parser.get("extra_fields") == "ignore" and len(row) > len(names)
-        assert more or len(row) == len(names), f"{len(row)} fields, not {len(names)}: {row}"
-        yield dict(zip(names, row))  # noqa: B905 - for old versions of Python
+        if not more and len(row) != len(names):
+            raise ValueError(f"line {line} has {len(row)} fields, not {len(names)}")
+        yield line, dict(zip(names, row))  # noqa: B905 - for old versions of Python
 
 
-def rows_of(lines, parser):
-    """Yield the fields of each line that is neither blank nor a comment."""
+def rows_of(lines, n_skipped, parser):
+    """Yield the fields of each record, and its last line: neither a comment nor empty fields."""
     comment, separator = parser.get("comment"), parser.get("separator", ",")
-    lines = (line for line in lines if not (comment and line.startswith(comment)))
+    last = n_skipped
+
+    def used_lines():
+        nonlocal last
+        for last, line in enumerate(lines[n_skipped:], start=n_skipped + 1):  # noqa: B007
+            if not (comment and line.startswith(comment)):
+                yield line
+
     if separator == "whitespace":
-        rows = (line.split() for line in lines)
+        rows = map(str.split, used_lines())
     else:
-        rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    return (row for row in rows if row)
+        rows = csv.reader(used_lines(), delimiter=separator, skipinitialspace=True)
+    return ((last, row) for row in rows if any(map(str.strip, row)))
 
 
 def code(column, text, domain):
     """Return the code of a value: the number of its bin, or of the title of its category."""
-    text = unicodedata.normalize("NFC", text).strip()
     domain = {**domain, "missing": domain["missing"] + column.get("missing", [])}
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
@@ -84,11 +101,12 @@ def code(column, text, domain):
     value = None
     if text != "" and text not in domain["missing"]:
         value = day(text, column, domain) if "dates" in column else number(text, domain)
-    if value is None:
-        assert column.get("missing_bin"), f"{column['name']} is missing"
-        return column["bins"]
-    # A value on an edge belongs to the bin above it.
-    return sum(edge <= value for edge in edges(column))
+    if value is not None:
+        # A value on an edge belongs to the bin above it.
+        return sum(edge <= value for edge in edges(column))
+    if not column.get("missing_bin"):
+        raise ValueError("missing")
+    return column["bins"]
 
 
 def title_of(column, text, domain):
@@ -103,8 +121,10 @@ def title_of(column, text, domain):
         m == text and not own & {fold(m), fold(whole_of(m, domain))} for m in domain["missing"]
     )
     # A number is meant however it is written; a code with leading zeros is none.
-    numbers = amounts(domain["missing"], domain) - amounts(own, domain)
-    none = none or bool(amounts([text], domain, text=True) & numbers)
+    plain = [value for value in own if not re.match(LEADING_ZERO, value)]
+    numbers = amounts(domain["missing"], domain) - amounts(plain, domain)
+    if not re.match(LEADING_ZERO, text):
+        none = none or amount(text, domain["decimal"]) in numbers
     if column.get("patterns"):
         if text == "" or none:
             return "?"
@@ -128,17 +148,24 @@ def whole_of(text, domain):
     return re.sub(r"^([+-]?[0-9]+)[.]0*$", r"\1", text)
 
 
-def amounts(texts, domain, text=False):
-    """Return the numbers among some texts; of the file's, those that it writes with its point."""
-    values = set()
-    for each in texts:
-        if re.match("[+-]?0[0-9]", each) or "_" in each:
-            continue
-        if text and domain["decimal"] == "," and "." in each:
-            continue
-        with contextlib.suppress(ValueError):
-            values.add(float(each.replace(domain["decimal"], ".")))
-    return values
+LEADING_ZERO = r"[+-]?0\d"
+
+
+def amount(text, decimal):
+    """Return the number that a text writes, or None; 1.000 may be a thousand with a comma."""
+    # Python alone takes 1_0 for ten.
+    if "_" in text or (decimal == "," and "." in text):
+        return None
+    try:
+        return float(text.replace(decimal, "."))
+    except ValueError:
+        return None
+
+
+def amounts(words, domain):
+    """Return the numbers among the words of a description, which may be written with a point."""
+    values = (amount(word.replace(domain["decimal"], "."), ".") for word in words)
+    return {value for value in values if value is not None}
 
 
 def regular(pattern):
@@ -148,35 +175,42 @@ def regular(pattern):
 
 def number(text, domain):
     """Read a number; None if it stands for a missing value, however it is written."""
-    assert domain["decimal"] == "." or "." not in text, f"{text} is no number"
-    value = float(text.replace(domain["decimal"], "."))
-    for marker in domain["missing"]:
-        try:
-            if float(marker.replace(domain["decimal"], ".")) == value:
-                return None
-        except ValueError:
-            pass
+    decimal, mark = domain["decimal"], domain.get("thousands", "")
+    missing = domain["missing"] + [ungrouped(word, decimal, mark) for word in domain["missing"]]
+    text = ungrouped(text, decimal, mark)
+    value = amount(text, decimal)
+    if text in missing or value in amounts(missing, domain):
+        return None
+    if value is None or not math.isfinite(value):
+        raise ValueError(f"{text!r} is no finite number")
     return value
 
 
+def ungrouped(text, decimal, mark):
+    """Remove the marks between the thousands of a number: 8.333,96 is 8333,96."""
+    between = "[ \u00a0\u202f]" if mark == " " else re.escape(mark)
+    grouped = rf"[-+]?[1-9][0-9]{{0,2}}(?:{between}[0-9]{{3}})+(?:{re.escape(decimal)}[0-9]*)?"
+    return re.sub(between, "", text) if mark and re.fullmatch(grouped, text) else text
+
+
 def day(text, column, domain):
-    """Return the days since 1970-01-01; None for a missing value."""
+    """Return the days since 1970-01-01; None if the text stands for a missing value."""
     try:
         days = days_of(text, column["dates"], column)
-    except ValueError:
-        if number(text, domain) is None:
+    except (ValueError, OverflowError):
+        if amount(text, domain["decimal"]) in amounts(domain["missing"], domain):
             return None
         raise
-    for marker in domain["missing"]:
+    for word in domain["missing"]:
         for form in (column["dates"], "iso"):
-            with contextlib.suppress(ValueError):
-                if days_of(marker, form, column) == days:
+            with contextlib.suppress(ValueError, OverflowError):
+                if days_of(word, form, column) == days:
                     return None
     return days
 
 
 def days_of(text, form, column):
-    """Read a day: in ISO's form, or one of strptime."""
+    """Return the days from 1970-01-01 to a date in a form of strptime, or ISO's."""
     if form == "iso":
         moment = datetime.datetime.fromisoformat(text)
     else:
@@ -236,7 +270,8 @@ def share(k, bins):
 def lazybb(model, codes):
     """Add up votes: for the positive label in their bin, against it elsewhere."""
     fitted, parameters = model["model"], model["parameters"]
-    assert (parameters["weak_learner"], parameters["start"]) == ("one_rule", "none")
+    if (parameters["weak_learner"], parameters["start"]) != ("one_rule", "none"):
+        raise ValueError("this LazyBB has no one-rules alone: read_model.py does not know it")
 
     def tally(literals):
         return sum(vote(literal, fitted["model"]["n_bins"], codes) for literal in literals)
@@ -275,4 +310,7 @@ def privgam(model, codes):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"read_model.py: {error}")

@@ -19,6 +19,19 @@ NEW = f"describe t.csv {SICK}"
 OWN = f"describe patients.csv {SICK} --name n"
 CHECK = "check patients"
 
+# Tables as programs write them.
+WITH_SEMICOLONS = "age;sick\n" + "".join(f"{k};{'yes' if k % 2 else 'no'}\n" for k in range(9))
+WITH_ROW_NAMES = "age,town,sick\n" + "".join(f'"{k}",{k},Oslo,no\n' for k in range(9))
+ARFF = """\
+% of our clinic
+@RELATION patients
+@ATTRIBUTE age NUMERIC
+@ATTRIBUTE sick {yes,no}
+@DATA
+31,yes
+45,no
+"""
+
 
 def table(old, new):
     """Change the table."""
@@ -95,12 +108,26 @@ DESCRIBE = [
     (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
     (f"{OWN} --test test.csv", "test.csv is not there"),
     (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
-    (NEW, "no column 'sick'.* Its first line has to name them", {"t.csv": "Clinic,,,,\n" + TABLE}),
-    (NEW, "first line has 2 .* or delete it, if it names no col", {"t.csv": "sep=,\n" + TABLE}),
+    (NEW, "first line has 2 .* or delete it, if it names no col", {"t.csv": "a,b\n" + TABLE}),
+    (
+        NEW,
+        "Its first line holds a text for 1 of 5 columns.* title",
+        {"t.csv": "Clinic,,,,\n" + TABLE},
+    ),
+    (NEW, "t.csv can't be read. Its first line, sep=", {"t.csv": "sep=,\n" + TABLE}),
+    (NEW, "t.csv can't be read. Its first line, sep=", {"t.csv": "sep=;\n" + WITH_SEMICOLONS}),
+    (NEW, "R's write.table leaves out the name of row names", {"t.csv": WITH_ROW_NAMES}),
+    (NEW, "R's write.table", {"t.csv": WITH_ROW_NAMES.replace(",", "\t")}),
+    (NEW, "R's write.table", {"t.csv": WITH_ROW_NAMES.replace(",", " ")}),
+    (NEW.replace("t.csv", "t.arff"), "It is ARFF: write its records as CSV", {"t.arff": ARFF}),
+    (NEW, "It is ARFF", {"t.csv": ARFF.partition("\n")[2]}),
     (f"{NEW} -o descriptions", "descriptions is a folder", {"t.csv": TABLE}),
 ]
 
 CHECKS = [
+    (CHECK, "R's write.table leaves out", table("id,age,", "age,")),
+    (CHECK, "nor any other.*Its first line, sep=", table("id,age", "sep=,\nid,age")),
+    (CHECK, "nor any other.*If a title is above the names", table("id,age", "Clinic,,,,\nid,age")),
     ("check patient", "did you mean 'patients'"),
     ("check zzz", r"'zzz'\. Your own: patients\. \d+ others"),
     (

@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from own_table import DESCRIPTION
+from own_table import DESCRIPTION, TABLE
 
+from privcurve import datasets
 from privcurve.cli import main
 from privcurve.releases.budget_ledger import Budget, BudgetLedger, Price
 
@@ -57,6 +58,21 @@ def test_on_a_terminal_reading_and_training_have_a_line_each(folder, monkeypatch
         "100 % of patients read",
         "0 % of the training done",
         "",
+    ]
+
+
+@pytest.mark.parametrize("option", ["", " --quiet", " --json"])
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_release_warns_of_clipped_values(folder, capsys, option, coded):
+    Path("patients.csv").write_text(TABLE.replace("60,", "130,") + ",,,,\n")
+    if coded:
+        datasets.prepare("patients", "results/data/patients")
+    code, _, err = told(capsys, f"{RELEASE} 0.5{option}")
+    assert code == 0
+    assert [line for line in err.splitlines() if line.startswith("warning:")] == [
+        "warning: patients: 20% of the values of 'age' (train) lay outside the bounds 0 to 120 and "
+        "were clipped to them.",
+        "warning: patients: lines of patients.csv without a value, which are skipped: 1.",
     ]
 
 

@@ -1,14 +1,17 @@
 """``privcurve check``: all problems in one pass, with lines; shares; ready."""
 
+import json
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from own_table import DESCRIPTION, TABLE
 
 from privcurve import datasets
 from privcurve.cli import main
 from privcurve.datasets.describing import check, propose_bins
+from privcurve.experiments.splits import draw_held_out
 
 PATH = Path("descriptions/patients.yaml")
 
@@ -37,6 +40,41 @@ def test_ready_with_shares_and_the_next_command(folder, capsys):
     assert main.main(["check", str(PATH)]) == 0
     # What is ready can be coded.
     assert len(datasets.load("patients").y) == 5
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
+    Path("patients.csv").write_text(TABLE.replace("2020-01-05,yes", "2020-01-05,no"))
+    if classes:
+        label = 'positive: "yes", negative: "no"', 'classes: ["no", maybe, "yes"]'
+        PATH.write_text(changed(DESCRIPTION, label))
+    assert main.main(["check", "patients"]) == 0
+    told = capsys.readouterr().out
+    lines = PATH.read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, start=1) if text.startswith("label:"))
+    what = "the class 'yes' has 1 record, and privcurve compare, which holds some out"
+    assert f"note: descriptions/patients.yaml, line {line}: {what}" in told
+    assert "ready: privcurve release patients" in told
+    assert main.main(["check", "patients", "--json"]) == 0
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark["line"] == line
+    assert remark["message"].startswith(what)
+    y = datasets.load("patients").y
+    with pytest.raises(ValueError, match="each label needs two records or more"):
+        draw_held_out(y, 0.2, np.random.default_rng(0))
+
+
+def test_lines_of_separators_alone_are_no_records(folder, capsys):
+    header, *rows = TABLE.splitlines()
+    Path("patients.csv").write_text("\n".join([header, ",,,,", *rows, ",,,,", " , ,,,"]))
+    assert main.main(["check", "patients"]) == 0
+    told = capsys.readouterr().out
+    assert ": lines of patients.csv without a value, which are skipped: 3\n" in told
+    assert len(datasets.load("patients").y) == 5
+    assert main.main(["describe", "patients.csv", "--label", "sick", "--name", "other"]) == 0
+    told = capsys.readouterr().out
+    assert "patients.csv: 5 records" in told
+    assert "Note: lines of patients.csv without a value, which are skipped: 3." in told
 
 
 def test_all_problems_in_one_pass(folder):

@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from privcurve import extras
+from privcurve import datasets, extras
 from privcurve.cli import compare, main
 from privcurve.datasets.reading.downloads import sha256_of
-from privcurve.experiments import kinds, study
+from privcurve.experiments import curves, kinds, study
 from privcurve.outputs.answers import ranking, set_used_deltas, titles_of
 from privcurve.outputs.wishes import Wish
 from privcurve.progress import Progress
@@ -407,6 +407,22 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
     assert ran == [True, True, False]
     assert main.main(["compare", "mine", "--quiet", "--verbose"]) == 2
     assert "leave it out" in capsys.readouterr().err
+
+
+def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys):
+    """What it runs tells its own log."""
+    rows = "".join(f"{k},{'yes' if k % 3 else 'no'}\n" for k in range(40))
+    Path("mine.csv").write_text("age,label\n" + rows)
+    age = {"name": "age", "kind": "numeric", "bounds": [0, 21]}
+    Path("descriptions/mine.yaml").write_text(yaml.safe_dump({**DESCRIPTION, "columns": [age]}))
+    coded = curves.CODED / "mine"
+    monkeypatch.setattr(running, "run", lambda *_, **__: datasets.prepare("mine", coded))
+    monkeypatch.setattr(compare, "report", lambda made: "a sentence")
+    assert main.main(["compare", "mine", "--quiet"]) == 0
+    warning = (
+        "warning: mine: 45% of the values of 'age' (train) lay outside the bounds 0 to 21 and "
+    )
+    assert capsys.readouterr().err.startswith(warning)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """``privcurve evaluate``: measures by group, exact for the owner, or noisy and charged."""
 
 import csv
+import hashlib
 import json
 import re
 import shlex
@@ -99,6 +100,49 @@ def test_measures_are_those_of_the_records_of_each_group(table, capsys):
     assert list(rows(capsys, "--by sex --least 12")[0]) == ["all", "f", "m", "x"]
     assert list(rows(capsys, "--by ward")[0]) == ["all", "(missing)", "A", "B"]
     assert list(rows(capsys, "--by age")[0])[1] == "0 <= age < 20"
+
+
+def test_groups_are_values_as_a_model_reads_them(table, capsys):
+    words = [
+        "1",
+        "1.0",
+        " 1",
+        "1.",
+        "2",
+        "2.00",
+        "01",
+        "1.5",
+        "1.50",
+        "?",
+        "-9",
+        "-9.0",
+        "",
+        "e\u0301",
+    ]
+    cells = np.resize([*words, "\u00e9"], len(table))
+    table.assign(ward=cells).to_csv("test.csv", index=False)
+    model = json.loads(Path("model.json").read_text())
+    model["domain"]["missing"] = ["?", "-9"]
+    del model["sha256"]
+    text = json.dumps(model, sort_keys=True, separators=(",", ":"))
+    model["sha256"] = hashlib.sha256(text.encode("ascii")).hexdigest()
+    Path("model.json").write_text(json.dumps(model))
+    by_ward, _ = rows(capsys, "--by ward --least 1")
+    groups = ["all", "(missing)", "01", "1", "1.5", "1.50", "2", "\u00e9"]
+    assert list(by_ward) == groups
+    ones = np.isin(cells, ["1", "1.0", " 1", "1."])
+    assert by_ward["1"]["n"] == ones.sum()
+    assert by_ward["(missing)"]["n"] == np.isin(cells, ["?", "-9", "-9.0", ""]).sum()
+
+
+def test_lines_of_separators_alone_are_no_records(table, capsys):
+    expected = rows(capsys, "--by sex")[0]
+    lines = Path("test.csv").read_text().splitlines()
+    Path("test.csv").write_text("\n".join([*lines[:9], ",,,", " , ,,", *lines[9:], ",,,", ""]))
+    assert rows(capsys, "--by sex")[0] == expected
+    assert main.main([*ASK.split()]) == 0
+    told = capsys.readouterr().err
+    assert "privcurve: lines of test.csv without a value, which are skipped: 3\n" in told
 
 
 def test_it_writes_a_table_and_a_picture(table, capsys):

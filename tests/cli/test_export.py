@@ -203,6 +203,61 @@ def test_what_a_database_with_types_holds_is_answered_alike():
     assert not re.search(r"(THEN|ELSE) -?[0-9.]+ ", Path("q.sql").read_text())
 
 
+# Texts of days and what may follow them; databases write a time with a zone as the last ones.
+DAY_TEXTS = (
+    *("2020-02-29", "2021-02-29", "1900-02-29", "2000-02-29", "2021-01-99", "2021-02-30"),
+    *("2021-04-31", "2021-06-30", "2021-12-31", "2021-13-01", "2021-00-10", "2021-01-00"),
+    *("2021-1-1", "2021-1-01", "2021-01-1 10:00", "2021-0a-01", "\uff12021-01-01", "2021_01_01"),
+    *("0000-01-01", "0001-01-01", "12021-01-01", "2021-01-01 (BC)", "infinity", "NA", ""),
+)
+TIMES = (
+    *(" 10:00", "T10:00:00", " 23:59:59.999999", " 24:00:00", " 10:60", " 10:00:60", " 1:00:00"),
+    *(" 10:0:00", " 10:00:0", " ab:cd:ef", " 10:00:00.", " 10:00:00.5", " 10:00:00.x", "x", "T"),
+    *(" 10:00:00+00", "T10:00Z", " 10:00:00.5+00:00", " 10:00:00+1", " 10:00:00+000"),
+)
+OTHER_ZONES = (" 00:30:00+02", " 23:30:00-05:00", " 10:00:00+02", "T23:30-01:00", " 10:00:00.5+01")
+
+
+def test_texts_of_days_are_answered_alike_or_not_at_all():
+    day = Column("day", "numeric", (18262.0, 19722.0), 48, dates="iso", missing_bin=True)
+    domain = Domain((day,), Label("y", "no", "yes"), missing=("NA", "2021-03-01"))
+    codes = np.arange(49 * 20, dtype=np.uint8).reshape(-1, 1) % 49
+    labels = np.where(np.random.default_rng(0).random(len(codes)) < 0.5, "no", "yes")
+    learner = NoisyBayesClassifier(epsilon=50, n_bins=49, classes=("no", "yes"), random_state=0)
+    models.save("model.json", learner.fit(codes, labels), domain)
+    model = models.load("model.json")
+    days = ("2021-03-01", "2021-05-02", "2021-02-31")
+    texts = [*DAY_TEXTS, *(day + time for day in days for time in TIMES)]
+    moved = [day + time for day in days for time in OTHER_ZONES]
+    scores = ask(pd.DataFrame({"day": [*texts, *moved]})).iloc[:, -1].astype(float)
+    expected = []
+    for text in texts:
+        try:
+            expected.append(model.decision_function(pd.DataFrame({"day": [text]}))[0])
+        except DatasetError:
+            expected.append(np.nan)
+    assert scores[: len(texts)].tolist() == pytest.approx(expected, nan_ok=True)
+    assert 30 < np.isnan(expected).sum() < len(texts) - 20
+    assert scores[len(texts) :].isna().all()
+
+
+@pytest.mark.parametrize("cell", ["01.03.2021", "01.03.2021 10:00", "2021-03-01"])
+def test_a_day_that_marks_a_missing_value_does_so_however_it_is_written(cell):
+    form = "%d.%m.%Y %H:%M" if ":" in cell else "%d.%m.%Y"
+    day = Column("day", "numeric", (18262.0, 19722.0), 5, dates=form, missing_bin=True)
+    domain = Domain((day,), Label("y", "no", "yes"), missing=("2021-03-01",))
+    assert encode_frame(domain, pd.DataFrame({"day": [cell]})).item() == 5
+
+
+def test_dates_whose_texts_sql_reads_as_other_days_are_refused(tmp_path, capsys):
+    day = Column("day", "numeric", (18262.0, 19722.0), 5, dates="%Y-%d-%m")
+    domain = Domain((day,), Label("y", "no", "yes"))
+    codes, labels = np.zeros((40, 1), dtype=np.uint8), np.array(["no", "yes"] * 20)
+    learner = NoisyBayesClassifier(epsilon=50, n_bins=5, classes=("no", "yes"), random_state=0)
+    models.save("model.json", learner.fit(codes, labels), domain)
+    refuse(tmp_path, capsys, "export model.json", "'day' has dates of the form %Y-%d-%m")
+
+
 def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
     frame = pd.DataFrame({"x": np.arange(100.0)})
     models_, codes = [], encode_frame(DOMAIN_OF_X, frame)

@@ -346,7 +346,16 @@ def rows(old, new):
     return {"new.csv": TABLE.replace(old, new)}
 
 
+WITHOUT_FIRST_NAME = TABLE.partition(",")[2]
 BAD = [
+    (
+        ASK,
+        "nor any other.* Its first line, sep=…, is for Excel alone",
+        {"new.csv": "sep=,\n" + TABLE},
+    ),
+    (ASK, "nor any other.* If a title is above the names", {"new.csv": "Clinic,,,,\n" + TABLE}),
+    (ASK, "nor any other.* It is ARFF", {"new.csv": "@RELATION patients\n@DATA\n31,Oslo\n"}),
+    (ASK, r"fields, not 4.*R's write.table leaves out .*\(4 more", {"new.csv": WITHOUT_FIRST_NAME}),
     ("model.json", "arguments are required: file"),
     ("modl.json new.csv", "modl.json can't be read: No such file"),
     ("model.json x.csv", "x.csv can't be read: No such file"),
@@ -397,6 +406,22 @@ BAD = [
 
 # A file that is refused is not left open.
 @pytest.mark.filterwarnings("error::ResourceWarning")
+def test_lines_of_separators_alone_have_no_answer(folder, capsys):
+    expected = answers(capsys, "new.csv --proba")
+    capsys.readouterr()
+    header, *rows = TABLE.splitlines()
+    lines = [",,,,", header, ",,,,", *rows[:2], " , ,,,", *rows[2:], ",", ",,,,,,,", ""]
+    (folder / "new.csv").write_text("\n".join(lines))
+    for option in ("", " --on-error skip", " --quiet"):
+        assert predict(f"new.csv --proba{option}") == 0
+        told = capsys.readouterr()
+        assert list(csv.reader(io.StringIO(told.out))) == expected
+        remark = "privcurve: lines of new.csv without a value, which are skipped: 5\n"
+        assert (remark in told.err) == (option != " --quiet")
+    assert predict("new.csv -o answers.csv --json") == 0
+    assert json.loads(capsys.readouterr().out)["n_records"] == 5
+
+
 @pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
     command, *rest = case

@@ -3,15 +3,19 @@
 import json
 import os
 import unicodedata
+import warnings
 from importlib import import_module
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from own_dataset import DESCRIPTION, LINES, refused
+from sklearn.pipeline import make_pipeline
 
-from privcurve import datasets
+from privcurve import PrivGAMClassifier, Schema, datasets
 from privcurve.datasets import DatasetError
+from privcurve.datasets.coding.transformer import DomainEncoder
 from privcurve.datasets.reading.downloads import sha256_of
 from privcurve.workflow import job
 
@@ -225,7 +229,8 @@ def test_a_file_without_any_of_the_columns_is_one_fault(own):
     own([line.replace(",", ";") for line in LINES])
     message = refused()
     assert "data/mine.csv has no columns 'age', 'town', 'sick', nor any other" in message
-    assert "where it should name its 1. Correct the names, there or in " in message
+    assert "where it should name its 1. If a title is above the names" in message
+    assert "delete it. Correct the names, there or in " in message
     assert len(message.splitlines()) == 1
 
 
@@ -265,6 +270,28 @@ def test_clipped_values_are_counted_and_noted(own, n_outside, n_notes, tmp_path)
     for note in notes:
         assert f"{n_outside}% of the values of 'age' (train)" in note
         assert "0 to 100" in note
+
+
+@pytest.mark.parametrize("n_outside", [5, 6, 46])
+def test_a_fit_tells_of_clipped_values(own, n_outside):
+    own(rows(n_outside), n_rows=100)
+    said = f"{n_outside}% of the values of 'age'"
+    frame = pd.read_csv("data/mine.csv")
+    schema = Schema({"age": (0, 100), "town": ["Oslo", "Rome"]}, ["no", "yes"])
+    learner = PrivGAMClassifier(epsilon=1, n_bins=schema.domain.n_bins, classes=["no", "yes"])
+    fits = [
+        PrivGAMClassifier(epsilon=1, schema=schema),
+        make_pipeline(DomainEncoder(schema.domain), learner),
+    ]
+    for model in fits:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model.fit(frame, frame.sick)
+        assert [said in str(warning.message) for warning in told] == [True] * (n_outside > 5)
+        # A prediction of a few records with such values is nothing unusual.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.predict(frame)
 
 
 def test_mostly_clipped_values_are_refused_unless_expected(own):

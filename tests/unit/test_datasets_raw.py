@@ -48,12 +48,38 @@ def test_what_stands_in_quotes_is_neither_blank_nor_a_comment(own, separator):
 PARSER = {"kind": "delimited", "header": True, "comment": "#"}
 
 
-def test_a_record_of_nothing_but_tabs_is_one(tmp_path):
+BLANK = ["{0}", "{0}{0}", " {0} ", "\u00a0{0}\u00a0", "", "  ", "{0}\u2003"]
+
+
+@pytest.mark.parametrize("separator", [*",;\t|^"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_of_separators_alone_are_skipped_and_counted(tmp_path, separator, encoding, end):
     columns = tuple(Column(name, "numeric", (0.0, 10.0), 10, missing_bin=True) for name in "ab")
-    (tmp_path / "new.tsv").write_text("a\tb\n1\t2\n\t\n\n3\t4\n")
-    domain = Domain(columns, Label("y", "no", "yes"))
-    (part,) = read_codes(domain, tmp_path / "new.tsv").parts
-    assert part.codes.tolist() == [[1, 2], [10, 10], [3, 4]]
+    domain, new = Domain(columns, Label("y", "no", "yes")), tmp_path / "new.csv"
+    blank = [line.format(separator) for line in BLANK]
+    blank = [line for line in blank if encoding != "cp1252" or "\u2003" not in line]
+    # Values that are missing are of a record where a quote, or another field, says that it is one.
+    rows = ["1{0}2", '""{0}', "{0}4", '{0}" "', "5{0}", '6{0}"7"']
+    rows = [row.format(separator) for row in rows]
+    codes = [[1, 2], [10, 10], [10, 4], [10, 10], [5, 10], [6, 7]]
+    for k in range(len(rows) + 1):
+        lines = [f"a{separator}b", *rows[:k], *blank, *rows[k:]]
+        new.write_bytes(end.join(lines).encode(encoding))
+        new_records = read_codes(domain, new, encoding=encoding, separator=separator)
+        assert [code for part in new_records.parts for code in part.codes.tolist()] == codes
+        n = sum(separator in line for line in blank)
+        assert new_records.remarks == (f"lines of {new} without a value, which are skipped: {n}",)
+
+
+def test_a_line_of_separators_within_quotes_is_a_part_of_the_text(tmp_path):
+    town = Column("town", "categorical", categories=(("a\n,,\nb", "ab"), ("c", "c")))
+    domain = Domain((town, Column("x", "numeric", (0.0, 9.0), 9)), Label("y", "no", "yes"))
+    (tmp_path / "new.csv").write_text('town,x\n"a\n,,\nb",1\n,\nc,2\n')
+    (part,) = (new_records := read_codes(domain, tmp_path / "new.csv")).parts
+    assert part.codes.tolist() == [[0, 1], [1, 2]]
+    assert part.table.lines == (4, 6)
+    assert new_records.remarks[0].endswith(": 1")
 
 
 @pytest.mark.parametrize("sha256", [False, True])

@@ -2,14 +2,16 @@
 
 import gzip
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from own_dataset import DESCRIPTION, LINES, refused
-from raw_files import idx, workbook
+from raw_files import idx, locked_workbook, workbook
 
 from privcurve import datasets
+from privcurve.datasets import DatasetError, reading
 from privcurve.datasets.reading import table
 
 AGE, TOWN = DESCRIPTION["columns"]
@@ -114,6 +116,66 @@ def test_a_sheet_of_excel(own):
     refused("no sheet 'data'; did you mean 'Data'")
     Path("data/mine.xlsx").write_text("no sheet at all")
     refused("can't be read")
+
+
+HIDDEN = [
+    (b'<row r="4">', b'<row r="4" spans="1:3" hidden="1">', 1),
+    (b'<row r="4">', b"<row hidden='true'  r='4'>", 1),
+    (b'</row><row r="4">', b'</row><row hidden = "1" ht="0">', 1),
+    (b'<row r="', b'<row hidden="1" r="', 4),
+    (b'<row r="4">', b'<row r="4" hidden="0" customHeight="1">', 0),
+    # The title, the names, and what is below the records.
+    (b'<row r="1">', b'<row r="1" hidden="1">', 0),
+    (b'<row r="2">', b'<row r="2" hidden="1">', 0),
+    (b'<row r="7">', b'<row r="7" hidden="1">', 0),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "n"), HIDDEN)
+def test_hidden_rows_are_read_and_said_once(own, old, new, n):
+    sheet(own)
+    rewrite(BOOK, SHEET_1, old, new)
+    mine = datasets.load("mine")
+    assert mine.X[:, 0].tolist() == [3, 4, 9, 1]
+    said = f"hidden rows of {BOOK}, which are read as all others: {n}"
+    assert mine.remarks == ((said,) if n else ())
+
+
+def test_blank_rows_are_skipped_and_said_once(own):
+    blank = ["", " ", "", ""]
+    sheet(own, [blank, *SHEET[:3], blank, blank, *SHEET[3:], blank])
+    mine = datasets.load("mine")
+    assert mine.X[:, 0].tolist() == [3, 4, 9, 1]
+    assert mine.remarks == (f"rows of {BOOK} without a value, which are skipped: 3",)
+
+
+def test_a_workbook_with_a_password_is_refused_with_what_to_do(own):
+    own(**EXCEL)
+    BOOK.write_bytes(locked_workbook())
+    refused(r"data/mine\.xlsx can't be read: a password protects it: .* save it without one")
+    with pytest.raises(DatasetError, match="a password protects it"):
+        reading.sniff(BOOK)
+
+
+def test_a_title_is_not_taken_for_names_of_columns(tmp_path):
+    sniffed = partial(names_in, tmp_path / "sheet.xlsx")
+    cells = [["Our clinic", "", ""], ["", "", ""], ["age", "town", "sick"], [31, "Oslo", 1]]
+    with pytest.raises(DatasetError, match=r"for 1 of 3 .* the next one for 3: if it is a title"):
+        sniffed(cells)
+    with pytest.raises(DatasetError, match="if it is a title"):
+        sniffed([["Our clinic", ""], ["age", "sick"], [31, 1]])
+    with pytest.raises(DatasetError, match="if it is a title"):
+        sniffed([["Our", "", "of 2024", "", ""], list("abcde"), [1, 2, 3, 4, 5]])
+    # An index without a name, and columns that are empty.
+    assert sniffed([["", "sick"], [1, 0], [2, 1]]) == ("column1", "sick")
+    assert sniffed([["a", "b", "", "", ""], [1, 0, "", "", ""]])[:2] == ("a", "b")
+    assert sniffed([["a", "b"]]) == ("a", "b")
+
+
+def names_in(path, cells):
+    """Return the names of columns of a sheet."""
+    workbook(path, {"Data": cells})
+    return reading.sniff(path).fields
 
 
 def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(own):

@@ -118,6 +118,91 @@ def test_a_record_of_nobody_is_refused(persons):
     refused(r"line \d+.*the unit 'who' is missing: whose record is it")
 
 
+@pytest.mark.parametrize(
+    "name", ["nan", "NaN", "None", "<NA>", "NA", "null", "\u200b", "\uff2e\uff21", "?"]
+)
+def test_what_stands_for_no_value_is_nobody(persons, name):
+    persons([*lines_of(PERSONS), f"{name},30,Oslo,yes"], n_rows=KEPT + 1)
+    assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in refused()
+    frame = pd.read_csv("data/mine.csv", keep_default_na=False)
+    with pytest.raises(DatasetError, match=r"row 73.*'who' is missing .*whose record is it"):
+        schema_of_persons().training_rows(frame)
+
+
+def schema_of_persons():
+    columns = {"age": (0, 120), "town": ["Oslo", "?"]}
+    return Schema(columns, ["no", "yes"], unit=UNIT)
+
+
+# Names of one person, it may be, as several programs and people write them.
+ALIKE = [
+    ("P1", "p1"),
+    ("P1", "P1\u200b"),
+    ("P1", "\ufeffP1"),
+    ("P1", "P\u00ad1"),
+    ("P1", "P01"),
+    ("P1", "P\uff11"),
+    ("P1", "P\u0661"),
+    ("P1", "\uff30\uff11\ufe0f"),
+    ("P1", "P1\u2800"),
+    ("7", "007"),
+    ("7", "07.0"),
+    ("ward 1", "Ward  01"),
+    ("ward 1", "ward\u00a01"),
+    ("STRASSE", "stra\u00dfe"),
+]
+
+
+@pytest.mark.parametrize(("name", "other"), ALIKE)
+def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, capsys, tmp_path):
+    lines = [*lines_of(PERSONS[1:]), *(f"{one},30,Oslo,yes" for one in (name, other))]
+    # P1 has two records that are kept.
+    n_rows = KEPT + (name != "P1")
+    persons(lines, n_rows=n_rows)
+    assert main(["check", "mine"]) == 0
+    told = capsys.readouterr().out
+    assert (
+        "2 values of the unit 'who' differ from another one only by zeros, case, width or" in told
+    )
+    assert f"({name!r} and {other.removesuffix('.0')!r})" in told
+    mine = datasets.load("mine")
+    datasets.save(mine, tmp_path / "coded")
+    assert datasets.read(tmp_path / "coded").remarks == mine.remarks
+    (note,) = datasets.data_notes(datasets.facts(tmp_path / "coded"))
+    assert note.startswith("mine: 2 values of the unit 'who' differ")
+    # It may be printed, or go into a log.
+    assert repr(other) not in note
+    said = []
+    release(request(), tell=said.append)
+    assert said == [note]
+    frame = pd.read_csv("data/mine.csv", dtype=str)
+    with pytest.warns(UserWarning, match="2 values of the unit 'who' differ"):
+        schema_of_persons().training_rows(frame)
+
+
+@pytest.mark.parametrize("other", ["P10", "P 31", "P-31", "P31a", "31", "Q31", "P3.1", "P310"])
+def test_names_that_differ_are_those_of_persons(persons, other, capsys):
+    persons(
+        [*lines_of([*PERSONS, "P31"]), f"{other},30,Oslo,yes"], n_rows=KEPT + 2 - (other == "P10")
+    )
+    assert main(["check", "mine"]) == 0
+    assert "the unit" not in capsys.readouterr().out
+    assert datasets.load("mine").remarks == ()
+
+
+def test_a_class_of_one_person_can_not_be_compared(persons, capsys):
+    rows = [line.replace(",no", ",yes") for line in lines_of(PERSONS)[1:]]
+    for extra, whose in (
+        (["P2,30,Oslo,no", "P2,31,Oslo,no"], "person"),
+        (["P99,30,Oslo,no"], "person"),
+    ):
+        persons([lines_of([])[0], *rows, *extra], n_rows=KEPT + ("P99" in extra[0]))
+        assert main(["check", "mine"]) == 0
+        told = capsys.readouterr().out
+        assert f"the class 'no' has 1 {whose}, and privcurve compare" in told
+        assert "ready: privcurve release mine" in told
+
+
 def test_a_person_of_a_whole_number_is_one_person_with_a_point_too(persons):
     # 3 was one person, and 3.0 another: of each as many records were kept.
     names = [f"{k % 30}{'.0' if k % 2 else ''}" for k in range(30)] + [f"{k}.0" for k in range(30)]

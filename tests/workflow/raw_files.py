@@ -67,6 +67,23 @@ def workbook(path: Path, sheets: dict[str, list[list[Any]]], merged: Sequence[st
             )
 
 
+def locked_workbook() -> bytes:
+    """Return what a workbook with a password is: an OLE file with an encrypted stream."""
+    free, end, none = 0xFFFFFFFF, 0xFFFFFFFE, b"\0" * 16
+    header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + none
+    header += struct.pack("<5H6x9I", 62, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, end, 0, end, 0)
+    header += struct.pack("<109I", 0, *[free] * 108)
+    chain = struct.pack("<128I", free - 2, end, *range(3, 10), end, *[free] * 118)
+
+    def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+        text = f"{name}\0".encode("utf-16-le") if name else b""
+        numbers = (len(text), kind, 1, free, free, child, none, start, size)
+        return struct.pack("<64sHBB3I16s20xIQ", text, *numbers)
+
+    folder = entry("Root Entry", 5, 1, end, 0) + entry("EncryptedPackage", 2, free, 2, 4096)
+    return header + chain + folder + 2 * entry("", 0, free, 0, 0) + b"\0" * 4096
+
+
 def idx(values: Any) -> bytes:
     """Write a file of bytes as MNIST has them, packed; equal at any time."""
     array = np.asarray(values, dtype=np.uint8)

@@ -1,12 +1,16 @@
 """The workflow as a module of another one: `module` and `use rule`, in a folder of its own."""
 
 import json
+import re
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from checkout import ROOT, STUDY, Project
+
+from privcurve.workflow import snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -61,6 +65,41 @@ def test_another_workflow_uses_ours_as_a_module(importer):
     # Targets of the importer, and ours under their names there.
     assert "Nothing to be done" in importer.run("count")
     assert "privcurve_tiny_learning_curves" in importer.run("--dry-run", "privcurve_tiny")
+
+
+def test_a_module_takes_from_a_command_line_what_changes_no_result():
+    given = {"seconds_per_job": 1200, "local_jobs": [], "seed": 2, "audit": False, "theirs": 1}
+    configuration = {"studies": ["tiny"], "seed": 1, "audit": False, "seconds_per_job": 30}
+    imported = SimpleNamespace(config_settings=SimpleNamespace(overwrite_config=given))
+    (note,) = snakemake.add_overrides(configuration, imported)
+    assert note.startswith("seed: privcurve takes 1, of config: in the module statement, and not 2")
+    changed = {"seconds_per_job": 1200, "local_jobs": []}
+    assert configuration == {"studies": ["tiny"], "seed": 1, "audit": False, **changed}
+
+
+LOCAL = """
+with open("local.json", "w") as file:
+    json.dump([rule.name for rule in workflow.rules if rule.name in workflow._localrules], file)
+"""
+
+
+@pytest.mark.slow
+def test_keys_of_a_profile_have_an_effect_in_a_module(importer):
+    path = importer.folder / "Snakefile"
+    path.write_text(f"import json\n{path.read_text()}{LOCAL}")
+    local = ["privcurve_prepare", "privcurve_datasets_ready"]
+    lines = (ROOT / "profiles/slurm/overrides.yaml").read_text()
+    (importer.folder / "profile").mkdir()
+    (importer.folder / "profile/config.yaml").write_text("configfile: overrides.yaml\n")
+    jobs = []
+    for overrides in (lines, "seconds_per_job: 0.001\nlocal_jobs: []\nseed: 2\n"):
+        (importer.folder / "profile/overrides.yaml").write_text(overrides)
+        said = importer.run("--dry-run", "--workflow-profile", "profile", "privcurve_tiny")
+        jobs.append(int(re.search(r"^privcurve_train +([0-9]+)$", said, re.MULTILINE)[1]))
+        names = json.loads((importer.folder / "local.json").read_text())
+        assert [name in names for name in local] == [overrides == lines] * 2
+        assert ("seed: privcurve takes 1" in said) == (overrides != lines)
+    assert jobs[0] < jobs[1]
 
 
 @pytest.mark.slow

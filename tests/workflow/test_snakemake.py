@@ -4,7 +4,8 @@ import re
 from base64 import urlsafe_b64encode
 
 import pytest
-from checkout import TABLES
+import yaml
+from checkout import STUDY, TABLES
 
 pytestmark = pytest.mark.workflow
 
@@ -65,6 +66,16 @@ def test_a_report_shows_tables_and_figures(finished):
     page = (finished.folder / "report.html").read_text()
     for name in ("accuracy.md", "tiny.png"):
         assert name in page
+    assert "Studies in this report: tiny; base seed" in page
+
+
+@pytest.mark.slow
+def test_a_report_of_one_study_names_that_study(finished):
+    other = {**STUDY, "figure": "other"}
+    (finished.folder / "config/studies/other.yaml").write_text(yaml.safe_dump(other))
+    finished.run("--config", "studies=[other]", "--report", "report.html", "--", "tiny")
+    page = (finished.folder / "report.html").read_text()
+    assert "Studies in this report: tiny; base seed" in page
 
 
 @pytest.mark.slow

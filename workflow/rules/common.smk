@@ -17,6 +17,10 @@ from privcurve.workflow.snakemake import grow_by_attempt
 # Where this workflow is, whoever imports it as a module.
 HOME = ours.home_of(workflow.current_basedir)
 
+# Whoever imports this workflow as a module has a Snakefile of its own.
+IS_OWN = Path(workflow.basedir) == Path(HOME, "workflow")
+CONFIGURATION_NOTES = [] if IS_OWN else ours.add_overrides(config, workflow)
+
 STARTED = time.time()
 
 ours.check_folder()
@@ -30,12 +34,11 @@ try:
     # Outputs of one's own are run by it.
     from privcurve.workflow import needs, plan, reading
 
-    # The files of whoever imports this workflow as a module may say more than it knows.
-    is_own = Path(workflow.basedir) == Path(HOME, "workflow")
-    files = workflow.configfiles if is_own else HOME.glob("config/config.yaml")
+    # The files of an importer may say more than this workflow knows.
+    files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
     if workflow.is_main_process:
-        for note in PLAN.notes(sys.argv[1:]):
+        for note in (*CONFIGURATION_NOTES, *PLAN.notes(sys.argv[1:])):
             logger.warning(note)
         PLAN.ask_again()
 except (ValueError, datasets.DatasetError, OSError) as error:

@@ -45,11 +45,10 @@ def run(arguments: argparse.Namespace) -> int:
     with console.show_reading(arguments, name) as watch:
         report = check(name, watch)
     where = display_path(report.path)
-    for note in report.remarks:
-        console.remark(arguments, f"privcurve: {where}: line {note.line}: {note.message}")
     lines = [*_write_shares(report), ""] if report.tallies else []
+    lines += [f"note: {where}, line {note.line}: {note.message}" for note in report.remarks]
     if report.is_ready:
-        lines.append(f"ready: privcurve compare {name}")
+        lines.append(f"ready: privcurve {'compare' if report.can_compare else 'release'} {name}")
     console.print_result(arguments, lines, _content(report))
     if report.is_ready:
         return DONE

@@ -87,6 +87,8 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.private_choice:
         private_choice(arguments)
         return
+    from privcurve import datasets
+    from privcurve.experiments.curves import CODED
     from privcurve.learners.entries import by_rule
     from privcurve.releases.budget_ledger import note_comparison
     from privcurve.workflow import running
@@ -119,6 +121,8 @@ def run(arguments: argparse.Namespace) -> None:
         running.run_jobs(comparison.plan, name, cores, log, **output)
     else:
         running.run(comparison.arguments(arguments.cores), log, **output)
+    for note in datasets.data_notes(datasets.facts(CODED / arguments.dataset)):
+        console.warn(note)
     if arguments.json:
         console.print_result(arguments, (), {**_content(comparison), "log": str(log)})
     else:
@@ -206,7 +210,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
         f"this is a release of {request.dataset}: it spends epsilon = {epsilon:g}{delta}, for the "
         "choice and the model together",
     )
-    releasing.report(arguments, release(request))
+    releasing.report(arguments, release(request, tell=console.warn))
 
 
 def report(comparison: Comparison) -> str:

@@ -40,6 +40,11 @@ def remark(arguments: argparse.Namespace, text: str) -> None:
         print(text, file=sys.stderr)
 
 
+def warn(text: str) -> None:
+    """Write a warning to standard error, even if the command is quiet."""
+    print(f"warning: {text}", file=sys.stderr)
+
+
 @contextmanager
 def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
     """Show how much of something is done, if that takes long; yield what to call with the share."""

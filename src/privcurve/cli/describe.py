@@ -111,6 +111,8 @@ def _show_columns(arguments: argparse.Namespace) -> int:
         form, profiles = profile_table(
             arguments.file, not arguments.no_header, arguments.sheet, problems, watch
         )
+    for remark in problems.remarks:
+        console.remark(arguments, f"privcurve: {remark}")
     columns = proposals(form, profiles)
     shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
     console.print_result(arguments, _list_columns(columns, shares), {"columns": list(columns)})
@@ -129,6 +131,7 @@ def _content(draft: Draft) -> dict[str, Any]:
             {"name": name, "kind": column.kind or None} for name, column in draft.columns.items()
         ],
         "problems": list(draft.faults),
+        "remarks": list(draft.remarks),
     }
 
 
@@ -160,6 +163,7 @@ def _describe_table(file: Path, draft: Draft) -> Iterator[str]:
             f"{n:,} record{' has' if n == 1 else 's have'} no label: remove them from the "
             "file; or, if their word is a class, name all: --classes, of two --positive --negative."
         )
+    yield from (f"\nNote: {remark}." for remark in draft.remarks)
     if draft.faults:
         yield "Lines that can't be read:"
         yield from (f"  {fault}" for fault in draft.faults)

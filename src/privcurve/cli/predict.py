@@ -33,7 +33,8 @@ examples:
 
 The first line of the table names its columns, in any order; otherwise the table is written as the
 one that the model was trained on (without names, as LIBSVM, …). Columns that the model does not use
-are ignored. The answer has one line for each record, in the same order; blank lines are skipped.
+are ignored. The answer has one line for each record, in the same order; blank lines, and lines of
+separators alone, are skipped.
 Answers are in the column predicted_<label>.
 
 A record that the model can't read ends the command before anything is written. With --on-error
@@ -136,7 +137,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
         stdin=getattr(sys.stdin, "buffer", None),
         watch=watch if output is not None else None,
     )
-    for text in records.remarks:
+    for text in records.notes:
         console.remark(arguments, f"privcurve: {text}")
     if records.ignored:
         console.remark(arguments, f"privcurve: ignored {list_names([*map(repr, records.ignored)])}")
@@ -178,9 +179,7 @@ def _make_header(arguments: argparse.Namespace, model: Model) -> list[str]:
 
 def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecords) -> int:
     """Remark on the answers, and return the exit code."""
-    from privcurve.datasets.coding import warnings_of
-
-    remarks, counts, n = [*warnings_of(records.counts)], answers.counts, answers.counts.total()
+    remarks, counts, n = list(records.remarks), answers.counts, answers.counts.total()
     if len(counts) == 1 and n > 1:
         (label,) = counts
         more = answers.model.has_probabilities > answers.probabilities
@@ -197,7 +196,7 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
         "n_skipped": answers.n_skipped,
         "labels": {str(label): counts[label] for label in answers.model.labels},
         "ignored": list(records.ignored),
-        "remarks": [*records.remarks, *remarks],
+        "remarks": [*records.notes, *remarks],
     }
     console.print_result(arguments, (), content)
     return SKIPPED if answers.n_skipped else DONE

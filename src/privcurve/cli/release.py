@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,6 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
             scheduler=arguments.scheduler,
             watch=watch,
             progress=progress,
+            tell=console.warn,
         )
     report(arguments, released)
 
@@ -210,7 +210,7 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
     }
     for sentence, large in released.delta_remarks():
         if large:
-            print(f"warning: {sentence}", file=sys.stderr)
+            console.warn(sentence)
     console.print_result(arguments, _write_lines(released), content)
 
 

@@ -19,8 +19,8 @@ from privcurve.datasets.dataset import (
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import Column, Domain, Label
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.load import clipping_notes, load, prepare
-from privcurve.datasets.rows import check_folds, distinct, stratified_folds
+from privcurve.datasets.load import clipping_notes, data_notes, load, prepare
+from privcurve.datasets.rows import check_folds, distinct, label_persons, stratified_folds
 
 __all__ = [
     "Column",
@@ -33,11 +33,13 @@ __all__ = [
     "check_current",
     "check_folds",
     "clipping_notes",
+    "data_notes",
     "describe",
     "distinct",
     "facts",
     "is_current",
     "is_public",
+    "label_persons",
     "load",
     "names",
     "prepare",

@@ -51,6 +51,7 @@ class _Dataset:
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +83,8 @@ class Dataset(_Dataset):
         `checksum` and `n_clipped`, not a private output.
     origin : mapping
         What it was made from: :func:`origin`.
+    remarks : tuple of str
+        Remarks on the raw files, for the holder of the data.
     """
 
     X: NDArray[np.unsignedinteger[Any]]
@@ -144,6 +147,7 @@ class PartedDataset(_Dataset):
     parts : tuple of Part
     name, domain, checksum, n_clipped, n_clipped_test, clipped, sources, origin, X_test, y_test
         As of :class:`Dataset`; the checksum is that of the same records in one memory.
+    remarks : tuple of str
     """
 
     parts: tuple[Part, ...]
@@ -189,6 +193,8 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
     folder = Path(folder)
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
     more: dict[str, Any] = {} if dataset.at_most is None else {"at_most": dataset.at_most}
+    if dataset.remarks:
+        more["remarks"] = list(dataset.remarks)
     if isinstance(dataset, PartedDataset):
         home = folder.absolute()
         more["parts"] = [
@@ -295,6 +301,7 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
             arrays = {key: archive[key] for key in archive.files}
         domain = Domain.from_dict(notes["domain"])
         common = {key: notes[key] for key in _NOTES} | {"domain": domain, **arrays}
+        common["remarks"] = tuple(notes.get("remarks", ()))
         if "at_most" in notes:
             common["at_most"] = notes["at_most"]
         dataset: Dataset | PartedDataset

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from privcurve.errors import UNDECIDED, ExpectedError
@@ -42,6 +43,8 @@ class Problems:
         self.n_unread = 0  # how many records could not be read: they count as records all the same
         # The faults of each record that is skipped, by its line (:class:`Skipped`).
         self.rows: dict[int, list[str]] = {}
+        # Remarks, which are no faults: the number of lines or rows by remark.
+        self._noted: Counter[str] = Counter()
 
     def add(self, message: str, key: Hashable = None) -> None:
         """Note a fault.
@@ -57,6 +60,16 @@ class Problems:
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
         """Note a fault of the record at a line, and what to do."""
         self.add(f"{fault} {remedy}", key)
+
+    def note(self, what: str, n: int = 1) -> None:
+        """Count `n` lines or rows for a remark, which is no fault."""
+        if n:
+            self._noted[what] += n
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Each remark with its count of lines or rows."""
+        return tuple(f"{what}: {n:,}" for what, n in self._noted.items())
 
     @property
     def any(self) -> bool:

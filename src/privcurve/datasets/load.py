@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, code_type, limit_places
 from privcurve.datasets import reading
 from privcurve.datasets.catalogue import describe
-from privcurve.datasets.coding import Coded, Coder, ColumnCounts
+from privcurve.datasets.coding import (
+    DIGITS,
+    NOTED,
+    Coded,
+    Coder,
+    ColumnCounts,
+    explain_alike,
+)
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
 from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
 from privcurve.datasets.domain import Domain
@@ -23,12 +30,8 @@ from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.reading import RawFile, RawTable, fetch, sha256_of
 from privcurve.datasets.rows import balance_labels
 
-# Shares of a column's values outside its bounds: worth a word, and a mistake unless it is expected.
-NOTED = 0.05
+# The share of a column's values outside its bounds that is a mistake, unless it is expected.
 REFUSED = 0.5
-
-# Digits of bounds in messages.
-_DIGITS = 6
 
 
 def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
@@ -115,8 +118,12 @@ def _load_parts(
     problems.check()
     more: dict[str, Any] = {} if test is None else {"X_test": test.X, "y_test": test.y}
     unit = description.unit
+    remarks = problems.remarks
     if unit is not None:
         more |= _number_persons(train, test)
+        names = [*train.persons, *(() if test is None else test.persons)]
+        alike = explain_alike(unit.column, names)
+        remarks += (f"{alike}. privcurve check shows some",) if alike else ()
     common = {
         "name": name,
         "domain": description.domain,
@@ -128,6 +135,7 @@ def _load_parts(
         "clipped": clipped,
         "sources": sources,
         "origin": made_from,
+        "remarks": remarks,
     }
     test_rows = np.arange(0) if test is None else train.n_read + test.rows
     return train, test_rows, common
@@ -321,7 +329,7 @@ def _find_clipped_shares(
             continue
         share = shares[column.name] = of_column.share(of_column.clipped)
         if share > REFUSED and column.name not in description.clipped:
-            bounds = " to ".join(column.format_bounds(_DIGITS))
+            bounds = " to ".join(column.format_bounds(DIGITS))
             problems.add(
                 f"{share:.0%} of the values of {column.name!r} ({part}) lie outside its bounds, "
                 f"{bounds}: check their unit, and decide on bounds from what is public, "
@@ -337,7 +345,7 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
     `facts` are those of :func:`privcurve.datasets.facts`.
     """
     columns = Domain.from_dict(facts["domain"]).columns
-    ends = {column.name: column.format_bounds(_DIGITS) for column in columns if column.bounds}
+    ends = {column.name: column.format_bounds(DIGITS) for column in columns if column.bounds}
     return [
         f"{facts['name']}: {share:.0%} of the values of {name!r} ({part}) lay outside the bounds "
         f"{ends[name][0]} to {ends[name][1]} and were clipped to them."
@@ -345,3 +353,14 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
         for name, share in shares.items()
         if share > NOTED
     ]
+
+
+def data_notes(facts: Mapping[str, Any] | None) -> list[str]:
+    """Say what whoever trains on a dataset should know: clipped values, and its remarks.
+
+    `facts` is what :func:`privcurve.datasets.facts` returns, perhaps None.
+    """
+    if facts is None:
+        return []
+    remarks = (f"{facts['name']}: {remark}." for remark in facts.get("remarks", ()))
+    return [*clipping_notes(facts), *remarks]

@@ -19,7 +19,7 @@ from privcurve import schema
 from privcurve.coding import Codes, limit_places
 from privcurve.datasets.build import BIN, TEXT, build
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
-from privcurve.datasets.coding import Coder, encode_frame, persons_of
+from privcurve.datasets.coding import Coder, encode_frame, explain_alike, persons_of
 from privcurve.datasets.describing import FINE
 from privcurve.datasets.description import Description
 from privcurve.datasets.domain import CATEGORICAL, FAIL, MISSING, NUMERIC, OTHER, Domain
@@ -336,21 +336,34 @@ class Schema:
         ------
         DatasetError
             If the column that names the persons is not there, or lacks a name.
+
+        Warns
+        -----
+        UserWarning
+            If names of persons differ only by zeros, case, width or invisible characters.
         """
         description = self._description
         assert description.unit is not None
         persons = persons_of(description, frame)
+        if alike := explain_alike(description.unit.column, persons):
+            warnings.warn(alike, stacklevel=2)
         return limit_places(persons, description.unit.at_most, description.unit.seed)
 
-    def encode(self, frame: Any) -> Codes:
+    def encode(self, frame: Any, *, train: bool = False) -> Codes:
         """Code the rows of a raw frame: columns by name, others are left out.
+
+        Parameters
+        ----------
+        frame : DataFrame, mapping of columns or array
+        train : bool
+            Whether these rows train a model: then clipped values above 5 % of a column warn.
 
         Raises
         ------
         DatasetError
             If a column is not there, or values have no code: naming up to twenty of them.
         """
-        return encode_frame(self.domain, frame)
+        return encode_frame(self.domain, frame, train=train)
 
     def positions(self, y: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Return the position of each label of `y` in `classes`.

@@ -80,6 +80,21 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
     return labels
 
 
+def label_persons(
+    y: NDArray[np.integer[Any]], persons: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
+    """Return the label of each person, and the place of each record's person among them.
+
+    A person has the rarest label of its records, so that each fold has its share of rare labels.
+    """
+    each, places = np.unique(persons, return_inverse=True)
+    labels, of_records, counts = np.unique(y, return_inverse=True, return_counts=True)
+    from_rarest = np.argsort(counts, kind="stable")
+    rarest = np.full(len(each), len(labels))
+    np.minimum.at(rarest, places, np.argsort(from_rarest, kind="stable")[of_records])
+    return labels[from_rarest[rarest]], places
+
+
 def balance_labels(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:

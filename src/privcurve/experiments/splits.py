@@ -7,7 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privcurve.coding import Records, code_type
-from privcurve.datasets import Dataset, Domain, PartedDataset, distinct, stratified_folds
+from privcurve.datasets import (
+    Dataset,
+    Domain,
+    PartedDataset,
+    distinct,
+    label_persons,
+    stratified_folds,
+)
 from privcurve.experiments import canonical
 from privcurve.parts import PartedRecords
 from privcurve.privacy import seeds
@@ -113,17 +120,11 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     """Return the labels of the units that are drawn into folds, and the unit of each record.
 
-    Units are records or persons, whose records stay together. A person has the rarest label of its
-    records, so that each fold has its share of rare labels.
+    Units are records or persons, whose records stay together.
     """
     if dataset.persons is None:
         return dataset.y, slice(None)
-    persons, places = np.unique(dataset.persons, return_inverse=True)
-    labels, of_records, counts = np.unique(dataset.y, return_inverse=True, return_counts=True)
-    from_rarest = np.argsort(counts, kind="stable")
-    rarest = np.full(len(persons), len(labels))
-    np.minimum.at(rarest, places, np.argsort(from_rarest, kind="stable")[of_records])
-    return labels[from_rarest[rarest]], places
+    return label_persons(dataset.y, dataset.persons)
 
 
 def distinct_records(domain: Domain, X: Any, y: Any) -> Records:

@@ -533,7 +533,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _encode(self, X: ArrayLike, fit: bool) -> Codes:
         """Check X and code it; at fit, set ``n_bins_``."""
         if self.schema is not None:
-            codes = self.schema.encode(X)
+            codes = self.schema.encode(X, train=fit)
             if fit:
                 self.n_features_in_ = codes.shape[1]
                 self.feature_names_in_ = np.array(self.schema.names, dtype=object)

@@ -24,6 +24,8 @@ from privcurve.models.model import Model
 SCORE = "privcurve_score"
 # Days are compared as texts, perhaps with a time after them: other texts are refused.
 DAY = "____-__-__%"
+# What may end a time: other zones may be on another day in UTC.
+UTC = "('', 'Z', '+00', '+00:00')"
 # In SQLite a column may hold any values: those outside these ranges are no numbers, or no dates.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
 # How databases write what is no number.
@@ -43,7 +45,8 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     """Return a query that adds the model's answer to each row of a table.
 
     It answers what :meth:`Model.predict_names` does. A row that the model refuses has no answer
-    (NULL). Columns are of numbers, of dates (or of their ISO texts), of truth values and of texts.
+    (NULL); so has a time whose text has another zone than UTC. Columns are of numbers, of dates (or
+    of their texts, such as 2024-12-31 or 2024-12-31 23:59:00), of truth values and of texts.
     Categories are compared as texts: ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
 
     Parameters
@@ -70,6 +73,11 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             raise ModelError(
                 f"the column {column.name!r} has groups of patterns with *, which SQL compares in "
                 "other ways: list its words in the description, or predict with privcurve"
+            )
+        if column.dates.startswith("%Y-%d"):
+            raise ModelError(
+                f"the column {column.name!r} has dates of the form {column.dates}, whose texts SQL "
+                "would read as year, month, day: predict with privcurve"
             )
     n_outputs, label = len(explanation.outputs), domain.label
     scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
@@ -142,6 +150,8 @@ def _case_numbers(
     if column.missing_bin:
         words = dict.fromkeys(["", *marked, *(() if column.dates else NAN)])
         yield f"WHEN TRIM({text}) IN ({', '.join(map(_quote_text, words))}) THEN {missing}"
+    if column.dates:
+        yield from (f"WHEN {fault} THEN NULL" for fault in _faults_of_day(text))
     if days := days_of(marked, column) if column.dates else ():
         texts = ", ".join(f"'{format_day(day)}'" for day in sorted(days))
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
@@ -149,13 +159,47 @@ def _case_numbers(
     if column.dates:
         # Not every type of time can be compared with a date; as texts all sort alike.
         place, (low, high) = text, DATES
-        yield f"WHEN {place} NOT LIKE '{DAY}' THEN NULL"
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
         if values[k] != values[k + 1]:
             end = f"'{format_day(edge)}'" if column.dates else repr(edge)
             yield f"WHEN {place} < {end} THEN {values[k]}"
     yield f"ELSE {values[column.bins - 1]}"
+
+
+def _faults_of_day(text: str) -> Iterator[str]:
+    """Yield what a text may fulfil that is not a day in ISO's form, or a time of UTC on one.
+
+    Each condition expects that those before it are false.
+    """
+    decimals = "'0123456789'"
+
+    def part(start: int, length: int | str = "") -> str:
+        return f"SUBSTR({text}, {start}{length and f', {length}'})"
+
+    def lacks_digits(*places: tuple[int, int]) -> str:
+        parts, n = " || ".join(part(*place) for place in places), sum(n for _, n in places)
+        return f"LENGTH({parts}) < {n} OR TRIM({parts}, {decimals}) <> ''"
+
+    year, month = f"CAST({part(1, 4)} AS INTEGER)", part(6, 2)
+    yield f"{text} NOT LIKE '{DAY}'"
+    yield lacks_digits((1, 4), (6, 2), (9, 2))
+    yield f"{month} NOT BETWEEN '01' AND '12'"
+    yield (
+        f"{part(9, 2)} NOT BETWEEN '01' AND CASE WHEN {month} IN ('04', '06', '09', '11') THEN "
+        f"'30' WHEN {month} <> '02' THEN '31' WHEN {year} % 4 = 0 AND ({year} % 100 <> 0 OR "
+        f"{year} % 400 = 0) THEN '29' ELSE '28' END"
+    )
+    has_time = f"LENGTH({text}) > 10 AND"
+    yield (
+        f"{has_time} ({lacks_digits((12, 2), (15, 2))} OR {part(11, 1)} NOT IN (' ', 'T') OR "
+        f"{part(14, 1)} <> ':' OR {part(12, 2)} > '23' OR {part(15, 2)} > '59')"
+    )
+    yield (
+        f"{has_time} {part(17)} NOT IN {UTC} AND ({lacks_digits((18, 2))} OR {part(17, 1)} <> ':' "
+        f"OR {part(18, 2)} > '59' OR {part(20)} NOT IN {UTC} AND ({lacks_digits((21, 1))} OR "
+        f"{part(20, 1)} <> '.' OR LTRIM({part(21)}, {decimals}) NOT IN {UTC}))"
+    )
 
 
 def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from privcurve import datasets, extras
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
-from privcurve.datasets.coding import read_codes, strip_point, warnings_of
+from privcurve.datasets.coding import Markers, read_codes, strip_point
 from privcurve.datasets.reading import TRUTHS, RawTable
 from privcurve.experiments import canonical
 from privcurve.experiments.metrics import auc
@@ -108,9 +108,10 @@ def ask(
         raise ReleaseError(f"--by {by} is the label: name a column of groups")
     copied = [label.column, *([] if by is None or column is not None else [by])]
     records = read_codes(domain, path, parser=model.parser, copied=copied, watch=watch, **options)
-    for remark in records.remarks:
+    for remark in records.notes:
         tell(remark)
     places = _place_spellings(label.places)
+    markers = Markers(domain.missing, domain.decimal)
     labels: list[int] = []
     texts: list[str] = []
     codes: list[Ints] = []
@@ -132,10 +133,10 @@ def ask(
         if column is not None:
             codes.append(part.codes[:, domain.names.index(column.name)].astype(np.int64))
         elif by is not None:
-            texts += [text.strip() or MISSING for text in part.copied[1]]
+            texts += [_read_group(text, markers) for text in part.copied[1]]
     if not labels:
         raise ReleaseError(f"{path} has no record")
-    for remark in warnings_of(records.counts):
+    for remark in records.remarks:
         tell(remark)
     all_scores = np.concatenate(scores)
     if column is not None:
@@ -161,6 +162,12 @@ def _place_spellings(places: dict[str, int]) -> dict[str, int]:
         for truth, texts in TRUTHS.items():
             places = dict.fromkeys(texts, *places_of[truth]) | places
     return places
+
+
+def _read_group(text: str, markers: Markers) -> str:
+    """Return the group of a text, as a model reads a category: 1.0 is 1, and NA may be missing."""
+    word = text.strip()
+    return MISSING if markers.include(word) else strip_point(word, markers.decimal)
 
 
 def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

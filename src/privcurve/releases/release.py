@@ -58,6 +58,7 @@ def release(
     scheduler: str | None = None,
     watch: Callable[[RawTable], None] | None = None,
     progress: Callable[[float], None] | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> Released:
     """Train a model on all training records of a dataset, and write the files that may leave.
 
@@ -89,6 +90,9 @@ def release(
     progress : callable, optional
         Is told how much of the training is done, from 0 to 1, as far as that is public or released:
         how many trainings a choice takes is not.
+    tell : callable, optional
+        Is given each note on the records, such as a column with many clipped values, before
+        anything is spent: for their owner alone.
 
     Returns
     -------
@@ -126,6 +130,10 @@ def release(
     _check_output(output, home)
     open_parts = _check_engine(description, engine, scheduler)
     data = _load_data(description, watch)
+    if tell is not None:
+        facts = {**vars(data), "domain": data.domain.to_dict()}
+        for note in datasets.data_notes(facts):
+            tell(note)
     digests = {data.checksum, *data.sources.values()}
     rehearse(request, description, estimator)
 

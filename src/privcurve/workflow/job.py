@@ -45,7 +45,7 @@ def prepare(dataset: str) -> None:
         + f", {len(data.domain.n_bins)} columns coded in {data.domain.width} values, "
         + f"{data.n_clipped} values clipped to their bounds"
     )
-    for note in datasets.clipping_notes(datasets.facts(folder) or {}):
+    for note in datasets.data_notes(datasets.facts(folder)):
         print(f"warning: {note}")
 
 

@@ -27,6 +27,9 @@ from privcurve.home import home
 
 logger = logging.getLogger(__name__)
 
+# Keys of the configuration that say how jobs run, and change no result: profiles set them.
+OF_JOBS = ("seconds_per_job", "local_jobs", "data_mirror")
+
 
 class _OneTimer:
     """Starts another pass after a delay, unless one is due before."""
@@ -92,6 +95,22 @@ def home_of(rules: object) -> Path:
     """
     folder = Path(str(rules)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
+
+
+def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
+    """Add keys of a profile or a command line to the configuration of an imported module.
+
+    Snakemake gives a module only what `config:` of its importer says. The importer may use other
+    keys for itself: return a note on each that differs.
+    """
+    overrides: Mapping[str, Any] = workflow.config_settings.overwrite_config
+    configuration.update({key: overrides[key] for key in OF_JOBS if key in overrides})
+    return [
+        f"{key}: privcurve takes {value!r}, of config: in the module statement, and not "
+        f"{overrides[key]!r} of the command line; change config: if that is meant"
+        for key, value in configuration.items()
+        if key in overrides and overrides[key] != value
+    ]
 
 
 def jobs_at_once(workflow: Any) -> int:

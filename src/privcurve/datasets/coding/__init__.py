@@ -13,7 +13,7 @@ from privcurve.datasets.coding.coder import (
     label_texts,
     read_amounts,
 )
-from privcurve.datasets.coding.counts import FEW, ColumnCounts, warnings_of
+from privcurve.datasets.coding.counts import DIGITS, FEW, NOTED, ColumnCounts, warnings_of
 from privcurve.datasets.coding.frames import encode_frame, persons_of
 from privcurve.datasets.coding.numbers import (
     ISO,
@@ -26,5 +26,12 @@ from privcurve.datasets.coding.numbers import (
     read_numbers,
     remove_grouping,
 )
-from privcurve.datasets.coding.texts import TextCodes, matches, pattern_faults, strip_point
+from privcurve.datasets.coding.persons import explain_alike
+from privcurve.datasets.coding.texts import (
+    MISSING_WORDS,
+    TextCodes,
+    matches,
+    pattern_faults,
+    strip_point,
+)
 from privcurve.datasets.coding.unlabelled import CodedPiece, NewRecords, read_codes

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes, code_by_edges, code_type
 from privcurve.datasets.coding.counts import ColumnCounts
 from privcurve.datasets.coding.numbers import Amounts, read_dates, read_numbers, remove_grouping
+from privcurve.datasets.coding.persons import is_nobody
 from privcurve.datasets.coding.texts import TextCodes, strip_point
 from privcurve.datasets.description import Description, LabelSpec
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
@@ -171,12 +172,15 @@ class Coder:
         cells, places = list_cells(cells_of(table.columns[unit.column]))
         decimal = self._domain.decimal
         names = [strip_point(str(cell or "").strip(), decimal) for cell in cells]
-        absent = np.array([name in ("", *self._domain.missing) for name in names], dtype=bool)
-        for row, _ in self._rows_to_refuse(absent, places):
+        absent = np.array(
+            [name in self._domain.missing or is_nobody(name) for name in names], dtype=bool
+        )
+        for row, place in self._rows_to_refuse(absent, places):
+            what = f" ({names[place]!r})" if names[place] else ""
             self._problems.add(
-                f"{table.place_of(row)}: the unit {unit.column!r} is missing: whose record is it? "
-                f"Correct the file, or name another column in {description.path}.",
-                ("unit", "missing"),
+                f"{table.place_of(row)}: the unit {unit.column!r} is missing{what}: whose record "
+                f"is it? Correct the file, or name another column in {description.path}.",
+                ("unit", "missing", names[place]),
             )
         return [names[place] for place in places]
 

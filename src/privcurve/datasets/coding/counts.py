@@ -12,6 +12,12 @@ from privcurve.datasets.domain import NUMERIC, OTHER, Column
 FEW = 10
 NEARLY_ALL = 0.95
 
+# A share of clipped values that is worth a word to whoever trains.
+NOTED = 0.05
+
+# Digits of bounds in messages.
+DIGITS = 6
+
 
 @dataclass
 class ColumnCounts:
@@ -57,7 +63,19 @@ class ColumnCounts:
             where = f"below its lower bound, {low}"
         return f"{values} lie {where}: another unit?"
 
+    @property
+    def training_warning(self) -> str:
+        """A warning if some values are lost that train a model; empty otherwise."""
+        share = self.share(self.clipped)
+        if self.warning or share <= NOTED:
+            return self.warning
+        low, high = self.column.format_bounds(DIGITS)
+        return (
+            f"{share:.0%} of the values of {self.column.name!r} lie outside the bounds {low} to "
+            f"{high} and are clipped to them"
+        )
 
-def warnings_of(counts: Iterable[ColumnCounts]) -> Iterator[str]:
-    """Yield the warnings of all columns that have one."""
-    return filter(None, (of_column.warning for of_column in counts))
+
+def warnings_of(counts: Iterable[ColumnCounts], train: bool = False) -> Iterator[str]:
+    """Yield the warnings of all columns that have one; `train` says whether the values train."""
+    return filter(None, (each.training_warning if train else each.warning for each in counts))

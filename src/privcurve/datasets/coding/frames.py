@@ -17,7 +17,7 @@ from privcurve.datasets.reading import DECIDED, FRAME, RawTable, frame_column, f
 from privcurve.schema import suggestion
 
 
-def encode_frame(domain: Domain, frame: Any) -> Codes:
+def encode_frame(domain: Domain, frame: Any, *, train: bool = False) -> Codes:
     """Code records without labels, as the rows that a model was trained on.
 
     Parameters
@@ -26,6 +26,8 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     frame : DataFrame, mapping of columns or array
         Columns by name, in any order; others are left out. An array has all columns, in the
         order of the domain.
+    train : bool
+        Whether these records train a model.
 
     Returns
     -------
@@ -41,7 +43,8 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
     Warns
     -----
     UserWarning
-        If nearly all values of a column lie outside its bounds, or are ``other``.
+        If nearly all values of a column lie outside its bounds, or are ``other``; of records that
+        train, if more than 5 % of the values lie outside.
     """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
@@ -55,7 +58,7 @@ def encode_frame(domain: Domain, frame: Any) -> Codes:
             break
         start = stop
     problems.check()
-    for warning in warnings_of(coder.counts):
+    for warning in warnings_of(coder.counts, train):
         warnings.warn(warning, stacklevel=3)
     return codes
 

@@ -228,12 +228,12 @@ def _read_date(
         return np.nan, ""
     try:
         day = read_day(text, form, column.pivot)
-        return (np.nan if day in marked else day), ""
     except (ValueError, OverflowError):
         if markers.include(text):
             return np.nan, ""
         expected = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
         return np.nan, f"{text!r}, not {expected}"
+    return (np.nan if day in marked else day), ""
 
 
 def _count_days(value: date) -> int:

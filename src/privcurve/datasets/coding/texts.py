@@ -11,6 +11,12 @@ from privcurve.datasets.domain import MISSING, OTHER, Column, Domain
 # The most texts of a column whose codes are remembered.
 MOST_REMEMBERED = 100_000
 
+# Texts that by convention stand for no value, in lower case.
+MISSING_WORDS = frozenset(
+    {"", "?", "-", "--", ".", "na", "n/a", "#n/a", "n.a.", "nan", "nat", "<na>", "null", "none"}
+    | {"nil", "missing", "unknown", "not available", "not known", "unbekannt", "k.a."}
+)
+
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 

@@ -49,6 +49,11 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         self.feature_names_in_ = np.array(self.domain.names, dtype=object)
         return self
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Codes:
+        """Code records that train what comes next: :func:`encode_frame` with ``train``."""
+        self.fit(X, y)
+        return encode_frame(self.domain, X, train=True)
+
     def transform(self, X: Any) -> Codes:
         """Code a frame, a mapping or an array: :func:`encode_frame`.
 

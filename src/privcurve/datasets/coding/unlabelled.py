@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Codes
 from privcurve.datasets import reading
 from privcurve.datasets.coding.coder import Coder, ColumnCoder
-from privcurve.datasets.coding.counts import ColumnCounts
+from privcurve.datasets.coding.counts import ColumnCounts, warnings_of
 from privcurve.datasets.coding.numbers import amount_of
 from privcurve.datasets.description import EXCEL, Parser
 from privcurve.datasets.domain import OTHER, Column, Domain
@@ -38,11 +38,17 @@ class NewRecords:
     """A file that is being read."""
 
     ignored: tuple[str, ...]  # its columns that the domain does not have
-    remarks: tuple[str, ...]  # how it is read, where its owner may expect something else
+    notes: tuple[str, ...]  # how it is read, where its owner may expect something else
     # The records, a piece at a time; raises `DatasetError` where a value has no code and is not
     # skipped.
     parts: Iterator[CodedPiece]
     counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
+    problems: Problems  # its remarks are about the records that were read so far
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is worth a word of the records that were read so far."""
+        return (*self.problems.remarks, *warnings_of(self.counts))
 
 
 def read_codes(
@@ -123,7 +129,7 @@ def read_codes(
             no_codes = np.empty((0, len(domain.columns)), np.uint8)
             yield _make_piece(description, no_records, no_codes, problems.rows)
 
-    return NewRecords(file.ignored, file.remarks, parts(), coder.counts)
+    return NewRecords(file.ignored, file.remarks, parts(), coder.counts, problems)
 
 
 def _check_places(domain: Domain, file: UnlabelledFile) -> None:

@@ -109,6 +109,7 @@ def draft(
         public=public,
         n_read=label_profile.n,
         faults=problems.messages,
+        remarks=problems.remarks,
     )
 
 

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from privcurve.datasets.coding import amount_of
-from privcurve.datasets.describing.profile import MISSING_WORDS, Profile
+from privcurve.datasets.coding import MISSING_WORDS, amount_of
+from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.description import PARQUET
 from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.reading import Format

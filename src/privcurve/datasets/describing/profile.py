@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.coding import ISO, read_day, read_numbers, remove_grouping
-from privcurve.datasets.reading import count_cells
-
-# Texts that by convention stand for no value, in lower case.
-MISSING_WORDS = frozenset(
-    {"", "?", "-", "--", ".", "na", "n/a", "#n/a", "n.a.", "nan", "nat", "<na>", "null", "none"}
-    | {"nil", "missing", "unknown", "not available", "not known", "unbekannt", "k.a."}
+from privcurve.datasets.coding import (
+    ISO,
+    MISSING_WORDS,
+    read_day,
+    read_numbers,
+    remove_grouping,
 )
+from privcurve.datasets.reading import count_cells
 
 # How many different values of a column are counted, and of all columns together (but at least
 # _LEAST_VALUES of each); the others are left out.

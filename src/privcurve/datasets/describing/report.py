@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,6 +27,7 @@ from privcurve.datasets.coding import (
     Markers,
     amount_of,
     days_of,
+    explain_alike,
     label_texts,
     remove_grouping,
 )
@@ -37,6 +39,7 @@ from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.load import REFUSED, check_kept, checksums, load
 from privcurve.datasets.reading import RawTable, cells_of, count_cells, fetch
+from privcurve.datasets.rows import label_persons
 from privcurve.datasets.variants import names_of, write_out
 from privcurve.schema import MOST_NAMED, Lines, suggestion
 
@@ -158,6 +161,7 @@ class Report:
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     n_blanks: int = 0
+    can_compare: bool = True  # whether each class has enough records to hold some out
 
     @property
     def is_ready(self) -> bool:
@@ -224,6 +228,9 @@ class _Checker:
     def add(self, message: str, *place: str | int) -> None:
         self.report.faults.append(Fault(self.lines.line_of(*place), message))
 
+    def note(self, message: str, *place: str) -> None:
+        self.report.remarks.append(Fault(self.lines.line_of(*place), message))
+
     def add_all(self, messages: Any, *place: str | int) -> None:
         """Add faults that come without lines, at that of the column or key that they name."""
         for message in messages:
@@ -250,8 +257,8 @@ class _Checker:
             return
         self._attempt(lambda: checksums(files), "files")
         domain = description.domain
-        line = self.lines.line_of("missing")
-        self.report.remarks = [Fault(line, text) for text in _question_markers(domain)]
+        for question in _question_markers(domain):
+            self.note(question, "missing")
         tallies = [Tally(domain, column) for column in domain.columns]
         label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
@@ -283,6 +290,8 @@ class _Checker:
             if part in description.parts:
                 trained = dict(label.in_classes)
         self.add_all(problems.messages, "parser")
+        for remark in problems.remarks:
+            self.note(remark, "parser")
         if not problems.any:
             self._check_unit(description, n_of, unit_problems)
         self._check_labels(label, trained)
@@ -292,8 +301,8 @@ class _Checker:
         self._check_lost(description, tallies)
         self.report.tallies = tallies
         self.report.n_rows = label.n
-        if self.report.is_ready and (description.records != Records() or description.unit):
-            self._attempt(lambda: load(self.report.name), "unit" if description.unit else "records")
+        if self.report.is_ready:
+            self._check_rare(description, trained)
 
     def _build(self) -> Description | None:
         """Build the description without the columns that have faults; None if that can't be."""
@@ -372,6 +381,9 @@ class _Checker:
         """Check how many records the unit keeps; `n_of` has the records of each person, by key."""
         if (unit := description.unit) is None:
             return
+        names = chain.from_iterable(n_of.values())
+        if alike := explain_alike(unit.column, names, shown=True):
+            self.note(alike, "unit")
         for key, persons in n_of.items():
             # Balance and first decide too which ones are kept.
             if persons and not (description.records.balance or description.records.first):
@@ -442,6 +454,33 @@ class _Checker:
                 "file.",
                 "label",
             )
+
+    def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
+        """Check how many records are kept of each class: one can't be trained on and held out.
+
+        `trained` has the number of records in the files by the text of the label.
+        """
+        label, whose, sizes = description.label, "record", Counter[int]()
+        for text, n in trained.items():
+            sizes[label.codes[text]] += n
+        if description.records != Records() or description.unit:
+            key = "unit" if description.unit else "records"
+            data = self._attempt(lambda: load(self.report.name), key)
+            if data is None:
+                return
+            sizes = Counter(data.y.tolist())
+            if data.persons is not None:
+                whose, sizes = "person", Counter(label_persons(data.y, data.persons)[0].tolist())
+        for code, size in sizes.items():
+            if size == 1:
+                name = label.names[code if label.classes else int(code > 0)]
+                self.report.can_compare = False
+                self.note(
+                    f"the class {name!r} has 1 {whose}, and privcurve compare, which holds some "
+                    "out, needs 2 of each class: join it with another class, or leave it out of "
+                    "the file",
+                    "label",
+                )
 
 
 def _question_markers(domain: Domain) -> Iterator[str]:

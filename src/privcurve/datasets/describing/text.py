@@ -69,6 +69,7 @@ class Draft:
     public: bool  # whether the records are
     n_read: int  # training records that can be read
     faults: tuple[str, ...]  # what is wrong with lines of the files
+    remarks: tuple[str, ...] = ()  # what is not wrong, but worth a word
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
@@ -25,6 +26,7 @@ from privcurve.datasets.reading.table import (
     check_order,
     chunk_size,
     chunks_of,
+    hint_of,
     list_names,
     positions,
 )
@@ -36,6 +38,11 @@ if TYPE_CHECKING:
 
 # The separators that are tried to find that of a file.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
+
+ROW_NAMES = (
+    "R's write.table leaves out the name of row names: begin the first line with one, or write the "
+    "table with row.names = FALSE."
+)
 
 # The number of a line or row, and its fields: texts; of Excel, cells of any types.
 Record = tuple[int, Sequence[Any]]
@@ -82,7 +89,11 @@ def read_pieces(
 
     def records_in(pieces: Iterator[bytes], first: int, n_skipped: int) -> Iterator[Record]:
         all_lines = files.lines_of(files.join_pieces(pieces), encoding, first)
-        return records_of(islice(all_lines, n_skipped, None), parser.separator, parser.comment)
+        below = islice(all_lines, n_skipped, None)
+        return records_of(below, parser.separator, parser.comment, note_empty)
+
+    def note_empty() -> None:
+        problems.note(f"lines of {source} without a value, which are skipped")
 
     pieces = chain([start], pieces)
     n_above = parser.skip_rows
@@ -135,8 +146,9 @@ def _read_by_arrow(
 ) -> Table | None:
     """Read a piece by Arrow, a line a record; None where the exact road might read something else.
 
-    That is so if lines end in another way, are blank, comments, of another width or longer than a
-    field may be, or if a quote stands after a blank or takes in a line's end.
+    That is so if lines end in another way, are blank or separators alone, comments, of another
+    width or longer than a field may be, or if a quote stands after a blank or takes in a line's
+    end.
     """
     import pyarrow
     from pyarrow import compute
@@ -158,7 +170,11 @@ def _read_by_arrow(
         return None
     n_lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
     try:
-        text = piece if piece.isascii() else piece.decode(encoding).encode()
+        decoded = piece.decode(encoding)
+        empty_line = rf"\n[\s{re.escape(parser.separator)}]*\n"
+        if re.search(empty_line, "\n" + decoded.removesuffix("\n") + "\n"):
+            return None
+        text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
             # One more line, of empty fields: a quote that is not closed swallows it.
@@ -228,15 +244,19 @@ def tables(
             )
 
     def fitting_records() -> Iterator[Record]:
+        is_first = True
         for number, record in records:
             if len(record) == width or (ignore and len(record) > width):
+                is_first = False
                 yield number, record
                 continue
+            hint = hint_of(source, [*map(str, record)]) or ROW_NAMES * (len(record) == width + 1)
+            more, is_first = f" {hint}" * bool(is_first and hint), False
             problems.n_unread += 1
             problems.refuse(
                 number,
                 f"{unit} {number} of {source} has {len(record)} fields, not {width}.",
-                f"Correct the {unit}, or {remedy}.",
+                f"Correct the {unit}, or {remedy}.{more}",
                 ("width", len(record)),
             )
             if problems.full:
@@ -249,11 +269,17 @@ def tables(
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
 
-def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> Iterator[Record]:
+def records_of(
+    numbered: Iterable[Line],
+    separator: str,
+    comment: str = "",
+    note_empty: Callable[[], None] | None = None,
+) -> Iterator[Record]:
     """Divide numbered lines into the fields of records, each with the number of its last line.
 
-    Comments and blank lines are left out, but for those within a quoted field. A field of several
-    lines that no quote closes before a separator or a line's end is an error (`csv.Error`).
+    Comments, blank lines and lines of separators alone are left out, except within a quoted field;
+    `note_empty` is called for each line of separators. A field of several lines that no quote
+    closes before a separator or a line's end is an error (`csv.Error`).
     """
     if separator == "whitespace":
         for number, line in files.nonblank_lines(numbered, comment):
@@ -266,9 +292,10 @@ def records_of(numbered: Iterable[Line], separator: str, comment: str = "") -> I
         nonlocal first, last
         for number, line in numbered:
             if not taken:
-                # A line of separating tabs alone is a record of empty fields.
-                is_empty = separator == "\t" and "\t" in line and not line.strip()
-                if not (is_empty or files.has_content(line, comment)):
+                is_empty = not line.replace(separator, "").strip()
+                if is_empty and separator in line and note_empty is not None:
+                    note_empty()
+                if is_empty or not files.has_content(line, comment):
                     continue
                 first = number
             last = number

@@ -7,8 +7,9 @@ import posixpath
 import re
 import zipfile
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -41,10 +42,15 @@ _COMPUTE = (
     "is a formula whose value is not in the file: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
+# Remarks on rows.
+_EMPTY = "rows of {} without a value, which are skipped"
+_HIDDEN = "hidden rows of {}, which are read as all others"
 EXCEL_ENDINGS = (".xlsx", ".xls")
 # The first bytes of these: a zip archive, and a compound file.
 _STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
+_ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*)?>")
+_ATTRIBUTE = re.compile(rb"(\w+)\s*=\s*[\"']([^\"']*)")
 
 
 def read(
@@ -58,7 +64,7 @@ def read(
 
     Cells become texts, each by itself (:func:`text_of`); an empty cell, and one of an error (#N/A),
     the empty text. Cells that show a value which is not in them are problems: merged cells, and
-    formulas that were never computed.
+    formulas that were never computed. Blank rows are skipped, and hidden ones read.
     """
     sheet, cells, _ = loaded or load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
@@ -66,7 +72,7 @@ def read(
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
     uncomputed: set[int] = set()  # filled before any record is read
-    all_rows = _filter_rows(cells, uncomputed)
+    all_rows = _filter_rows(cells, uncomputed, partial(problems.note, _EMPTY.format(source)))
     records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:
         records = islice(records, parser.rows + parser.header)
@@ -76,7 +82,9 @@ def read(
     place = positions(description, source, fields, problems)
     name_at = {j: name for name, j in place.items()}
     empty = defaultdict(list)
-    for row, j, why in chain(_find_merged(sheet, len(cells)), _find_uncomputed(file, sheet)):
+    content = _read_xml(file, sheet)
+    hidden = _find_hidden(content)
+    for row, j, why in chain(_find_merged(sheet, len(cells)), _find_uncomputed(content)):
         if j in name_at:
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
@@ -84,6 +92,7 @@ def read(
     # Rows of such formulas alone look blank, and are not among the cells at the end of a sheet.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
+        problems.note(_HIDDEN.format(source), sum(row in hidden for row in table.lines))
         for k, row in enumerate(table.lines):
             for name, why in empty.get(row, ()):
                 fault, _, remedy = why.partition(". ")
@@ -92,16 +101,17 @@ def read(
         yield replace(table, columns=convert_columns(description, source, columns))
 
 
-def first_row(path: Path, loaded: LoadedSheet) -> tuple[Record, tuple[str, ...]]:
-    """Return the first row of a sheet that is not blank, and the names of all sheets.
+def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
+    """Return the first two rows of a sheet that are not blank, and the names of all sheets.
 
     The names begin with that of this sheet.
     """
     sheet, cells, names = loaded
-    number, row = next(_filter_rows(cells), (0, ()))
-    if not number:
+    top = islice(_filter_rows(cells), 2)
+    rows: list[Record] = [(number, texts_of(row)) for number, row in top]
+    if not rows:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
-    return (number, texts_of(row)), (sheet.name, *(name for name in names if name != sheet.name))
+    return rows, (sheet.name, *(name for name in names if name != sheet.name))
 
 
 def is_workbook(path: Path) -> bool:
@@ -119,7 +129,7 @@ def rows_of(loaded: LoadedSheet) -> list[Record]:
 
 def load_sheet(path: Path, wanted: str) -> LoadedSheet:
     """Return a sheet, by default the first, its cells, and the names of all sheets."""
-    from python_calamine import CalamineError, CalamineWorkbook
+    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
     check_archive(path)
     try:
@@ -130,6 +140,10 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
                 raise ValueError(f"no sheet {wanted!r}{near} Its sheets: {', '.join(names)}")
             sheet = book.get_sheet_by_name(wanted or names[0])
             return sheet, sheet.to_python(skip_empty_area=False), names
+    except PasswordError:
+        raise ValueError(
+            "a password protects it: open it in a spreadsheet program, and save it without one"
+        ) from None
     except CalamineError as error:
         raise ValueError(str(error)) from error
 
@@ -142,16 +156,35 @@ def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
                 yield row + 1, j, _MERGED
 
 
-def _find_uncomputed(file: RawFile, sheet: Any) -> Iterator[Empty]:
-    """Yield the cells of a sheet of an ``.xlsx`` that hold a formula, but not its value."""
+def _read_xml(file: RawFile, sheet: Any) -> bytes:
+    """Return the XML of a sheet of an ``.xlsx``; nothing of other files."""
     try:
         with zipfile.ZipFile(file.path) as archive:
-            content = archive.read(_find_sheet_file(archive, sheet))
-        # Sheets without formulas, which are most, need no look at each cell.
-        if _FORMULA.search(content):
-            yield from _find_without_value(content)
+            return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return  # an .xls, or laid out in a way of its own
+        return b""  # an .xls, or laid out in a way of its own
+
+
+def _find_hidden(content: bytes) -> set[int]:
+    """Return the rows that a spreadsheet program does not show, such as filtered ones."""
+    hidden: set[int] = set()
+    row = 0
+    for start in _ROW.finditer(content) if b"hidden" in content else ():
+        attributes = dict(_ATTRIBUTE.findall(start[1] or b""))
+        row = int(attributes.get(b"r", row + 1))
+        if attributes.get(b"hidden") in (b"1", b"true"):
+            hidden.add(row)
+    return hidden
+
+
+def _find_uncomputed(content: bytes) -> Iterator[Empty]:
+    """Yield the cells of a sheet that hold a formula, but not its value."""
+    # Sheets without formulas, which are most, need no look at each cell.
+    if _FORMULA.search(content):
+        try:
+            yield from _find_without_value(content)
+        except ElementTree.ParseError:
+            return
 
 
 def _find_without_value(content: bytes) -> Iterator[Empty]:
@@ -192,10 +225,21 @@ def _read_position(letters: str) -> int:
     return position - 1
 
 
-def _filter_rows(cells: list[list[Any]], others: Collection[int] = ()) -> Iterator[Record]:
-    """Yield the rows that are not blank, and some others, with their numbers."""
+def _filter_rows(
+    cells: list[list[Any]],
+    others: Collection[int] = (),
+    note_empty: Callable[[int], None] | None = None,
+) -> Iterator[Record]:
+    """Yield the rows that are not blank, and some others, with their numbers.
+
+    `note_empty` is given the numbers of blank rows between these.
+    """
+    last = 0
     for number, row in enumerate(cells, start=1):
-        if number in others or any(cell != "" for cell in row):
+        if number in others or any(not isinstance(cell, str) or cell.strip() for cell in row):
+            if last and note_empty is not None:
+                note_empty(number - last - 1)
+            last = number
             yield number, row
 
 

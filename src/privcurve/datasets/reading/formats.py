@@ -13,11 +13,11 @@ from typing import Any
 
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.reading.delimited import SEPARATORS, Record, records_of
-from privcurve.datasets.reading.excel import EXCEL_ENDINGS, first_row, load_sheet
+from privcurve.datasets.reading.delimited import ROW_NAMES, SEPARATORS, Record, records_of
+from privcurve.datasets.reading.excel import EXCEL_ENDINGS, load_sheet, top_rows
 from privcurve.datasets.reading.files import PIECE, lines, open_raw
 from privcurve.datasets.reading.parquet import schema_of
-from privcurve.datasets.reading.table import READ_ERRORS
+from privcurve.datasets.reading.table import READ_ERRORS, hint_of
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
@@ -59,23 +59,23 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
         if sheet and not is_excel:
             raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
         if is_excel:
-            first, sheets = first_row(path, load_sheet(path, sheet))
+            rows, sheets = top_rows(path, load_sheet(path, sheet))
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
-            return replace(_name_fields(parser, first, header), sheets=sheets)
+            return replace(_name_fields(path, parser, rows, header), sheets=sheets)
         with open_raw(path) as stream:
             start = stream.read(8)
         if start[:4] == b"PAR1":
             return _sniff_parquet(path)
         encoding = _find_encoding(path, start)
         parser = {"kind": DELIMITED}
-        separator, first = _find_separator(path, encoding)
+        separator, rows = _find_separator(path, encoding)
     except READ_ERRORS as error:
         raise DatasetError(f"{path} can't be read: {error}") from None
     if separator != ",":
         parser["separator"] = separator
     if encoding != ENCODINGS[0]:
         parser["encoding"] = encoding
-    return _name_fields(parser, first, header)
+    return _name_fields(path, parser, rows, header)
 
 
 def _sniff_parquet(path: Path) -> Format:
@@ -124,11 +124,14 @@ def is_plain_text(path: Path) -> bool:
         return all(piece.isascii() for piece in iter(lambda: stream.read(PIECE), b""))
 
 
-def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
-    """Return the separator under which most lines have the same number of fields, above one."""
+def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
+    """Return the separator under which most lines have the same number of fields, above one.
+
+    With it come the first two records.
+    """
     best: tuple[float, int] = (0.0, 0)
-    choice: tuple[str, Record] | None = None
-    unlike = broken = ""
+    choice: tuple[str, list[Record]] | None = None
+    unlike = broken = hint = ""
     for separator in SEPARATORS:
         numbered = lines(path, Parser(DELIMITED, encoding=encoding))
         try:
@@ -141,19 +144,27 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
         width, count = Counter(len(fields) for _, fields in records).most_common(1)[0]
         score = (count / len(records), width)
         first = len(records[0][1])
-        if 1 < first != width > 1 and separator != "whitespace" and not unlike:
+        hint = hint or hint_of(str(path), records[0][1])
+        lacks_one = first == width - 1 and count == len(records) - 1 > 0
+        if 1 < first != width > 1 and (separator != "whitespace" or lacks_one) and not unlike:
             unlike = (
                 f"its first line has {first} fields (separator {separator!r}), most others "
-                f"have {width}. Give each column a name there, and each line as many fields; or "
-                "delete it, if it names no columns"
+                f"have {width}. "
+            ) + (
+                ROW_NAMES
+                if lacks_one
+                else "Give each column a name there, and each line as many fields; or delete it, "
+                "if it names no columns."
             )
         # The separator has to divide the first line too. Blanks also stand in texts.
         if 1 < first == width and score > best:
             if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
-            best, choice = score, (separator, records[0])
+            best, choice = score, (separator, records[:2])
+    if choice is None and hint:
+        raise DatasetError(f"{path} can't be read. {hint}")
     if choice is None and unlike:
-        raise DatasetError(f"{path}: {unlike}.")
+        raise DatasetError(f"{path}: {unlike}")
     if choice is None and broken:
         raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
     if choice is None:
@@ -165,13 +176,24 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, Record]:
     return choice
 
 
-def _name_fields(parser: dict[str, Any], head: Record, header: bool) -> Format:
-    """Name the fields by the first line that is not blank; equal or empty names are changed."""
-    number, first = head
+def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
+    """Name the fields by the first line that is not blank; equal or empty names are changed.
+
+    `rows` are this line and the next one. A title in its place is refused (DatasetError).
+    """
+    number, first = rows[0]
     if not header:
         fields = tuple(f"column{k}" for k in range(1, len(first) + 1))
         return Format({**parser, "fields": list(fields)}, fields)
     names = tuple(name.strip() for name in first)
+    n_filled, n_below = (sum(map(bool, map(str.strip, row))) for _, row in (rows[0], rows[-1]))
+    if 2 * n_filled < n_below or (n_filled == 1 < n_below and names[0]):
+        what = hint_of(str(path), names) or (
+            f"Its first line holds a text for {n_filled} of {len(names)} columns, and the next one "
+            f"for {n_below}: if it is a title, delete the lines above the names of columns; "
+            "otherwise give each column a name there."
+        )
+        raise DatasetError(f"{path} can't be read. {what}")
     if len(set(names)) == len(names) and all(names):
         return Format({**parser, "header": True}, names, names)
     fields = tuple(make_distinct(names))

@@ -25,6 +25,9 @@ MOST_FIELDS = 250_000
 _SHOWN = 30
 _LONGEST = 40
 
+_ARFF = (".arff", ".arff.gz")
+_TITLE = "If a title is above the names of its columns, delete it."
+
 # The end of messages about values without a code, where the model was trained by others.
 DECIDED = "the description, and train again"
 
@@ -105,10 +108,30 @@ def list_names(names: Sequence[str]) -> str:
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
 
 
+def hint_of(source: str, fields: Sequence[str]) -> str:
+    """Say what a file may be by its name and first fields, and what to do; empty if unknown."""
+    start = fields[0].lstrip() if fields else ""
+    if start[:1] in ("{", "["):
+        return (
+            "It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and "
+            "to_csv)."
+        )
+    if start.lower().startswith("sep="):
+        return "Its first line, sep=…, is for Excel alone: delete it."
+    is_arff = source.lower().endswith(_ARFF) and start[:1] in ("%", "@")
+    if is_arff or start.lower().startswith("@relation"):
+        return (
+            "It is ARFF: write its records as CSV, with a first line of names (Weka: Save as CSV), "
+            'or describe it by hand, by parser: {kind: delimited, comment: "@", fields: […]}.'
+        )
+    return ""
+
+
 def find_fields(
     source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
     """Return the places of the wanted fields; each that is not there once is a problem."""
+    hint = hint_of(source, fields)
     counts = Counter(fields)
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
@@ -116,11 +139,13 @@ def find_fields(
         # The header is another line. The fields of this one may be a record: they are not shown.
         problems.add(
             f"{source} has no {names}, nor any other that is asked for, where it should name its "
-            f"{len(fields)}.{remedy}"
+            f"{len(fields)}. {hint or _TITLE}{remedy}"
         )
     elif missing:
         near = suggestion(missing[0], fields) if len(missing) == 1 else "."
-        problems.add(f"{source} has no {names}{near} Its columns: {list_names(fields)}.{remedy}")
+        hint = hint and f" {hint}"
+        columns = f"Its columns: {list_names(fields)}"
+        problems.add(f"{source} has no {names}{near} {columns}.{hint}{remedy}")
     for name in wanted:
         if counts[name] > 1:
             problems.add(

@@ -52,9 +52,6 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-_JSON = (
-    " It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and to_csv)."
-)
 # The names of columns end within so many lines; so many records tell names from values.
 _MOST_OF_HEADER = 100
 
@@ -201,9 +198,7 @@ def _open_text(
             check_order(description, wanted.name, above[1], "line")
         ignored = _find_unused(wanted, trained.fields)
         return as_table(trained, ignored, top=top, above=above)
-    hint = _JSON if lines[0][1].lstrip()[:1] in ("{", "[") else ""
-    if n_skipped:
-        hint += f" The model was trained on a file whose line {number} names them."
+    hint = f" The model was trained on a file whose line {number} names them." * bool(n_skipped)
     return as_table(parser, _find_unused(wanted, names, hint))
 
 
@@ -279,7 +274,7 @@ def _open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFil
     trained = replace(trained, sheet=sheet, rows=rows)
     named = replace(trained, header=True, fields=(), skip_rows=0)
     loaded = excel.load_sheet(path, sheet)
-    excel.first_row(path, loaded)  # refuses an empty sheet
+    excel.top_rows(path, loaded)  # refuses an empty sheet
     all_rows, decimal = excel.rows_of(loaded), wanted.domain.decimal
 
     def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
@@ -350,7 +345,7 @@ def _has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
 def _find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
     """Return the fields that are not used; raise DatasetError if one that is used is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
-    find_fields(description.name, fields, wanted, problems, hint)
+    find_fields(description.name, fields, wanted, problems)
     # A column without a name is that of a separator at the end of each line.
     used = {*wanted, description.domain.label.column, ""}
     return tuple(field for field in fields if field not in used)
