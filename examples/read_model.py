@@ -24,27 +24,17 @@ def main(model_path, table_path):
     score_of = {"lazybb": lazybb, "privgam": privgam}[model["learner"]]
     domain, label = model["domain"], model["domain"]["label"]
     answers = [[label["column"], "score"]]
-    with open(table_path, encoding="utf-8-sig", newline="") as stream:  # noqa: PTH123
-        table = csv.reader(stream, skipinitialspace=True)
-        # Lines of separators alone are no records.
-        rows = ((table.line_num, row) for row in table if any(map(str.strip, row)))
-        names = [unicodedata.normalize("NFC", name).strip() for name in next(rows, (0, []))[1]]
+    for line, record in records(table_path, model):
+        codes = []
         for column in domain["columns"]:
-            if names.count(column["name"]) != 1:
-                raise ValueError(f"the table must have one column {column['name']!r}")
-        for line, row in rows:
-            if len(row) != len(names):
-                raise ValueError(f"line {line} has {len(row)} fields, not {len(names)}")
-            codes = []
-            for column in domain["columns"]:
-                text = unicodedata.normalize("NFC", row[names.index(column["name"])]).strip()
-                try:
-                    codes.append(code(column, text, domain))
-                except (ValueError, KeyError, OverflowError):
-                    what = f"{text!r}, which the model does not know" if text else "missing"
-                    raise ValueError(f"line {line}: {column['name']!r} is {what}") from None
-            score = score_of(model, codes)
-            answers.append([label["positive" if score > 0 else "negative"], repr(score)])
+            text = unicodedata.normalize("NFC", record[column["name"]]).strip()
+            try:
+                codes.append(code(column, text, domain))
+            except (ValueError, KeyError, OverflowError):
+                what = f"{text!r}, which the model does not know" if text else "missing"
+                raise ValueError(f"line {line}: {column['name']!r} is {what}") from None
+        score = score_of(model, codes)
+        answers.append([label["positive" if score > 0 else "negative"], repr(score)])
     csv.writer(sys.stdout, lineterminator="\n").writerows(answers)
 
 
@@ -61,14 +51,56 @@ def read(path):
     return model
 
 
+def records(path, model):
+    """Yield the line and fields of each record: by names in its first line, or by the parser."""
+    parser = model.get("parser", {})
+    if parser.get("kind") != "delimited":
+        parser = {}
+    with open(path, encoding=parser.get("encoding", "utf-8-sig"), newline="") as stream:  # noqa: PTH123
+        lines = list(stream)
+    wanted = [column["name"] for column in model["domain"]["columns"]]
+    for n_skipped, fields in ((0, None), (parser.get("skip_rows", 0), parser.get("fields"))):
+        rows = rows_of(lines, n_skipped, parser)
+        names = fields or next(rows, (0, []))[1]
+        names = [unicodedata.normalize("NFC", name).strip() for name in names]
+        if all(names.count(name) == 1 for name in wanted):
+            break
+    else:
+        raise ValueError(f"{path} does not name the columns {', '.join(wanted)}, once each")
+    for line, row in rows:
+        more = parser.get("extra_fields") == "ignore" and len(row) > len(names)
+        if not more and len(row) != len(names):
+            raise ValueError(f"line {line} has {len(row)} fields, not {len(names)}")
+        yield line, dict(zip(names, row))  # noqa: B905 - for old versions of Python
+
+
+def rows_of(lines, n_skipped, parser):
+    """Yield the fields of each record, and its last line: neither a comment nor empty fields."""
+    comment, separator = parser.get("comment"), parser.get("separator", ",")
+    last = n_skipped
+
+    def used_lines():
+        nonlocal last
+        for last, line in enumerate(lines[n_skipped:], start=n_skipped + 1):  # noqa: B007
+            if not (comment and line.startswith(comment)):
+                yield line
+
+    if separator == "whitespace":
+        rows = map(str.split, used_lines())
+    else:
+        rows = csv.reader(used_lines(), delimiter=separator, skipinitialspace=True)
+    return ((last, row) for row in rows if any(map(str.strip, row)))
+
+
 def code(column, text, domain):
     """Return the code of a value: the number of its bin, or of the title of its category."""
+    domain = {**domain, "missing": domain["missing"] + column.get("missing", [])}
     if column["kind"] == "categorical":
         titles = list(dict.fromkeys(title for _, title in column["categories"]))
         return titles.index(title_of(column, text, domain))
     value = None
     if text != "" and text not in domain["missing"]:
-        value = day(text, column["dates"], domain) if "dates" in column else number(text, domain)
+        value = day(text, column, domain) if "dates" in column else number(text, domain)
     if value is not None:
         # A value on an edge belongs to the bin above it.
         return sum(edge <= value for edge in edges(column))
@@ -161,28 +193,32 @@ def ungrouped(text, decimal, mark):
     return re.sub(between, "", text) if mark and re.fullmatch(grouped, text) else text
 
 
-def day(text, form, domain):
+def day(text, column, domain):
     """Return the days since 1970-01-01; None if the text stands for a missing value."""
     try:
-        days = days_of(text, form)
+        days = days_of(text, column["dates"], column)
     except (ValueError, OverflowError):
         if amount(text, domain["decimal"]) in amounts(domain["missing"], domain):
             return None
         raise
     for word in domain["missing"]:
-        for known in (form, "iso"):
+        for form in (column["dates"], "iso"):
             with contextlib.suppress(ValueError, OverflowError):
-                if days_of(word, known) == days:
+                if days_of(word, form, column) == days:
                     return None
     return days
 
 
-def days_of(text, form):
+def days_of(text, form, column):
     """Return the days from 1970-01-01 to a date in a form of strptime, or ISO's."""
-    iso = form == "iso"
-    moment = (
-        datetime.datetime.fromisoformat(text) if iso else datetime.datetime.strptime(text, form)
-    )
+    if form == "iso":
+        moment = datetime.datetime.fromisoformat(text)
+    else:
+        moment = datetime.datetime.strptime(text, form)
+        some, later = datetime.datetime(2001, 2, 3), datetime.datetime(2401, 2, 3)
+        if some.strftime(form) == later.strftime(form):  # years of two digits
+            pivot = column.get("pivot", 1969)
+            moment = moment.replace(year=pivot + (moment.year - pivot) % 100)
     if moment.tzinfo is not None:
         moment = moment.astimezone(datetime.timezone.utc)  # noqa: UP017 - for old versions of Python
     return (moment.date() - datetime.date(1970, 1, 1)).days
@@ -196,6 +232,8 @@ def edges(column):
     spacing = column.get("spacing", "equal")
     if spacing == "equal":
         inner = [low + (high - low) * k / bins for k in range(1, bins)]
+        if column.get("rounded"):
+            inner = [float(f"{edge:.12g}") for edge in inner]
     else:
         if spacing.startswith("mixed"):
             inner = mixed(low, high, bins, spacing == "mixed-high")

@@ -118,7 +118,9 @@ def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
     return starts
 
 
-def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray[np.float64]:
+def edges(
+    low: float, high: float, n_bins: int, spacing: str = EQUAL, exact: bool = False
+) -> NDArray[np.float64]:
     """Return the edges of bins between two bounds.
 
     Parameters
@@ -131,12 +133,14 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
         of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
         over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
         side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
+    exact : bool
+        Whether edges of equal width stay as they are computed.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low` and the last `high`. Edges that are not of equal width are
-        rounded to twelve digits, so that they are the same on every machine.
+        Increasing; the first is `low` and the last `high`. All others are rounded to twelve digits,
+        so that they are the numbers that people read, and the same on every machine.
 
     Raises
     ------
@@ -152,13 +156,14 @@ def edges(low: float, high: float, n_bins: int, spacing: str = EQUAL) -> NDArray
     steps = np.arange(n_bins)
     with np.errstate(over="ignore", invalid="ignore"):
         if spacing == EQUAL:
-            inner = low + (high - low) * steps / n_bins
+            evenly = low + (high - low) * steps / n_bins
+            inner = evenly if exact else _round_edges(evenly)
         elif spacing in (MIXED, MIXED_HIGH):
             inner = _lower_mixed_edges(low, high, n_bins, spacing == MIXED_HIGH)
         else:
             growth = arithmetic.log((high + shift) / (low + shift))
             ratio = (low + shift) * arithmetic.exps(growth * (steps / n_bins))
-            inner = np.array([float(f"{edge:.12g}") for edge in ratio - shift])
+            inner = _round_edges(ratio - shift)
         ends = np.append(inner, high)
         ends[0] = low
         widths = np.diff(ends)
@@ -188,6 +193,10 @@ def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) ->
         )
     else:
         ends = low + width * _mixed_shares(n_bins)[:-1]
+    return _round_edges(ends)
+
+
+def _round_edges(ends: Floats) -> Floats:
     return np.array([float(f"{end:.12g}") for end in ends])
 
 

@@ -1,5 +1,6 @@
 """``privcurve check``: all problems in one pass, with lines; shares; ready."""
 
+import json
 from importlib import import_module
 from pathlib import Path
 
@@ -49,10 +50,15 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
         PATH.write_text(changed(DESCRIPTION, label))
     assert main.main(["check", "patients"]) == 0
     told = capsys.readouterr().out
-    assert "note: the class 'yes' has 1 record, and privcurve compare, which holds some out" in told
+    lines = PATH.read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, start=1) if text.startswith("label:"))
+    what = "the class 'yes' has 1 record, and privcurve compare, which holds some out"
+    assert f"note: descriptions/patients.yaml, line {line}: {what}" in told
     assert "ready: privcurve release patients" in told
     assert main.main(["check", "patients", "--json"]) == 0
-    assert "the class 'yes' has 1 record" in capsys.readouterr().out
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark["line"] == line
+    assert remark["message"].startswith(what)
     y = datasets.load("patients").y
     with pytest.raises(ValueError, match="each label needs two records or more"):
         draw_held_out(y, 0.2, np.random.default_rng(0))
@@ -63,7 +69,7 @@ def test_lines_of_separators_alone_are_no_records(folder, capsys):
     Path("patients.csv").write_text("\n".join([header, ",,,,", *rows, ",,,,", " , ,,,"]))
     assert main.main(["check", "patients"]) == 0
     told = capsys.readouterr().out
-    assert "note: lines of patients.csv without a value, which are skipped: 3\n" in told
+    assert ": lines of patients.csv without a value, which are skipped: 3\n" in told
     assert len(datasets.load("patients").y) == 5
     assert main.main(["describe", "patients.csv", "--label", "sick", "--name", "other"]) == 0
     told = capsys.readouterr().out

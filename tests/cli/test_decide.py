@@ -9,6 +9,7 @@ import yaml
 from own_table import DESCRIPTION
 from refusals import refuse
 
+from privcurve import datasets
 from privcurve.cli import main
 from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
 
@@ -243,3 +244,61 @@ def test_columns_of_the_same_words_are_decided_at_once(folder, capsys, monkeypat
     groups = [entry["groups"] for entry in yaml.safe_load(path.read_text())["columns"]]
     assert groups == [["No", "Yes"], ["No", "Yes"], ["a", "b"]]
     assert main.main(["check", "t"]) == 0
+
+
+def test_the_century_of_short_years_is_asked_for(folder, capsys, monkeypatch):
+    rows = (f"{1 + k % 28:02}.05.{k % 90:02},{k / 7},{k % 2}" for k in range(90))
+    Path("t.csv").write_text("\n".join(["born,dose,sick", *rows]) + "\n")
+    for public in (False, True):
+        options = ["--force", "--public"] if public else []
+        assert main.main(["describe", "t.csv", "--label", "sick", *options]) == 0
+        born = yaml.safe_load(Path("descriptions/t.yaml").read_text())["columns"][0]
+        assert (born["bounds"], born["format"], born["pivot"]) == (None, "%d.%m.%y", None)
+        # A refused answer is asked again: no year of four digits, and too late for the bounds.
+        bounds = [] if public else ["0, 20"]
+        answers = ["1930-01-01, 2009-12-31", "19", "1940", "1930", *bounds, *[""] * 9]
+        monkeypatch.setattr(sys, "stdin", Person(*answers))
+        assert main.main(["decide", "t"]) == 0
+        content = yaml.safe_load(Path("descriptions/t.yaml").read_text())
+        assert content["columns"][0]["pivot"] == 1930
+    assert "bounds of 'born' go beyond 1940 to 2039" in capsys.readouterr().out
+
+
+def test_a_unit_corrects_the_numbers_of_records(folder, capsys, monkeypatch):
+    header = "patient_id,age,sick\n"
+    rows = [f"{k // 3:03},{20 + k % 40},{k % 2}\n" for k in range(90)]
+    Path("t.csv").write_text(header + "".join(rows))
+    Path("test.csv").write_text(header + "".join(rows[:20]))
+    path = Path("descriptions/t.yaml")
+    for answer, n_rows, n_test, said in [
+        ("{column: patient_id, at_most: 2}", 60, 14, "n_rows: 60, n_test: 14: as many records are"),
+        ("none", 90, 20, ""),
+        ("{column: patient_id, at_most: 1, seed: 3}", 30, 7, "n_rows: 30, n_test: 7"),
+    ]:
+        ask = "describe t.csv --label sick --test test.csv --force --quiet"
+        assert main.main(ask.split()) == 0
+        remark = path.read_text().partition("n_rows: 90")[2].partition("\n")[0]
+        monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\n"))
+        assert main.main(["decide", "t"]) == 0
+        assert said in capsys.readouterr().out
+        content = yaml.safe_load(path.read_text())
+        assert (content["n_rows"], content["n_test"]) == (n_rows, n_test)
+        assert f"n_rows: {n_rows}{remark}\n" in path.read_text()
+        assert main.main(["check", "t"]) == 0
+        assert len(datasets.load("t").y) == n_rows
+
+
+def test_a_unit_that_the_file_does_not_have_is_refused(folder, capsys, monkeypatch):
+    rows = (f"P{k // 3},{20 + k % 40},{k % 2}\n" for k in range(90))
+    Path("t.csv").write_text("patient_id,age,sick\n" + "".join(rows))
+    assert main.main(["describe", "t.csv", "--label", "sick", "--quiet"]) == 0
+    text = Path("descriptions/t.yaml").read_text()
+    monkeypatch.setattr(sys, "stdin", Person("{column: person, at_most: 2}", ""))
+    assert main.main(["decide", "t"]) == 4
+    assert "has no column 'person'" in capsys.readouterr().out
+    assert Path("descriptions/t.yaml").read_text() == text
+    # Without the file the numbers stay, and check tells of both.
+    Path("t.csv").unlink()
+    monkeypatch.setattr(sys, "stdin", Person("{column: patient_id, at_most: 2}"))
+    assert main.main(["decide", "t"]) == 0
+    assert "n_rows: 90" in Path("descriptions/t.yaml").read_text()

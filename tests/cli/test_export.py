@@ -3,6 +3,7 @@
 import re
 import sqlite3
 import sys
+import unicodedata
 from datetime import date
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.models import sql
 
 AGE, TOWN, DAY, CODE = 'a "good" age', "Ort'; --", "date of birth", "order"
+VISITS, WARD, LEFT = "visits", "ward", "left"
 DOMAIN = Domain(
     (
         Column(AGE, "numeric", (0.0, 80.0), 4, missing_bin=True),
@@ -38,6 +40,18 @@ DOMAIN = Domain(
         Column(DAY, "numeric", (18262.0, 19722.0), 3, dates="iso"),
         Column(
             CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"), ("\u00e9", "4"))
+        ),
+        # Words for a missing value in one column alone.
+        Column(VISITS, "numeric", (0.0, 80.0), 4, missing_bin=True, missing=("20", "x")),
+        Column(WARD, "categorical", categories=(("A", "A"), ("?", "?")), missing=("20", "x")),
+        Column(
+            LEFT,
+            "numeric",
+            (18262.0, 19722.0),
+            3,
+            dates="iso",
+            missing_bin=True,
+            missing=("2021-05-02",),
         ),
     ),
     Label("sick?", "it's not", "sick"),
@@ -51,6 +65,9 @@ CELLS = (
     [None, "", "NA", "-9", "Oslo", "\tOslo\u00a0", "Rom'\r\n", "oslo", "Paris", "other", "?"],
     [None, "2020-7-1", *DAYS],
     [None, "1", 1, 1.0, "1.0", "1.0000", "1.", "10.0", "2", 2, "x y", "e\u0301", "\u00e9", ""],
+    [None, -9, 20, 19.99, 21, 80],
+    [None, "A", "20", "20.0", "x", "NA", " A", "x "],
+    [None, *DAYS],
 )
 
 
@@ -95,7 +112,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
     model = models.load("model.json")
     rows = [[cells[rng.integers(len(cells))] for cells in CELLS] for _ in range(300)]
     table = pd.DataFrame(rows, columns=DOMAIN.names, dtype=object)
-    table[AGE] = table[AGE].astype(float)
+    table[[AGE, VISITS]] = table[[AGE, VISITS]].astype(float)
     answered = ask(table, "--proba")
     told, refused = answered["predicted_sick?"], 0
     for k in range(len(table)):
@@ -279,7 +296,11 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
         ("--to onnx", "invalid choice: 'onnx'"),
     ):
         refuse(tmp_path, capsys, f"export model.json {options}", message)
-    codes = np.random.default_rng(0).integers(DOMAIN.n_bins, size=(300, 4)).astype(np.uint8)
+    codes = (
+        np.random.default_rng(0)
+        .integers(DOMAIN.n_bins, size=(300, len(DOMAIN.n_bins)))
+        .astype(np.uint8)
+    )
     labels = np.array(DOMAIN.label.names)[(codes[:, 0] > 1) ^ (codes[:, 2] > 0) * 1]
     trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **PUBLIC)
     models.save("model.json", trees.fit(codes, labels), DOMAIN)
@@ -293,7 +314,7 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     domain = Domain((towns,), DOMAIN.label)
     bayes = NoisyBayesClassifier(n_bins=3, classes=DOMAIN.label.names)
     models.save("model.json", bayes.fit(codes[:, :1] % 3, labels), domain)
-    refuse(tmp_path, capsys, "export model.json", "groups of patterns")
+    refuse(tmp_path, capsys, "export model.json", r"groups of patterns with \*")
 
 
 def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():
@@ -308,12 +329,81 @@ def test_numbers_among_categories_with_a_comma_are_numbers_in_the_table():
 
 def check_texts(titles, cells, **reading):
     """Check that a column of such categories is answered as `predict` does."""
-    town = Column("town", "categorical", categories=tuple((title, title) for title in titles))
+    check_column(
+        Column("town", "categorical", categories=tuple((t, t) for t in titles)), cells, reading
+    )
+
+
+def check_column(town, cells, reading):
     domain = Domain((town,), Label("y", "no", "yes"), unknown="other", **reading)
-    n = len(titles)
+    n = town.n_bins
     codes = np.array([[k] for k in range(n)] * 20 + [[1]] * 20, dtype=np.uint8)
     learner = NoisyBayesClassifier(epsilon=50, n_bins=n, classes=("no", "yes"), random_state=0)
     models.save("model.json", learner.fit(codes, np.where(codes[:, 0] % 2, "yes", "no")), domain)
     table = pd.DataFrame({"town": cells}, dtype=object)
     scores = models.load("model.json").decision_function(table)
     assert ask(table).iloc[:, -1].tolist() == pytest.approx(scores.tolist())
+
+
+GROUPS = [
+    {"female": ["f", "female", "w", "woman", "women"], "male": ["m", "male", "man", "men"]},
+    {"no": ["no", "n", "false", "f", "0", "-1"], "yes": ["yes", "y", "true", "t", "1"]},
+    {"nein": ["nein"], "ja": ["ja"]},
+    {"a": ["Stra\u00dfe", "m\u00e4nnlich", "\u00e9"], "b": ["I", "K", "\u03c3"], "c": ["\u0131x"]},
+    {"a": ["\u0131"], "b": ["7", "other words"]},
+]
+
+
+@pytest.mark.parametrize("groups", GROUPS)
+def test_groups_of_words_are_answered_alike_in_any_case(groups):
+    """What `privcurve describe` writes for sex, and yes and no."""
+    pairs = [(word, title) for title, words in groups.items() for word in words]
+    pairs += [("other", "other"), ("?", "?")]
+    column = Column("town", "categorical", categories=tuple(pairs), patterns=True, missing=("NA",))
+    words = [word for word, _ in pairs]
+    odd = {"s": "\u017f", "k": "\u212a", "i": "\u0130", "\u03c3": "\u03c2", "\u00df": "\u1e9e"}
+    forms = [
+        *words,
+        *(word.upper() for word in words),
+        *(word.title() for word in words),
+        *(word.swapcase() for word in words),
+        *("".join(odd.get(c, c) for c in word.lower()) for word in words),
+        *(f" {word}\t" for word in words),
+        *(unicodedata.normalize("NFD", word.upper()) for word in words),
+        *(unicodedata.normalize("NFD", word) for word in words),
+    ]
+    more = [
+        None,
+        "",
+        "NA",
+        "na",
+        "Paris",
+        "i",
+        "I",
+        "\u0131",
+        "STRASSE",
+        "1.0",
+        "7.00",
+        1,
+        7.0,
+        "wom",
+    ]
+    check_column(column, [*forms, *more], {"missing": ("-9",)})
+
+
+def test_a_draft_with_groups_of_words_can_be_exported(capsys, monkeypatch, fixed_entropy):
+    monkeypatch.setenv("PRIVCURVE_SEEDS", "seeds")
+    rows = "".join(f"{'fMFm'[k % 4]},{'NnYy'[k % 4]},{k % 2}\n" for k in range(80))
+    Path("t.csv").write_text("Sex,smokes,sick\n" + rows)
+    for command in (
+        "describe t.csv --label sick",
+        "release t --epsilon 3 --output out --quiet",
+        "export out/model.json --table t -o q.sql",
+        "predict out/model.json t.csv -o answers.csv",
+    ):
+        assert main.main(command.split()) == 0
+    with sqlite3.connect(":memory:") as base:
+        pd.read_csv("t.csv").to_sql("t", base, index=False)
+        answered = pd.read_sql_query(Path("q.sql").read_text(), base)["predicted_sick"]
+    assert answered.tolist() == pd.read_csv("answers.csv", dtype=str)["predicted_sick"].tolist()
+    assert answered.nunique() == 2

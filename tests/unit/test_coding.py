@@ -1,20 +1,29 @@
 """One coder: a learner that is given bounds has the pipeline's codes, to the last bit."""
 
+import json
+from dataclasses import replace
 from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
 
-from privcurve import coding, datasets
+from privcurve import Schema, coding, datasets
+from privcurve.datasets import Column, Domain, Label
+from privcurve.datasets.coding import encode_frame
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.learners import LazyBBClassifier
 
 SHIPPED = ["adult", "adult-fine", "codrna", "wdbc", "toy-line"]
 
 
+def rounded(domain):
+    """Return a domain with all edges rounded, as in a user's own."""
+    return replace(domain, columns=tuple(replace(c, exact=False) for c in domain.columns))
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_learners_and_pipeline_agree_at_every_edge(name):
-    domain = datasets.describe(name).domain
+    domain = rounded(datasets.describe(name).domain)
     for column in (one for one in domain.columns if one.kind == "numeric"):
         edges = np.array(column.edges)
         values = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
@@ -30,6 +39,9 @@ def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
     from sklearn.datasets import load_breast_cancer
 
     coded, numbers = datasets.load("wdbc"), load_breast_cancer().data
+    ends = encode_frame(rounded(coded.domain), numbers)
+    assert 0 < np.count_nonzero(ends != coded.X) < 10
+    coded = replace(coded, X=ends)
     low, high = zip(*(c.bounds for c in coded.domain.columns), strict=True)
     common = {"n_bins": coded.domain.n_bins, "classes": (-1, 1), "epsilon": 5.0}
     one, other = (np.random.default_rng(3) for _ in range(2))
@@ -107,3 +119,51 @@ def test_edges_are_those_of_exact_arithmetic(low, high, n_bins, spacing):
     assert edges.tolist() == pytest.approx([float(edge) for edge in exact], rel=1e-11)
     if spacing != coding.EQUAL:
         assert edges[1:-1].tolist() == [float(f"{edge:.12g}") for edge in exact[1:-1]]
+
+
+# Names of bins and codes of values say the same --------------------------------------------------
+
+EDGES = [
+    ((0.0, 0.9), 9, "equal"),
+    ((-1.0, 1.0), 20, "equal"),
+    ((0.0, 1.0), 3, "equal"),
+    ((0.1, 0.7), 6, "equal"),
+    ((-12.3, 45.6), 64, "equal"),
+    ((0.0, 1e6), 64, "mixed"),
+    ((1.0, 1e6), 7, "log"),
+]
+
+
+@pytest.mark.parametrize(("bounds", "bins", "spacing"), EDGES)
+def test_a_value_that_is_written_as_an_edge_is_in_the_bin_above(bounds, bins, spacing):
+    column = Column("c", "numeric", bounds, bins, spacing=spacing)
+    domain = Domain((column,), Label("y", "no", "yes"))
+    lows = [name.partition(" <= ")[0] for name in column.bin_names]
+    assert encode_frame(domain, {"c": lows})[:, 0].tolist() == list(range(bins))
+    assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
+    schema = Schema({"c": {"bounds": [*bounds], "n_bins": bins, "spacing": spacing}}, [0, 1])
+    assert schema.domain.columns[0].edges == column.edges
+    if spacing == "equal":
+        numbers = np.array([[float(low)] for low in lows])
+        codes = coding.code_equal_width(numbers, bounds, np.array([bins]))
+        assert codes[:, 0].tolist() == list(range(bins))
+
+
+def test_edges_that_rounding_moves_are_told_from_those_of_before():
+    """Data and models that were coded by unrounded edges keep their codes and their checksums."""
+    column = Column("c", "numeric", (0.0, 0.9), 9)
+    old, new = (Domain((one,), Label("y", "no", "yes")) for one in (column.keep_exact(), column))
+    assert encode_frame(old, {"c": [0.3, 0.6]}).tolist() == [[2], [5]]
+    assert encode_frame(new, {"c": [0.3, 0.6]}).tolist() == [[3], [6]]
+    assert old.to_json() == new.to_json().replace(',"rounded":true', "")
+    for domain in (old, new):
+        assert Domain.from_dict(domain.to_dict()) == domain
+    # The flag is absent where rounding moves nothing.
+    plain = Column("c", "numeric", (0.0, 1.0), 10)
+    assert plain.keep_exact() == plain
+    assert "rounded" not in Domain((plain,), Label("y", "no", "yes")).to_json()
+
+
+def test_shipped_datasets_have_the_edges_of_their_stored_runs():
+    for name in datasets.names():
+        assert "rounded" not in datasets.describe(name).domain.to_json(), name

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 from own_dataset import refused
 
-from privcurve import datasets
+from privcurve import Schema, datasets
 from privcurve.datasets import DatasetError, Domain
 from privcurve.datasets.coding.numbers import read_day
 
@@ -55,6 +55,8 @@ CODED = [
     # Markers of what is missing: several, and numbers in whatever way they are written.
     (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
     (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
+    ([FIRST, "2000-01-02 10:00"], DAY | {"missing": "bin"}, {"missing": "2000-01-02"}, [0, 10]),
+    (["03.01.2000", "1.1.2000"], ENDS, {"missing": ["2000-01-01", "NA"]}, [0, 4]),
     ([FIRST, "-999.0", "-999", "-999.00"], DAY | {"missing": "bin"}, MINUS, [0, 10, 10, 10]),
     (["I21", "-999.0", "-999", "-999.00"], TEXT, MINUS, [HEART, NONE, NONE, NONE]),
     (["I21", "-999.0", "-999"], listed("I21", "other", "?"), {"missing": [-999.0]}, [0, 2, 2]),
@@ -300,3 +302,60 @@ def test_parquet_that_does_not_fit_is_refused(own, values, message):
 def test_what_is_no_parquet_is_refused(own):
     own(parser={"kind": "parquet"})
     refused(r"data/mine.csv can't be read")
+
+
+# Years of two digits ------------------------------------------------------------------------
+
+SHORT = {
+    "name": "x",
+    "kind": "date",
+    "bounds": ["1930-01-01", "2009-12-31"],
+    "n_bins": 8,
+    "format": "%d.%m.%y",
+}
+BIRTHS = ["12.05.45", "01.01.30", "31.12.09", "29.02.00", "1.1.69", "1.1.68"]
+
+
+def test_years_of_two_digits_are_those_from_the_pivot_on(own):
+    assert coded(own, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
+    later = SHORT | {"bounds": ["1969-01-01", "2048-12-31"], "pivot": 1969}
+    # That is what strptime does, so that such data keep their checksum.
+    assert coded(own, ["12.05.45", "1.1.69", "31.12.68"], later) == [7, 0, 7]
+    assert "pivot" not in datasets.describe("mine").domain.to_json()
+    # Only 2000, of the two, has a 29th of February.
+    sooner = SHORT | {"bounds": ["1880-01-01", "1979-12-31"], "pivot": 1880}
+    refuses(
+        own,
+        r"line 3 of .*'29.02.00', not a date of the form %d.%m.%y",
+        ["1.1.79", "29.02.00"],
+        sooner,
+    )
+    marked = SHORT | {"pivot": 1930, "missing": ["1945-05-12", "01.01.30"]}
+    assert coded(own, BIRTHS[:3], marked) == [8, 8, 7]
+    domain = datasets.describe("mine").domain
+    assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
+    assert domain.columns[0].pivot == 1930
+
+
+@pytest.mark.parametrize(
+    ("form", "more", "message"),
+    [
+        (
+            "%d.%m.%y",
+            {},
+            r"format of 'x', '%d.%m.%y', has years of two digits.*as pivot: 1930",
+        ),
+        ("%a %d.%m.%y %H:%M", {}, r"has years of two digits, and no century"),
+        ("%x", {}, r"has years of two digits"),
+        ("%d.%m.%Y", {"pivot": 1930}, r"pivot of 'x' is for a format with years of two digits"),
+        ("iso", {"pivot": 1930}, r"pivot of 'x' is for a format with years of two digits"),
+        ("%d.%m.%y", {"pivot": 1969}, r"bounds of 'x' go beyond 1969 to 2068, the years that piv"),
+        ("%d.%m.%y", {"pivot": "1930"}, r"columns.x.pivot: '1930' is not of type 'integer'"),
+        ("%d.%m.%y", {"pivot": 30}, r"columns.x.pivot: 30 is less than the minimum of 1000"),
+    ],
+)
+def test_a_format_with_short_years_and_its_pivot_belong_together(own, form, more, message):
+    column = SHORT | {"format": form} | more
+    refuses(own, message, BIRTHS, column)
+    with pytest.raises(DatasetError, match=message):
+        _ = Schema({"x": {key: column[key] for key in column if key != "name"}}, [0, 1]).domain

@@ -13,7 +13,9 @@ import pytest
 
 from privcurve import models
 from privcurve.datasets import Column, DatasetError, Domain, Label
+from privcurve.datasets.coding import read_codes
 from privcurve.datasets.coding.frames import encode_frame
+from privcurve.datasets.description import Parser
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier
 
 EXAMPLE = Path(__file__).parents[2] / "examples/read_model.py"
@@ -26,6 +28,8 @@ DIAGNOSES = (
     ("other", "other"),
     ("?", "?"),
 )
+LEFT = ("1972-01-01",)
+WARDS = (("A", "A"), ("other", "other"), ("?", "?"))
 GRADES = (("1", "1"), ("2", "2"), ("3", "3"), ("other", "other"))
 DOMAIN = Domain(
     (
@@ -42,6 +46,21 @@ DOMAIN = Domain(
         Column("balance", "numeric", (-1e3, 9e3), 16, missing_bin=True, spacing="mixed"),
         Column("loss", "numeric", (-500.0, 0.0), 8, spacing="mixed-high"),
         Column("height", "numeric", (0.0, 3.0), 3, spacing="mixed", merged=(0.0, 0.5, 1.8, 3.0)),
+        # Words for a missing value in one column alone.
+        Column("visits", "numeric", (0.0, 50.0), 5, missing_bin=True, missing=("99", "x", "-0.5")),
+        Column("ward", "categorical", categories=WARDS, missing=("99", "x")),
+        Column("cause", "categorical", categories=DIAGNOSES, patterns=True, missing=("99", "x")),
+        Column("left", "numeric", (0.0, 900.0), 3, missing_bin=True, dates="iso", missing=LEFT),
+        Column(
+            "born",
+            "numeric",
+            (-36000.0, 0.0),
+            9,
+            missing_bin=True,
+            dates="%d.%m.%y",
+            pivot=1880,
+            missing=("1900-01-01", "01.01.01"),
+        ),
     ),
     Label("sick", "no", "yes"),
     missing=("NA", "-", "-9"),
@@ -62,6 +81,11 @@ VALUES = {
     "balance": ["-2000", "-999", "-30", "-0,1", "0", "0,2", "3", "77", "2500", "8999", "-"],
     "loss": ["-500", "-240", "-16", "-2", "-0,1", "0"],
     "height": ["0,2", "0,5", "1,79", "1,8", "2"],
+    "visits": ["0", "12,5", "99", "99,0", "x", "-0,5", "-9", "77"],
+    "ward": ["A", "99", "99,0", "x", "X", "B", "", "-9"],
+    "cause": ["I10", "99", "99,0", "x", "X", "e10", "NA"],
+    "born": ["12.05.45", "31.12.79", "01.01.80", "1.1.00", "01.1.01", "29.02.04", "", "-9"],
+    "left": ["1970-01-01", "1971-06-01", "1972-01-01", "NA", "-9"],
 }
 
 
@@ -152,6 +176,7 @@ DATES = (
     *("0001-01-01T00:00+10:00", "\uff12020-02-29", "2021-03-01", "2021-03-01T05:00", "01.03.2021"),
     *("1900-01-01", "9999-12-31", "2020-W01-1", "x", ""),
 )
+OWN = ("7.0", "1,000", "seven", "29.02.20", "2020-02-29")
 ODD = {
     "point": {},
     "comma": {"decimal": ","},
@@ -173,6 +198,20 @@ def test_it_reads_each_cell_as_the_library_does_or_refuses_it_too(marks):
         Column("group", "categorical", categories=patterns, patterns=True),
         Column("iso", "numeric", (-9000.0, 20000.0), 500, missing_bin=True, dates="iso"),
         Column("day", "numeric", (-9000.0, 20000.0), 500, dates="%d.%m.%Y"),
+        # Words of one column alone, and years of two digits.
+        Column("own", "numeric", (-10.0, 2000.0), 201, missing_bin=True, missing=OWN),
+        Column("own grade", "categorical", categories=(*grades, ("?", "?")), missing=OWN),
+        Column("own group", "categorical", categories=patterns, patterns=True, missing=OWN),
+        Column(
+            "short",
+            "numeric",
+            (-36000.0, 0.0),
+            90,
+            missing_bin=True,
+            dates="%d.%m.%y",
+            pivot=1880,
+            missing=OWN,
+        ),
     )
     missing = ("NA", "-9", "1_0", "2021-03-01", "1.000", "inf")
     domain = Domain(columns, Label("y", "no", "yes"), missing, "other", **ODD[marks])
@@ -218,6 +257,39 @@ def test_nothing_is_answered_unless_all_records_can_be(rows, message, tmp_path, 
     with pytest.raises(ValueError, match=message):
         main(tmp_path / "model.json", tmp_path / "new.csv")
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("# note\n1.5;x;no;more\n;;\n3;x;", ""),
+        ("# note\n1_0;x;no", "line 5: 'age' is '1_0'"),
+        ("1;x", "line 4 has 2 fields, not 3"),
+        (";x;no", "line 4: 'age' is missing"),
+    ],
+)
+def test_a_file_without_names_is_read_as_the_model_says(rows, message, tmp_path, capsys):
+    path, new = tmp_path / "model.json", tmp_path / "new.csv"
+    domain = Domain((Column("age", "numeric", (0.0, 9.0), 3),), Label("y", "no", "yes"))
+    fields, layout = ("age", "note", "y"), {"separator": ";", "comment": "#", "skip_rows": 2}
+    parser = Parser("delimited", fields=fields, extra_fields="ignore", **layout)
+    learner = LazyBBClassifier(n_rounds=3, n_bins=3, classes=(-1, 1), random_state=0)
+    codes = np.array([[0], [1], [2]] * 20, dtype=np.uint8)
+    fit = learner.fit(codes, np.where(codes[:, 0], 1, -1))
+    models.save(path, fit, domain, parser=parser)
+    new.write_text(f"a title\nof two lines\n7;x;yes\n{rows}\n")
+    main = runpy.run_path(str(EXAMPLE))["main"]
+    if message:
+        with pytest.raises(ValueError, match=message):
+            main(path, new)
+        assert capsys.readouterr().out == ""
+        return
+    main(path, new)
+    answers = capsys.readouterr().out.splitlines()[1:]
+    (piece,) = read_codes(domain, new, parser=parser).parts
+    expected = models.load(path).predict_names(piece.codes).tolist()
+    assert [answer.partition(",")[0] for answer in answers] == expected
+    assert len(expected) == 3
 
 
 def test_it_needs_nothing_and_notices_a_change(tmp_path, table):

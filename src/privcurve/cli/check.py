@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         report = check(name, watch)
     where = display_path(report.path)
     lines = [*_write_shares(report), ""] if report.tallies else []
-    lines += [f"note: {remark}" for remark in report.remarks]
+    lines += [f"note: {where}, line {note.line}: {note.message}" for note in report.remarks]
     if report.is_ready:
         lines.append(f"ready: privcurve {'compare' if report.can_compare else 'release'} {name}")
     console.print_result(arguments, lines, _content(report))
@@ -69,7 +69,7 @@ def _content(report: Report) -> dict[str, Any]:
         "n_undecided": report.n_blanks,
         "n_records": report.n_rows,
         "problems": [fault._asdict() for fault in report.faults],
-        "remarks": report.remarks,
+        "remarks": [remark._asdict() for remark in report.remarks],
         "columns": [
             {
                 "name": tally.column.name,

@@ -84,7 +84,7 @@ def _ask(question: Question | CardQuestion, of: str) -> None:
         if not is_person:
             print(text)
         try:
-            question.answer(text)
+            more = question.answer(text)
         except DatasetError as error:
             if not is_person:
                 why = str(error).removesuffix(".")
@@ -94,4 +94,6 @@ def _ask(question: Question | CardQuestion, of: str) -> None:
                 ) from None
             print(f"  {error}")
         else:
+            if more:
+                print(f"  {more}: as many records are kept")
             return

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from privcurve.cli import console
 from privcurve.cli.errors import PICTURES, UsageError, check_output, check_picture, check_separator
+from privcurve.cli.predict import add_layout_arguments
 from privcurve.numerals import amount, count
 
 if TYPE_CHECKING:
@@ -56,16 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--picture", type=Path, metavar="FILE", help=f"draw it too ({', '.join(PICTURES)})")
     option("--epsilon", type=amount, help="release noisy counts, not exact numbers, at this price")
     option("--dataset", help="with --epsilon: whose budget pays")
-    option("--separator", help="the character between fields (default: found by the column names)")
-    option("--encoding", help="encoding of a text table (default: utf-8)")
-    option("--sheet", default="", help="sheet of an Excel file (default: the first)")
+    option("--labels", type=Path, metavar="FILE", help="of an idx file, the file of its labels")
+    add_layout_arguments(parser)
     console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Measure, and write the table; check all that can be checked before anything is spent."""
     from privcurve import extras
-    from privcurve.datasets.reading import ENCODING
     from privcurve.files import replace_file, replace_text
     from privcurve.models import load
     from privcurve.releases import evaluation
@@ -88,8 +87,10 @@ def run(arguments: argparse.Namespace) -> None:
             lambda remark: console.remark(arguments, f"privcurve: {remark}"),
             watch,
             separator=arguments.separator,
-            encoding=arguments.encoding or ENCODING,
+            encoding=arguments.encoding,
             sheet=arguments.sheet,
+            rows=arguments.rows,
+            labels=arguments.labels,
         )
     if epsilon is None:
         least = LEAST if arguments.least is None else arguments.least

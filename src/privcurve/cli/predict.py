@@ -16,6 +16,7 @@ import numpy as np
 from privcurve.cli import console
 from privcurve.cli.errors import CommandError, UsageError, check_output, check_separator
 from privcurve.errors import DONE, SKIPPED
+from privcurve.numerals import count
 
 if TYPE_CHECKING:
     from privcurve.datasets.coding import CodedPiece, NewRecords
@@ -30,7 +31,8 @@ examples:
   privcurve predict model.json new.xlsx --sheet "May 2024" --on-error skip
   zcat new.csv.gz | privcurve predict model.json - | head
 
-The first line of the table names its columns, in any order. Columns that the model does not use
+The first line of the table names its columns, in any order; otherwise the table is written as the
+one that the model was trained on (without names, as LIBSVM, …). Columns that the model does not use
 are ignored. The answer has one line for each record, in the same order; blank lines, and lines of
 separators alone, are skipped.
 Answers are in the column predicted_<label>.
@@ -77,10 +79,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=STOP,
         help="what to do about a record that can't be read (default: stop)",
     )
-    option("--separator", help="the character between fields (default: found by the column names)")
-    option("--encoding", help="encoding of a text table (default: utf-8)")
-    option("--sheet", default="", help="sheet of an Excel file (default: the first)")
+    add_layout_arguments(parser)
     console.add_arguments(parser)
+
+
+def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a table is written, where the model or the file does not."""
+    option = parser.add_argument
+    option("--separator", help="the character between fields (default: found by the column names)")
+    option("--encoding", help="encoding of a text table (default: as trained, or utf-8)")
+    option("--sheet", default="", help="sheet of an Excel file (default: as trained, or the first)")
+    option(
+        "--rows",
+        type=count,
+        default=0,
+        metavar="N",
+        help="how many rows of an Excel sheet are records (default: as trained, or all)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -99,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -> int:
     """Write a label for each record, and return the exit code."""
     from privcurve.datasets.coding import read_codes
-    from privcurve.datasets.reading import ENCODING, list_names
+    from privcurve.datasets.reading import list_names
     from privcurve.files import replace_file
     from privcurve.models import load
 
@@ -111,15 +126,19 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
     records = read_codes(
         model.domain,
         arguments.file,
+        parser=model.parser,
         separator=arguments.separator,
-        encoding=arguments.encoding or ENCODING,
+        encoding=arguments.encoding,
         sheet=arguments.sheet,
+        rows=arguments.rows,
         copied=arguments.copied,
         skip=arguments.on_error == SKIP,
         # sys.stdin is None if standard input was closed.
         stdin=getattr(sys.stdin, "buffer", None),
         watch=watch if output is not None else None,
     )
+    for text in records.notes:
+        console.remark(arguments, f"privcurve: {text}")
     if records.ignored:
         console.remark(arguments, f"privcurve: ignored {list_names([*map(repr, records.ignored)])}")
     if probabilities:
@@ -177,7 +196,7 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
         "n_skipped": answers.n_skipped,
         "labels": {str(label): counts[label] for label in answers.model.labels},
         "ignored": list(records.ignored),
-        "remarks": remarks,
+        "remarks": [*records.notes, *remarks],
     }
     console.print_result(arguments, (), content)
     return SKIPPED if answers.n_skipped else DONE

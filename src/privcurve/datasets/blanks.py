@@ -13,6 +13,7 @@ WANTED = {
     "categories": "a list of all values that there can be, by a codebook and not by the records",
     "groups": "a list of the words that matter, or groups of them by patterns; all else is other",
     "format": 'how a date is written, such as "%d.%m.%Y"',
+    "pivot": "the first of the hundred years that two digits mean: 1930 for 1930 to 2029",
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
     "unit": "{column: …, at_most: …}, if that column names people of several records each (n_rows "

@@ -12,7 +12,14 @@ from typing import Any
 from privcurve import given
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
 from privcurve.datasets import description as words
-from privcurve.datasets.coding import ISO, is_day_format, pattern_faults, read_day
+from privcurve.datasets.coding import (
+    ISO,
+    has_short_years,
+    is_day_format,
+    pattern_faults,
+    read_day,
+    strip_point,
+)
 from privcurve.datasets.description import Description, LabelSpec, Parser, Records, SourceFile, Unit
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
@@ -26,6 +33,9 @@ WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 # Kinds of columns in a description that become numeric or categorical ones.
 DATE = "date"
 TEXT = "text"
+
+# The value of a column's `missing` that adds a code for missing values, and no marker.
+BIN = "bin"
 
 # Keys of a description that are taken as they are written.
 _AS_WRITTEN = (
@@ -50,13 +60,13 @@ def build(
     entries = content["columns"]
     public = set(content.get("public", ()))
     columns = tuple(_build_column(entry, public) for entry in entries)
+    if "edges" in content:
+        columns = tuple(column.keep_exact() for column in columns)
     label = _build_label(content["label"])
-    parser = Parser(**_freeze_list(content["parser"], "fields"))
-    files = {
-        part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
-        for part, entry in content.get("files", {}).items()
-    }
-    records = Records(**_freeze_list(content.get("records", {}), "parts"))
+    parser = Parser.from_dict(content["parser"])
+    files = build_files(content)
+    sample = content.get("records", {})
+    records = Records(**{**sample, "parts": tuple(sample.get("parts", ()))})
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
@@ -65,7 +75,7 @@ def build(
         *itertools.chain(*map(_entry_faults, entries, columns)),
         *_label_faults(label, columns),
         *_unit_faults(unit, columns, label, parser),
-        *_parser_faults(parser, columns, label, unit),
+        *parser_faults(parser, columns, label.column, unit),
         *_file_faults(parser, files, records, n_test),
     ):
         problems.add(f"{fault} (in {path})")
@@ -85,6 +95,8 @@ def build(
     public_label = replace(
         Label.of(label.column, label.names, content.get("public_label", False)),
         type=given.type_of_classes(label_values(content["label"])),
+        spellings=label.spellings,
+        strip=label.strip,
     )
     return Description(
         name=name,
@@ -168,8 +180,32 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
         for text in _find_duplicates(map(str, listed)):
             yield f"groups of {column.name!r}: {text!r} is listed twice; keep one"
+    if column.dates and is_day_format(column.dates):
+        yield from _pivot_faults(entry, column)
+    texts = [text for text, title in column.categories if title != MISSING]
+    values = {text.casefold() for text in texts} if column.patterns else {*texts}
+    for marker in column.missing:
+        word = marker.casefold() if column.patterns else marker
+        if values & {word, strip_point(word)}:
+            yield (
+                f"missing of {column.name!r}: {marker!r} is a value of the column, too; keep one"
+            )
     if column.kind != NUMERIC and "n_bins" in entry:
         yield f"n_bins of {column.name!r} follows from its categories; drop it"
+
+
+def _pivot_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
+    name, first, last = column.name, column.pivot, column.pivot + 99
+    is_short = has_short_years(column.dates)
+    if is_short and "pivot" not in entry:
+        yield (
+            f"format of {name!r}, {column.dates!r}, has years of two digits, and no century: say "
+            "the first of the hundred years that they mean, such as pivot: 1930 for 1930 to 2029"
+        )
+    elif "pivot" in entry and not is_short:
+        yield f"pivot of {name!r} is for a format with years of two digits (%y); drop it"
+    elif is_short and not all(first <= int(str(bound)[:4]) <= last for bound in entry["bounds"]):
+        yield f"bounds of {name!r} go beyond {first} to {last}, the years that pivot allows"
 
 
 def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str]:
@@ -204,9 +240,10 @@ def _unit_faults(
         yield f"{unit.column!r} is the unit and the label; name the column that tells persons apart"
 
 
-def _parser_faults(
-    parser: Parser, columns: tuple[Column, ...], label: LabelSpec, unit: Unit | None
+def parser_faults(
+    parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
+    """Yield what contradicts itself in a parser, or the names of columns and label."""
     try:
         # Some of Python's codecs are not for texts, such as rot13.
         "a".encode(parser.encoding)
@@ -219,7 +256,7 @@ def _parser_faults(
     is_numbered = parser.kind in (words.LIBSVM, words.IDX)
     if is_numbered and not parser.fields:
         yield "parser needs the list fields: names of the numbers, in their order"
-    if is_numbered and label.column != words.LABEL:
+    if is_numbered and label != words.LABEL:
         yield f"the label of {parser.kind} files has no name: write label: column: label"
     for key, kinds in parser.misplaced_keys.items():
         yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
@@ -228,7 +265,7 @@ def _parser_faults(
         for name in _find_duplicates(fields):
             yield f"parser: fields has {name!r} twice; give each a name of its own"
         persons = [] if unit is None else [unit.column]
-        for name in (*(column.name for column in columns), label.column, *persons):
+        for name in (*(column.name for column in columns), label, *persons):
             if name not in names:
                 yield f"parser: fields has no {name!r}{suggestion(name, names).rstrip('.')}"
 
@@ -261,6 +298,7 @@ def _file_faults(
 def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Column:
     name, kind = entry["name"], entry["kind"]
     public = bool(entry.get("public", name in public_names))
+    missing = () if entry.get("missing", BIN) == BIN else _list_texts(entry["missing"])
     if kind in (NUMERIC, DATE):
         low, high = map(_read_bound, entry["bounds"])
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
@@ -273,10 +311,16 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
             spacing=spacing,
             missing_bin="missing" in entry,
             dates=entry.get("format", ISO) if kind == DATE else "",
+            pivot=entry.get("pivot", Column.pivot),
+            missing=missing,
         )
     is_text = kind == TEXT
     listed = _pair_patterns(entry["groups"]) if is_text else _pair_titles(entry["categories"])
-    return Column(name, CATEGORICAL, categories=listed, public=public, patterns=is_text)
+    if missing and MISSING not in dict(listed):
+        listed = (*listed, (MISSING, MISSING))
+    return Column(
+        name, CATEGORICAL, categories=listed, public=public, patterns=is_text, missing=missing
+    )
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
@@ -299,11 +343,6 @@ def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
 def _list_texts(values: Any) -> tuple[str, ...]:
     """Return a value or a list of them as texts, stripped as the texts of files are."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
-
-
-def _freeze_list(entry: Mapping[str, Any], key: str) -> dict[str, Any]:
-    """Return an entry whose list under a key is a tuple, as frozen dataclasses have it."""
-    return {**entry, key: tuple(entry.get(key, ()))}
 
 
 def _read_bound(bound: float | str) -> float:
@@ -333,6 +372,14 @@ def _build_label(entry: Mapping[str, Any]) -> LabelSpec:
         entry.get("strip", ""),
         _pair_titles(entry.get("classes", [])),
     )
+
+
+def build_files(content: Mapping[str, Any]) -> dict[str, tuple[SourceFile, ...]]:
+    """Return the raw files of a description's content, by part."""
+    return {
+        part: tuple(map(_build_file, entry if isinstance(entry, list) else [entry]))
+        for part, entry in content.get("files", {}).items()
+    }
 
 
 def _build_file(entry: Mapping[str, Any]) -> SourceFile:

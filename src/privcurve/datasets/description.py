@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from privcurve.coding import MERGING
 from privcurve.datasets.domain import FAIL, MISSING, Domain
@@ -35,8 +35,8 @@ VALUES_OF_PART = 30_000_000
 
 # Raised when the same description and files give other codes than before: data that were coded
 # under a lower number are coded again.
-CODING = 2
-# Under both numbers, downloaded files and plain text have the same codes.
+CODING = 3
+# Under all numbers, downloaded files and plain text have the same codes.
 FIRST_CODING = 1
 
 
@@ -82,6 +82,17 @@ class Parser:
     blocks: int = _declare_key(1, IDX)
     loader: str = _declare_key("", SKLEARN, GENERATED)
     seed: int = _declare_key(0, GENERATED)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the keys that differ from their defaults, as plain JSON."""
+        values = {key.name: getattr(self, key.name) for key in fields(self)}
+        changed = {k: v for k, v in values.items() if v != getattr(Parser, k, None)}
+        return changed | ({"fields": list(self.fields)} if self.fields else {})
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Self:
+        """Make a parser of what a description says, or :meth:`to_dict` gave."""
+        return cls(**{**content, "fields": tuple(content.get("fields", ()))})
 
     @property
     def misplaced_keys(self) -> dict[str, tuple[str, ...]]:
@@ -136,6 +147,13 @@ class LabelSpec:
     positive: tuple[str, ...] = ()
     strip: str = ""
     classes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def spellings(self) -> tuple[tuple[str, str], ...]:
+        """Each value with the name of its class; empty if each class has one value, its name."""
+        sides = zip((self.negative, self.positive), self.names, strict=False)
+        pairs = self.classes or tuple((value, name) for side, name in sides for value in side)
+        return () if all(value == name for value, name in pairs) else pairs
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -267,6 +285,8 @@ class Description:
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
+        if own_words := {c.name: list(c.missing) for c in domain.columns if c.missing}:
+            meaning["missing in columns"] = own_words
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from privcurve import coding, given
@@ -27,7 +27,7 @@ FAIL = "fail"
 FIRST_DAY = date(1970, 1, 1)
 
 # Keys of a column that came later than the first datasets.
-_LATER = ("spacing", "missing_bin", "dates", "patterns", "merged")
+_LATER = ("spacing", "missing_bin", "dates", "pivot", "patterns", "merged")
 
 
 def format_day(day: float) -> str:
@@ -59,11 +59,19 @@ class Column:
     missing_bin: bool = False
     # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
     dates: str = ""
+    # The first of the hundred years that a format with years of two digits means: by default those
+    # of `strptime`.
+    pivot: int = 1969
     # Whether the values of a categorical column are patterns: `*` is any text, and case does not
     # matter. The first that fits a text counts; a text that fits none is `other`.
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
+    # Words for a missing value in this column alone, in addition to the domain's.
+    missing: tuple[str, ...] = ()
+    # Whether edges of equal width stay as they are computed, which is so in datasets and models
+    # from before they were rounded; of other edges it is False.
+    exact: bool = False
 
     @cached_property
     def titles(self) -> tuple[str, ...]:
@@ -101,7 +109,7 @@ class Column:
             raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
         if self.merged:
             return self.merged
-        ends = coding.edges(*self.bounds, self.bins, self.spacing).tolist()
+        ends = coding.edges(*self.bounds, self.bins, self.spacing, self.exact).tolist()
         if not self.dates:
             return tuple(ends)
         if ends[-1] - ends[0] < self.bins:
@@ -117,7 +125,8 @@ class Column:
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        ends = [format_value(edge, self.dates) for edge in self.edges]
+        # All digits of an edge: a value that is written like it is in the bin above.
+        ends = [format_value(edge, self.dates, 10 if self.exact else 12) for edge in self.edges]
         signs = ["<"] * (self.bins - 1) + ["<="]
         between = tuple(
             f"{low} <= {self.name} {sign} {high}"
@@ -131,7 +140,13 @@ class Column:
         if len(starts) == self.bins - 1:
             return self
         edges = tuple(self.edges[k] for k in (0, *starts, self.bins))
-        return replace(self, bins=len(starts) + 1, merged=edges)
+        return replace(self, bins=len(starts) + 1, merged=edges, exact=False)
+
+    def keep_exact(self) -> Column:
+        """Return the column with edges as they are computed, if rounding moves one of them."""
+        plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
+        is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
+        return replace(self, exact=is_moved)
 
     def format_bounds(self, digits: int = 10) -> tuple[str, str]:
         """Write the bounds of a numeric column; of dates, those of its days."""
@@ -150,6 +165,9 @@ class Label:
     classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
     # The type of the labels that the names are texts of (:mod:`privcurve.given`).
     type: str = field(default=given.TEXT, compare=False)
+    # Each text that the file writes for a class, with the name of the class; empty: their names.
+    spellings: tuple[tuple[str, str], ...] = ()
+    strip: str = ""  # a text that is cut off at the end of a label
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
@@ -163,6 +181,12 @@ class Label:
         """Names of all classes; of two, the negative one first."""
         return self.classes or (self.negative, self.positive)
 
+    @property
+    def places(self) -> dict[str, int]:
+        """The position of the class of each text: its name, or what the file writes for it."""
+        of_names = {name: k for k, name in enumerate(self.names)}
+        return of_names | {text: of_names[name] for text, name in self.spellings}
+
 
 @dataclass(frozen=True)
 class Domain:
@@ -173,7 +197,7 @@ class Domain:
     columns : tuple of Column
     label : Label
     missing : tuple of str
-        Words for a missing value in raw data, beside an empty cell.
+        Words for a missing value in raw data, in addition to an empty cell; a column may have more.
     unknown : str
         ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
         that has it.
@@ -231,6 +255,10 @@ class Domain:
         """How many classes there are."""
         return len(self.label.names)
 
+    def missing_in(self, column: Column) -> tuple[str, ...]:
+        """Return the words for a missing value in a column: the domain's, and its own."""
+        return tuple(dict.fromkeys((*self.missing, *column.missing)))
+
     @property
     def ordered(self) -> tuple[bool, ...]:
         """Which columns have codes in the order of their values."""
@@ -270,6 +298,8 @@ class Domain:
                 entry |= {"bounds": list(column.bounds or ()), "bins": column.bins}
             else:
                 entry["categories"] = [list(pair) for pair in column.categories]
+            if not column.exact and column.keep_exact().exact:
+                entry["rounded"] = True
             later = {key: getattr(column, key) for key in _LATER}
             entry |= {key: value for key, value in later.items() if value != getattr(Column, key)}
             columns.append(entry | {"public": column.public})
@@ -285,8 +315,16 @@ class Domain:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all that coding new records takes, as plain JSON."""
+        facts = json.loads(self.to_json())
+        for entry, column in zip(facts["columns"], self.columns, strict=True):
+            if column.missing:
+                entry["missing"] = list(column.missing)
+        if self.label.spellings:
+            facts["label"]["spellings"] = [list(pair) for pair in self.label.spellings]
+        if self.label.strip:
+            facts["label"]["strip"] = self.label.strip
         return {
-            **json.loads(self.to_json()),
+            **facts,
             "missing": list(self.missing),
             "unknown": self.unknown,
             "decimal": self.decimal,
@@ -303,9 +341,23 @@ class Domain:
             if entry.get("bounds") is not None:
                 values["bounds"] = tuple(map(float, entry["bounds"]))
             values["merged"] = tuple(map(float, entry.get("merged", ())))
-            columns.append(Column(**values))
+            values["missing"] = tuple(entry.get("missing", ()))
+            is_rounded = values.pop("rounded", False)
+            column = Column(**values)
+            columns.append(column if is_rounded else column.keep_exact())
         label = {**facts["label"], "classes": tuple(facts["label"].get("classes", ()))}
+        label["spellings"] = tuple((v, name) for v, name in label.get("spellings", ()))
         reading = {key: facts[key] for key in ("unknown", "decimal", "thousands") if key in facts}
         if "missing" in facts:
             reading["missing"] = tuple(facts["missing"])
         return cls(tuple(columns), Label(**label), **reading)
+
+
+@lru_cache(maxsize=4096)
+def _is_moved(bounds: tuple[float, float], bins: int, dates: str) -> bool:
+    """Return whether rounding moves an edge of equal bins."""
+    column = Column("", NUMERIC, bounds, bins, dates=dates)
+    try:
+        return column.edges != replace(column, exact=True).edges
+    except (ValueError, OverflowError):  # bounds that are refused elsewhere
+        return False

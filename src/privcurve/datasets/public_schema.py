@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from privcurve import given, schema
 from privcurve.coding import Codes, limit_places
-from privcurve.datasets.build import TEXT, build, label_values
+from privcurve.datasets.build import BIN, TEXT, build, label_values
 from privcurve.datasets.catalogue import NO_FILES, SCHEMA, public_facts
 from privcurve.datasets.coding import Coder, encode_frame, explain_alike, persons_of
 from privcurve.datasets.describing import FINE
@@ -40,11 +40,13 @@ from privcurve.schema import suggestion
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-BIN = "bin"
 IN_ORDER = "in_order"
 
+# What pandas and NumPy make of no value where they turn a column into texts.
+_NO_VALUES = ("nan", "NaN", "None", "<NA>", "NaT")
+
 _MARKS = ("missing", "unknown", "decimal", "thousands")
-_PUBLIC = ("columns", "label", "unit", *_MARKS, "public", "public_label")
+_PUBLIC = ("columns", "label", "unit", *_MARKS, "edges", "public", "public_label")
 
 # The key that has to be decided for each kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
@@ -64,14 +66,16 @@ class Schema:
         The columns to learn from, by name. A pair ``(low, high)`` of numbers or dates: lowest and
         highest possible value; what lies outside is clipped. A list: all categories. A mapping: any
         words of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
-        None: to be decided.
+        A mapping may list markers of missing values in this column alone:
+        ``{"bounds": [0, 50], "missing": [99]}``. None: to be decided.
     label : sequence, or mapping
         The classes as `y` has them, of two the negative one first: texts, numbers, truth values,
         Decimals, dates or times. A mapping: words of a description. scikit-learn takes classes for
         sorted: a fit warns where these are not.
     missing : str
         ``fail``: a missing value is an error (of a category, beside ``unknown="other"``, it is an
-        other); ``bin``: each column has one more bin for missing values.
+        other); ``bin``: each column has one more bin for missing values. The texts nan, NaN, None,
+        <NA> and NaT are missing values, too, unless a column lists them.
     unknown : str
         ``fail``: a category that is not listed is an error; ``other``: these share a bin.
     n_bins : int, optional
@@ -141,8 +145,7 @@ class Schema:
             for name, value in columns.items()
         ]
         facts = {"columns": entries, "label": _describe_label(label), "unknown": unknown}
-        if missing == BIN:
-            facts["missing"] = [""]  # as files of text write a missing value
+        facts["missing"] = ["", *_NO_VALUES]  # files of text write nothing for a missing value
         self._defaults = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):
@@ -258,7 +261,7 @@ class Schema:
         old = self._facts["columns"][place]
         words = dict(self._defaults)
         # Texts in groups always have a code for missing values.
-        words["gaps"] |= old.get("missing") == BIN or old.get("kind") == TEXT
+        words["gaps"] |= "missing" in old or old.get("kind") == TEXT
         words["gaps"] |= MISSING in old.get("categories", ())
         entry = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(value, Mapping) and "bounds" in entry:
@@ -297,6 +300,11 @@ class Schema:
                 hints.append(
                     'schema["day"] = {"kind": "date", "bounds": ["1990-01-01", "2029-12-31"], '
                     '"format": "%d.%m.%Y"}'
+                )
+            if any(entry.get("pivot", "") is None for entry in self._facts["columns"]):
+                hints.append(
+                    'schema["day"] = {"kind": "date", "bounds": ["1930-01-01", "2029-12-31"], '
+                    '"format": "%d.%m.%y", "pivot": 1930} (years of two digits from 1930 on)'
                 )
             raise DatasetError(
                 f"the schema leaves blank: {', '.join(self.undecided)}. Decide from public "
@@ -470,9 +478,13 @@ def _describe_column(
     if isinstance(value, Mapping):
         kinds = [kind for kind, key in _DECIDED.items() if key in value and kind != "date"]
         kind = {"kind": kinds[0]} if kinds and "kind" not in value else {}
-        plain = kind.get("kind", value.get("kind")) == NUMERIC
-        words = _write_words(value, ("categories", "groups"))
-        return {"name": name, **kind, **(numbers if plain else {}), **words}
+        entry = {**kind, **_write_words(value, ("categories", "groups"))}
+        plain = numbers if entry.get("kind") == NUMERIC else {}
+        if entry.get("kind") in (NUMERIC, "date"):
+            return {"name": name, **plain, **({"missing": BIN} if gaps else {}), **entry}
+        if isinstance(listed := entry.get("categories"), (list, dict)):
+            entry["categories"] = _add_words(listed, others, gaps)
+        return {"name": name, **entry}
     if isinstance(value, tuple):
         value = tuple(map(_plain_bound, value))
         are_dates = all(map(_is_day, value))
@@ -485,14 +497,19 @@ def _describe_column(
         word = "date" if are_dates else NUMERIC
         return {"name": name, "kind": word, "bounds": _yaml_value(value), **more}
     if isinstance(value, list):
-        listed = _list_words(value)
-        extra = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
-        listed += [word for word in extra if word not in listed]
+        listed = _add_words(_list_words(value), others, gaps)
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
     raise DatasetError(
         f"Schema: {name!r} is {value!r}; give a pair (lowest, highest), a list of categories, or "
         "words of a description"
     )
+
+
+def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
+    """Add `other` and `?` to a list or mapping of categories, where asked for and not there."""
+    words = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
+    extra = {word: word for word in words if word not in listed}
+    return [*listed, *extra] if isinstance(listed, list) else listed | extra
 
 
 def _describe_label(value: Any) -> dict[str, Any]:

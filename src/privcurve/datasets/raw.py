@@ -84,7 +84,7 @@ class _Pieces:
         # For each column of categories, by its position: a number for each text, and its count.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
-        self._markers = Markers(domain.missing, domain.decimal)
+        self._markers = [Markers(domain.missing_in(c), domain.decimal) for c in domain.columns]
 
     def add(self, table: RawTable) -> None:
         """Take some more records."""
@@ -105,7 +105,7 @@ class _Pieces:
         number_of = np.full(len(cells), np.nan)
         for k, cell in enumerate(cells):
             text = (cell or "").strip()
-            if text and (text in column.codes or not self._markers.include(text)):
+            if text and (text in column.codes or not self._markers[j].include(text)):
                 number_of[k] = numbers.setdefault(strip_point(text, domain.decimal), len(numbers))
         values = number_of[places]
         present = values[~np.isnan(values)].astype(np.int64)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve import __version__
+from privcurve.datasets.description import WITH_FILES, Parser
 from privcurve.datasets.domain import Domain
 from privcurve.given import OF_TEXTS, TEXT, type_of_classes
 from privcurve.learners.registry import LEARNERS, estimator_class
@@ -42,6 +43,7 @@ def save(
     estimator: CodedClassifier,
     domain: Domain | None = None,
     *,
+    parser: Parser | None = None,
     statement: PrivacyStatement | None = None,
     dataset: Any = None,
     notes: Any = None,
@@ -59,6 +61,9 @@ def save(
         Fitted, of this project, on codes of the domain.
     domain : Domain, optional
         The meaning of its columns and classes: public. By default that of the learner's ``schema``.
+    parser : Parser, optional
+        How the files of its records are written, such as ``datasets.describe("patients").parser``:
+        ``privcurve predict`` reads files without names of columns by it. It is public.
     statement : PrivacyStatement, optional
         The statement for the model as it is handed over; by default the estimator's ``privacy_``.
     dataset, notes : optional
@@ -78,7 +83,9 @@ def save(
         if schema is None:
             raise ModelError("give the domain by which the data were coded, or fit with schema=")
         domain = schema.domain
-    content = document(estimator, domain, statement=statement, dataset=dataset, notes=notes)
+    content = document(
+        estimator, domain, parser=parser, statement=statement, dataset=dataset, notes=notes
+    )
     if Path(path).is_dir():
         raise ModelError(f"{path} is a folder: name the file to write, such as model.json")
     text.write(Path(path), content)
@@ -88,6 +95,7 @@ def document(
     estimator: CodedClassifier,
     domain: Domain,
     *,
+    parser: Parser | None = None,
     statement: PrivacyStatement | None = None,
     dataset: Any = None,
     notes: Any = None,
@@ -121,6 +129,8 @@ def document(
         "parameters": parameters,
         "classes": classes,
         "domain": facts,
+        # Datasets without files have nothing to be read by.
+        **({"parser": parser.to_dict()} if parser and parser.kind in WITH_FILES else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
         "dataset": _check_json(dataset, "dataset"),

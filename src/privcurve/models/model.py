@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve import __version__, schema
 from privcurve.coding import decide
-from privcurve.datasets.build import column_faults
+from privcurve.datasets.build import column_faults, parser_faults
 from privcurve.datasets.coding import encode_frame
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import Domain
 from privcurve.given import OF_TEXTS, TEXT, column_names, read_classes
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package
@@ -51,6 +52,7 @@ class Model:
     dataset: Any  # as `save` was given it
     notes: Any  # likewise
     _estimator: CodedClassifier
+    parser: Parser | None = None  # how the files are written that it was trained on
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -210,6 +212,10 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
         raise ImportError(missing)
     domain = Domain.from_dict(content["domain"])
     _check_domain(domain)
+    parser = Parser.from_dict(content["parser"]) if "parser" in content else None
+    if parser is not None:
+        for fault in parser_faults(parser, domain.columns, domain.label.column):
+            raise ValueError(fault)
     fields = dict(content["statement"])
     del fields["text"]
     statement = PrivacyStatement.from_json(json.dumps(fields))
@@ -224,7 +230,7 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     estimator = _restore_estimator(name, upgraded, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     versions, dataset, notes = content["made_with"], content["dataset"], content["notes"]
-    return Model(name, parameters, domain, statement, versions, dataset, notes, estimator)
+    return Model(name, parameters, domain, statement, versions, dataset, notes, estimator, parser)
 
 
 def _restore_estimator(
@@ -273,3 +279,7 @@ def _check_domain(domain: Domain) -> None:
         raise ValueError(fault)
     if len(set(read_classes(domain.label.type, domain.label.names))) < domain.n_classes:
         raise ValueError("its classes have the same name")
+    if spelt := domain.label.spellings:
+        texts, names = zip(*spelt, strict=True)
+        if len(set(texts)) < len(texts) or set(names) != set(domain.label.names):
+            raise ValueError("the spellings of its label do not name its classes")

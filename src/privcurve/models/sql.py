@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
 import numpy as np
@@ -66,10 +69,10 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             "model whose score is (privgam, noisy_bayes, dp_newton), or predict with privcurve"
         )
     for column in domain.columns:
-        if column.patterns:
+        if column.patterns and any("*" in pattern for pattern in column.codes):
             raise ModelError(
-                f"the column {column.name!r} has groups of patterns, which SQL compares in other "
-                "ways: list its values in the description, or predict with privcurve"
+                f"the column {column.name!r} has groups of patterns with *, which SQL compares in "
+                "other ways: list its words in the description, or predict with privcurve"
             )
         if column.dates.startswith("%Y-%d"):
             raise ModelError(
@@ -138,17 +141,18 @@ def _case_numbers(
     domain: Domain, column: Column, values: Sequence[str], place: str
 ) -> Iterator[str]:
     missing = values[column.bins] if column.missing_bin else "NULL"
+    marked = domain.missing_in(column)
     yield f"WHEN {place} IS NULL THEN {missing}"
     text = f"CAST({place} AS TEXT)"
-    markers = () if column.dates else sorted(Markers(domain.missing, domain.decimal).amounts)
+    markers = () if column.dates else sorted(Markers(marked, domain.decimal).amounts)
     if markers:
         yield f"WHEN {place} IN ({', '.join(map(repr, markers))}) THEN {missing}"
     if column.missing_bin:
-        words = dict.fromkeys(["", *domain.missing, *(() if column.dates else NAN)])
+        words = dict.fromkeys(["", *marked, *(() if column.dates else NAN)])
         yield f"WHEN TRIM({text}) IN ({', '.join(map(_quote_text, words))}) THEN {missing}"
     if column.dates:
         yield from (f"WHEN {fault} THEN NULL" for fault in _faults_of_day(text))
-    if days := days_of(domain.missing, column.dates) if column.dates else ():
+    if days := days_of(marked, column) if column.dates else ():
         texts = ", ".join(f"'{format_day(day)}'" for day in sorted(days))
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
@@ -204,12 +208,13 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
-    decimal, markers = domain.decimal, Markers(domain.missing, domain.decimal).amounts
+    decimal, marked = domain.decimal, domain.missing_in(column)
+    markers = Markers(marked, decimal).amounts
     listed = [*column.codes, *(str(text_of(amount, (), decimal)) for amount in markers)]
     # 1,5 is 1.5 in a column of numbers.
     amounts = [word for word in listed if amount_of(word, decimal) is not None]
     words |= {word.replace(decimal, "."): word for word in amounts}
-    words |= {word: word for word in (*listed, "", *domain.missing)}
+    words |= {word: word for word in (*listed, "", *marked)}
     # A whole number may be stored with a point, and with any number of zeros behind it.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
@@ -223,7 +228,39 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield f"WHEN {place} IS NULL THEN {nothing}"
     yield from _write_texts(text, words, codes, values)
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
+    if column.patterns:
+        letters = _fold_case([*column.codes])
+        # Of two patterns that fit the same texts the first counts.
+        folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
+        yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"
+
+
+def _fold_case(words: Sequence[str]) -> dict[str, str]:
+    """Return one letter for each that Python takes for a letter of some words, whatever its case.
+
+    Some databases know the case of ASCII alone; to Python the long s is an s, too.
+    """
+    folded: dict[str, str] = {}
+    for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):
+        small = letter.lower() if len(letter.lower()) == 1 else letter
+        for char in re.findall(re.escape(letter), _all_letters(), re.IGNORECASE):
+            folded.setdefault(char, folded.get(letter, small))
+    return folded
+
+
+def _write_folded(place: str, letters: Mapping[str, str]) -> str:
+    for char, letter in letters.items():
+        if char != letter and not (char.isascii() and char.lower() == letter):
+            place = f"REPLACE({place}, {_quote_text(char)}, {_quote_text(letter)})"
+    return f"LOWER({place})"
+
+
+@cache
+def _all_letters() -> str:
+    """Return all characters that have a case."""
+    characters = map(chr, range(sys.maxunicode + 1))
+    return "".join(char for char in characters if char.lower() != char or char.upper() != char)
 
 
 def _write_texts(

@@ -107,8 +107,10 @@ def ask(
     if by == label.column:
         raise ReleaseError(f"--by {by} is the label: name a column of groups")
     copied = [label.column, *([] if by is None or column is not None else [by])]
-    records = read_codes(domain, path, copied=copied, watch=watch, **options)
-    places = _place_spellings(label.names)
+    records = read_codes(domain, path, parser=model.parser, copied=copied, watch=watch, **options)
+    for remark in records.notes:
+        tell(remark)
+    places = _place_spellings(label.places)
     markers = Markers(domain.missing, domain.decimal)
     labels: list[int] = []
     texts: list[str] = []
@@ -116,7 +118,7 @@ def ask(
     scores, chances = [], []
     for part in records.parts:
         for row, text in enumerate(part.copied[0]):
-            word = text.strip()
+            word = text.strip().removesuffix(label.strip)
             place = places.get(word, places.get(strip_point(word)))
             if place is None:
                 raise ReleaseError(
@@ -148,13 +150,17 @@ def ask(
     return Answers(names, group, positions, answers, all_scores, shares)
 
 
-def _place_spellings(classes: Sequence[str]) -> dict[str, int]:
-    """Return the position of each class by its name, or, of truth values, by all spellings."""
-    places = {name: k for k, name in enumerate(classes)}
-    names = {truth: [name for name in texts if name in places] for truth, texts in TRUTHS.items()}
-    if len(classes) == 2 and all(map(len, names.values())):
+def _place_spellings(places: dict[str, int]) -> dict[str, int]:
+    """Return the position of each class by what a file may write; of truth values, all spellings.
+
+    `places` has what the training files wrote.
+    """
+    places_of = {
+        truth: {places[t] for t in texts if t in places} for truth, texts in TRUTHS.items()
+    }
+    if len({*places.values()}) == 2 and all(len(some) == 1 for some in places_of.values()):
         for truth, texts in TRUTHS.items():
-            places |= dict.fromkeys(texts, places[names[truth][0]])
+            places = dict.fromkeys(texts, *places_of[truth]) | places
     return places
 
 

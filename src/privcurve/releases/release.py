@@ -170,7 +170,9 @@ def release(
         elif request.accuracy:
             curator = Curator(_make_stream("accuracy", *identity))
             accuracy = measure_accuracy(learner, data, request, curator)
-        learner, domain = learner._on_groups(data.domain)
+        # Coded data of an earlier version do not say how labels are written.
+        domain = dataclasses.replace(data.domain, label=description.domain.label)
+        learner, domain = learner._on_groups(domain)
         delta = request.statement_of(learner.privacy_).delta
         folder = output or home / str(entry.number)
         released = Released(
@@ -429,6 +431,7 @@ def _write(released: Released) -> str:
         path,
         released.learner,
         released.domain,
+        parser=released.description.parser,
         statement=released.statement,
         dataset=released.description.title or released.request.dataset,
         notes={"release": released.release.number, "about": card.ABOUT},

@@ -100,6 +100,7 @@ def check(request: Request, description: Description, large_delta: bool = False)
     estimator = make_estimator(request, description.domain)
     check_parts(request.learner, request.parameters, description)
     _check_sample(request, description)
+    _check_rows(request, description)
     check_accuracy(request, description)
     if not large_delta:
         check_delta(request, description)
@@ -165,6 +166,20 @@ def _check_sample(request: Request, description: Description) -> None:
         raise ReleaseError(
             f"records: first of {description.name} lets one {request.unit.column} with many "
             "records push those of others out: leave it out"
+        )
+
+
+def _check_rows(request: Request, description: Description) -> None:
+    """Refuse a parser that tells how many records there are, where that is protected."""
+    if (
+        description.parser.rows
+        and request.relation == words.ADD_REMOVE
+        and not description.public_benchmark
+    ):
+        raise ReleaseError(
+            f"parser: rows of {description.name} is the number of records, which neighbours = "
+            f"{words.ADD_REMOVE!r} protects, and the model's file would tell: delete what follows "
+            "the records from the sheet, and leave rows out"
         )
 
 

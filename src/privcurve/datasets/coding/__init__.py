@@ -20,6 +20,7 @@ from privcurve.datasets.coding.numbers import (
     Markers,
     amount_of,
     days_of,
+    has_short_years,
     is_day_format,
     read_day,
     read_numbers,

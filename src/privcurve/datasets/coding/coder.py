@@ -76,7 +76,8 @@ class ColumnCoder:
         words = [(cell or "").strip() for cell in cells]
         codes = np.array(coder.code_all(cells), dtype=np.int64)
         titles = np.array([*column.titles, ""])[codes]  # of a code −1: ""
-        are_missing = np.array([word in ("", *self._domain.missing) for word in words], dtype=bool)
+        markers = ("", *self._domain.missing_in(column))
+        are_missing = np.array([word in markers for word in words], dtype=bool)
         absent = (titles == MISSING) | ((codes < 0) & are_missing)
         self.counts.other += int(np.count_nonzero((titles == OTHER)[places]))
         rows = np.flatnonzero(((codes < 0) & ~absent)[places]).tolist()
@@ -195,9 +196,9 @@ class Coder:
 
 def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
     """Read a numeric column, of numbers or dates: :func:`read_numbers`."""
+    missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:
-        return read_dates(values, column.dates, domain.missing, domain.decimal)
-    missing, decimal, thousands = domain.missing, domain.decimal, domain.thousands
+        return read_dates(values, column, missing, decimal)
     if thousands and not isinstance(values, np.ndarray):
         missing = (*missing, *remove_grouping(missing, decimal, thousands))
         values = remove_grouping(cells_of(values), decimal, thousands)

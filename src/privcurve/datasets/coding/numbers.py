@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.domain import FIRST_DAY
+from privcurve.datasets.domain import FIRST_DAY, Column
 from privcurve.datasets.reading import clock_of_utc, list_cells, text_of
 from privcurve.numerals import number
 
@@ -22,6 +23,8 @@ Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 # The name of the ISO format; other formats are those of `strptime`.
 ISO = "iso"
 _SOME_DAY = datetime(2001, 2, 3)
+# The same day of the week, 400 years later.
+_LATER_DAY = datetime(2401, 2, 3)
 
 Text = TypeVar("Text", str, str | None)
 
@@ -65,13 +68,15 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
     return np.where(absent, np.nan, amounts), absent, wrong
 
 
-def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = ".") -> Amounts:
+def read_dates(
+    values: Any, column: Column, missing: Collection[str], decimal: str = "."
+) -> Amounts:
     """Read a column of dates as days since 1970-01-01, as :func:`read_numbers` does numbers.
 
     Cells are texts, `date` or None; an array of ``datetime64`` holds days, and one of numbers is
     read as the texts that they are. A day that `missing` lists stands for no value in any of them.
     """
-    marked = days_of(missing, form)
+    marked = days_of(missing, column)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         day_numbers = values.astype("datetime64[D]").astype(np.float64)
         absent = np.isnat(values) | np.isin(day_numbers, list(marked))
@@ -79,27 +84,35 @@ def read_dates(values: Any, form: str, missing: Collection[str], decimal: str = 
     if isinstance(values, np.ndarray):
         values = [text_of(value, (), decimal) for value in values.tolist()]
     markers = Markers(missing, decimal)
-    return _read_each(values, lambda cell: _read_date(cell, form, markers, marked))
+    return _read_each(values, lambda cell: _read_date(cell, column, markers, marked))
 
 
-def days_of(texts: Iterable[str], form: str) -> frozenset[int]:
-    """Return the days among some texts, in ISO's form or another."""
+def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
+    """Return the days among some texts, in ISO's form or in the format of a column of dates."""
     days = set()
     for text in texts:
-        for known_form in (form, ISO):
+        for known_form in (column.dates, ISO):
             with suppress(ValueError, OverflowError):
-                days.add(read_day(text, known_form))
+                days.add(read_day(text, known_form, column.pivot))
     return frozenset(days)
 
 
-def read_day(text: str, form: str = ISO) -> int:
+def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
     """Return the days from 1970-01-01 to a date in ISO's form, or one of `strptime`.
 
-    A time of day is left out; one with an offset is brought to UTC first. What is no date raises
-    `ValueError`.
+    A time of day is left out; one with an offset is brought to UTC first. A year of two digits is
+    one of the hundred years from `pivot` on. Other texts raise `ValueError`.
     """
     time = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
+    if has_short_years(form):
+        time = time.replace(year=pivot + (time.year - pivot) % 100)
     return _count_days(time)
+
+
+@lru_cache(maxsize=256)
+def has_short_years(form: str) -> bool:
+    """Return whether a format writes years without their century."""
+    return form != ISO and _SOME_DAY.strftime(form) == _LATER_DAY.strftime(form)
 
 
 def is_day_format(form: str) -> bool:
@@ -204,22 +217,23 @@ def _explain_infinite(value: float) -> str:
 
 
 def _read_date(
-    cell: str | date, form: str, markers: Markers, marked: frozenset[int]
+    cell: str | date, column: Column, markers: Markers, marked: frozenset[int]
 ) -> tuple[float, str]:
+    form = column.dates
     if isinstance(cell, date):
         day = _count_days(cell)
-        return np.nan if day in marked else day, ""
+        return (np.nan if day in marked else day), ""
     text = cell.strip()
     if text in markers.texts:
         return np.nan, ""
     try:
-        day = read_day(text, form)
+        day = read_day(text, form, column.pivot)
     except (ValueError, OverflowError):
         if markers.include(text):
             return np.nan, ""
         expected = "an ISO date (2024-12-31)" if form == ISO else f"a date of the form {form}"
         return np.nan, f"{text!r}, not {expected}"
-    return np.nan if day in marked else day, ""
+    return (np.nan if day in marked else day), ""
 
 
 def _count_days(value: date) -> int:

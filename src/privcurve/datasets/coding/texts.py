@@ -28,7 +28,7 @@ class TextCodes(dict[str, int]):
     """
 
     def __init__(self, domain: Domain, column: Column) -> None:
-        missing, decimal = domain.missing, domain.decimal
+        missing, decimal = domain.missing_in(column), domain.decimal
         self._decimal = decimal
         self._amounts: frozenset[float] = frozenset()
         titles = {title: k for k, title in enumerate(column.titles)}

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from privcurve import coding
-from privcurve.datasets.build import DATE, TEXT
+from privcurve.datasets.blanks import WANTED
+from privcurve.datasets.build import BIN, DATE, TEXT
 from privcurve.datasets.coding import (
     ISO,
     amount_of,
+    has_short_years,
     matches,
     read_numbers,
     remove_grouping,
@@ -165,7 +167,8 @@ def _propose_date(profile: Profile, public: bool) -> Proposal:
     dates = profile.dates[forms[0]]
     keys: dict[str, Any] = {"bounds": None}
     remarks = {"bounds": "[first, last day], such as [1990-01-01, 2029-12-31]"}
-    if public:
+    is_short = any(map(has_short_years, forms))
+    if public and not is_short:
         keys["bounds"] = [format_day(dates.low), format_day(max(dates.high, dates.low + 10))]
         remarks["bounds"] = "of the file, which is public"
     if len(forms) > 1:
@@ -173,11 +176,15 @@ def _propose_date(profile: Profile, public: bool) -> Proposal:
         remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
     elif forms[0] != ISO:
         keys["format"] = forms[0]
-        if "%y" in forms[0]:
-            remarks["format"] = "of two digits: 69 is 1969 and 68 is 2068"
+    summary = f"{format_day(dates.low)} to {format_day(dates.high)}"
+    if is_short:
+        remarks.setdefault("format", "of two digits: 69 is 1969 and 68 is 2068 if pivot is 1969")
+        keys["pivot"] = None
+        remarks["pivot"] = WANTED["pivot"]
+        summary += ", if years of two digits begin with 1969: decide on pivot"
     if not public or profile.missing:
-        keys["missing"] = "bin"
-    return Proposal(DATE, keys, remarks, f"{format_day(dates.low)} to {format_day(dates.high)}")
+        keys["missing"] = BIN
+    return Proposal(DATE, keys, remarks, summary)
 
 
 def _propose_number(
@@ -193,8 +200,12 @@ def _propose_number(
     if odd:
         summary += f"; no numbers: {', '.join(odd)}"
     summary += "" if thousands else _remark_on_thousands(profile)
-    markers = _name_markers(plain, decimal)
-    summary += f"; if {markers} stands for a missing value, add it to missing" if markers else ""
+    markers, others = _find_markers(plain, decimal)
+    named, listed = " or ".join(markers.values()), [*map(_shorten_number, markers)]
+    if markers:
+        summary += (
+            f"; if {named} stands for a missing value, add it to missing of this column: {listed}"
+        )
     by_name = _BY_NAME.get(name.lower().removesuffix("_years"))
     may_identify = by_name is None and amounts.is_whole
     if may_identify and (_is_identifier(name, profile) or _is_sequence(profile, amounts)):
@@ -207,16 +218,20 @@ def _propose_number(
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
+    # Where values were left out, others may lie beyond the numbers that were counted.
+    is_marked = public and bool(markers) and not profile.more
     if public:
-        keys["bounds"] = list(_round_bounds(amounts.low, amounts.high))
-        remarks["bounds"] = "of the file, which is public"
-        if markers:
-            remarks["bounds"] += f"; if {markers} is no value, add it to missing, and narrow them"
+        ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
+        keys["bounds"] = list(_round_bounds(*ends))
+        remarks["bounds"] = "of the file, which is public" + f", without {named}" * is_marked
     elif by_name is not None:
         keys = dict(by_name) if "n_bins" in by_name else keys | by_name
         remarks["bounds"] = "by the name of the column: is it meant so?"
-    if not public or profile.missing:
-        keys["missing"] = "bin"
+    if is_marked:
+        keys["missing"] = listed
+        remarks["missing"] = f"right if {named} is no value; else bin, and wider bounds"
+    elif not public or profile.missing:
+        keys["missing"] = BIN
     largest = max(abs(amounts.low), abs(amounts.high))
     # Codes occur several times each: of rarer ones some may be missing by chance.
     are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
@@ -278,25 +293,27 @@ def _remark_on_thousands(profile: Profile) -> str:
     return f"; if {marked[0]} is more than a thousand, say so in the draft: thousands: {mark!r}"
 
 
-def _name_markers(texts: list[str], decimal: str) -> str:
-    """Name numbers that may stand for a missing value: -1 among counts, 999 among ages.
+def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], list[float]]:
+    """Find numbers that may stand for a missing value: -1 among counts, 999 among ages.
 
     These are a single negative one, or repeated digits (99, -888, 777) further from the others than
-    the others are from one another.
+    the others are from one another. Return them, each with its text, and the other numbers; both
+    in order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
     coded = {value for value, text in by_value.items() if _CODED.fullmatch(text)}
     rest = sorted(set(by_value) - coded - {-1.0})
     if len(rest) < 2:
-        return ""
+        return {}, sorted(by_value)
     width = rest[-1] - rest[0]
     low, high = (0.0, rest[-1] + width) if rest[0] >= 0 else (rest[0] - width, rest[-1] + width)
     markers = sorted(value for value in set(by_value) - set(rest) if value < low or value > high)
     negative = [value for value in by_value if value < 0]
     if not markers and len(negative) == 1 and negative[0].is_integer():
         markers = negative
-    return " or ".join(by_value[value] for value in markers)
+    others = sorted(set(by_value) - set(markers))
+    return {value: by_value[value] for value in markers}, others
 
 
 def _is_name_of_identifier(name: str) -> bool:
@@ -372,5 +389,8 @@ def _round_bounds(low: float, high: float) -> tuple[float, float]:
     step = 10.0 ** (math.floor(math.log10(width)) - 1) if math.isfinite(width) else 0.0
     if step > 0:
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-    low, high = float(f"{low:.12g}"), float(f"{high:.12g}")
-    return int(low) if low.is_integer() else low, int(high) if high.is_integer() else high
+    return _shorten_number(float(f"{low:.12g}")), _shorten_number(float(f"{high:.12g}"))
+
+
+def _shorten_number(value: float) -> float:
+    return int(value) if value.is_integer() else value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,16 @@ from typing import Any
 from privcurve import schema
 from privcurve.datasets import catalogue
 from privcurve.datasets.blanks import WANTED, Blank, blanks
-from privcurve.datasets.coding import amount_of
+from privcurve.datasets.build import BIN, build_files
+from privcurve.datasets.coding import Coder, amount_of
 from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
 from privcurve.datasets.describing.report import description_faults
 from privcurve.datasets.describing.text import write_flow
-from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.description import TEST, TRAIN, Description, LabelSpec, Parser, Unit
+from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
+from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.reading import fetch, read
+from privcurve.datasets.variants import write_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
@@ -36,7 +41,7 @@ _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
 # Keys of numbers that categories do not have.
-_NUMBER_KEYS = ("n_bins", "spacing", "missing")
+_NUMBER_KEYS = ("n_bins", "spacing")
 # New keys and values for some keys of an entry; None removes the key.
 Edits = Mapping[str, tuple[str, Any] | None]
 
@@ -66,12 +71,13 @@ class Question:
     def _lines(self) -> list[str]:
         return self.path.read_bytes().decode("utf-8").splitlines(keepends=True)
 
-    def answer(self, text: str) -> None:
-        """Check an answer, as in YAML, and write it into the file.
+    def answer(self, text: str) -> str:
+        """Check an answer, as in YAML, and write it into the file; return what else was written.
 
         The brackets of a list may be left out, and quotes of a text. In place of the bounds of
         numbers ``codes: 1, 2`` makes categories of them, with one for others and one for missing
-        values. Raises DatasetError if it is not possible there; nothing is written.
+        values. With a unit, n_rows and n_test become the numbers of records that it keeps. Raises
+        DatasetError if it is not possible there; nothing is written.
         """
         if not self._is_editable:
             raise DatasetError(
@@ -87,6 +93,8 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
+            # A list of markers holds for codes, too.
+            removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
             edits = {key: (key, self._read_value(key, text))}
@@ -96,7 +104,15 @@ class Question:
         for name, edit in edits.items():
             lines[places[name]] = self._edit_line(lines[places[name]], name, edit)
         self._check("".join(lines))
+        value = (edits[key] or (key, None))[1]
+        kept = {}
+        if key == "unit" and isinstance(value, Mapping):
+            kept = _count_kept(self.path, Unit(**value))
+        for name, n in kept.items():
+            place = of_file.line_of(name) - 1
+            lines[place] = re.sub(rf"^({name}:[ \t]*)\d+", rf"\g<1>{n}", lines[place])
         replace_text(self.path, "".join(lines))
+        return ", ".join(f"{name}: {n:,}" for name, n in kept.items())
 
     def _edit_line(self, line: str, key: str, edit: tuple[str, Any] | None) -> str:
         """Return the edited line of a key."""
@@ -120,7 +136,7 @@ class Question:
                 listed = schema.parse_yaml(f"[{text}]", key)
                 are_pairs = any(isinstance(entry, Mapping) for entry in listed)
                 return schema.parse_yaml(f"{{{text}}}", key) if are_pairs else listed
-            if is_list or text[:1] in ("'", '"') or key in _LISTS:
+            if is_list or text[:1] in ("'", '"') or key in (*_LISTS, "pivot"):
                 return schema.parse_yaml(text, key)
             if _PAIR.search(text):
                 raise DatasetError(
@@ -141,6 +157,46 @@ class Question:
             raise DatasetError("\n".join(faults).removesuffix("."))
 
 
+def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
+    """Return how many records a unit keeps, by the key of a draft that says so.
+
+    Nothing where the files are not there, or records can't be read: `check` tells of that. Raises
+    DatasetError if they have no such column.
+    """
+    content = write_out(catalogue.content_of(path))
+    label, parser = content["label"]["column"], Parser.from_dict(content["parser"])
+    words = content.get("missing", MISSING)
+    missing = tuple(map(str, words if isinstance(words, list) else [words]))
+    # Beside the persons only the label is read, as a column that lists no value.
+    column = Column(label, CATEGORICAL, categories=((OTHER, OTHER),))
+    domain = Domain((column,), Label(label), missing, decimal=content.get("decimal", "."))
+    description = Description(
+        name=path.stem,
+        path=path,
+        parser=parser,
+        domain=domain,
+        label=LabelSpec(label),
+        unit=unit,
+        n_test=content.get("n_test", 0),
+        files=build_files(content),
+    )
+    problems = Problems(path.stem)
+    coder = Coder(domain, path, problems)
+    n_kept = {}
+    try:
+        raw_files = fetch(description)
+    except DatasetError:
+        return {}
+    for part, key in ((TRAIN, "n_rows"), (TEST, "n_test")):
+        persons: Counter[str] = Counter()
+        for file in raw_files.get(part, ()):
+            for table in read(description, file, problems):
+                persons.update(coder.name_persons(description, table))
+        if persons:
+            n_kept[key] = sum(min(n, unit.at_most) for n in persons.values())
+    return {} if problems.any else n_kept
+
+
 class CardQuestion:
     """A question for a fact on the card of a release, or for the budget; it may stay open."""
 
@@ -148,7 +204,7 @@ class CardQuestion:
         self.path, self.place, self.remark = path, place, remark
         self.prompt = " ".join(place[1].split("_"))
 
-    def answer(self, text: str) -> None:
+    def answer(self, text: str) -> str:
         """Write an answer into the file; raises DatasetError if it is not possible there."""
         top, key = self.place
         content = catalogue.content_of(self.path)
@@ -173,6 +229,7 @@ class CardQuestion:
             end = "\r\n" if "\r\n" in text else "\n"
             text = f"{text.rstrip()}{end}{new}{end}"
         replace_text(self.path, text)
+        return ""
 
 
 _CARD_KEYS = {

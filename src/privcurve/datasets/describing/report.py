@@ -24,7 +24,9 @@ from privcurve.datasets.coding import (
     FEW,
     Coder,
     ColumnCoder,
+    Markers,
     amount_of,
+    days_of,
     explain_alike,
     label_texts,
     remove_grouping,
@@ -149,16 +151,16 @@ class LabelTally(RefusedValues):
 class Report:
     """Faults by line, and a tally over all files of each column that could be read.
 
-    `n_blanks` of the faults are lines that are to be decided.
+    `n_blanks` of the faults are lines that are to be decided; `remarks` are in no one's way.
     """
 
     name: str
     path: Path
     faults: list[Fault] = field(default_factory=list)
+    remarks: list[Fault] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     n_blanks: int = 0
-    remarks: list[str] = field(default_factory=list)  # on what is not in the way
     can_compare: bool = True  # whether each class has enough records to hold some out
 
     @property
@@ -226,6 +228,9 @@ class _Checker:
     def add(self, message: str, *place: str | int) -> None:
         self.report.faults.append(Fault(self.lines.line_of(*place), message))
 
+    def note(self, message: str, *place: str) -> None:
+        self.report.remarks.append(Fault(self.lines.line_of(*place), message))
+
     def add_all(self, messages: Any, *place: str | int) -> None:
         """Add faults that come without lines, at that of the column or key that they name."""
         for message in messages:
@@ -252,6 +257,8 @@ class _Checker:
             return
         self._attempt(lambda: checksums(files), "files")
         domain = description.domain
+        for question in _question_markers(domain):
+            self.note(question, "missing")
         tallies = [Tally(domain, column) for column in domain.columns]
         label = LabelTally(label=description.label)
         problems = Problems(self.report.name)
@@ -283,7 +290,8 @@ class _Checker:
             if part in description.parts:
                 trained = dict(label.in_classes)
         self.add_all(problems.messages, "parser")
-        self.report.remarks += problems.remarks
+        for remark in problems.remarks:
+            self.note(remark, "parser")
         if not problems.any:
             self._check_unit(description, n_of, unit_problems)
         self._check_labels(label, trained)
@@ -375,7 +383,7 @@ class _Checker:
             return
         names = chain.from_iterable(n_of.values())
         if alike := explain_alike(unit.column, names, shown=True):
-            self.report.remarks.append(alike)
+            self.note(alike, "unit")
         for key, persons in n_of.items():
             # Balance and first decide too which ones are kept.
             if persons and not (description.records.balance or description.records.first):
@@ -467,11 +475,38 @@ class _Checker:
             if size == 1:
                 name = label.names[code if label.classes else int(code > 0)]
                 self.report.can_compare = False
-                self.report.remarks.append(
+                self.note(
                     f"the class {name!r} has 1 {whose}, and privcurve compare, which holds some "
                     "out, needs 2 of each class: join it with another class, or leave it out of "
-                    "the file"
+                    "the file",
+                    "label",
                 )
+
+
+def _question_markers(domain: Domain) -> Iterator[str]:
+    """Yield a question for each marker of the whole table that lies within the bounds of columns.
+
+    A column that lists the marker itself is not questioned.
+    """
+    columns_of: dict[str, list[str]] = {}
+    for column in domain.columns:
+        for word in domain.missing:
+            if word not in column.missing and _is_within(word, column, domain.decimal):
+                columns_of.setdefault(word, []).append(column.name)
+    for word, names in columns_of.items():
+        yield (
+            f"missing: {write_flow(word)} lies within the bounds of {reading.list_names(names)}, "
+            "and counts as missing there. If it is a value there, take it out of this list, and "
+            f"write missing: [{write_flow(word)}] under the columns where it marks a missing value."
+        )
+
+
+def _is_within(word: str, column: Column, decimal: str) -> bool:
+    """Return whether a word for a missing value is a number, or a day, within a column's bounds."""
+    if column.bounds is None:
+        return False
+    marked = days_of([word], column) if column.dates else Markers([word], decimal).amounts
+    return any(column.bounds[0] <= value <= column.bounds[1] for value in marked)
 
 
 def _propose_thousands(tally: Tally) -> str:

@@ -32,7 +32,7 @@ from privcurve.datasets.reading.table import (
     list_names,
     unreadable_error,
 )
-from privcurve.datasets.reading.unlabelled import ENCODING, open_unlabelled
+from privcurve.datasets.reading.unlabelled import Layout, UnlabelledFile, open_unlabelled
 
 
 def read(

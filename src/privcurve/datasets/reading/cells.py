@@ -222,12 +222,13 @@ def _convert_array(
     import pyarrow
     from pyarrow import types
 
+    values = _without_views(values)
+    if types.is_dictionary(values.type):
+        values = values.dictionary_decode()
     kind = values.type
-    if types.is_dictionary(kind):
-        values, kind = values.dictionary_decode(), kind.value_type
     if types.is_nested(kind):
         raise NoColumnError(kind, "it holds no single values")
-    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+    if types.is_string(kind) or types.is_large_string(kind):
         return values
     if column is not None and column.dates and (types.is_timestamp(kind) or types.is_date(kind)):
         # Times with a zone are read in UTC.
@@ -243,6 +244,19 @@ def _convert_array(
     cells = list(_to_numpy(distinct)) if is_numpy else distinct.to_pylist()
     texts = pyarrow.array(_convert_list(cells, domain, column, labels), pyarrow.string())
     return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
+
+
+def _without_views(values: Any) -> Any:
+    """Return texts and bytes in an older type: few of Arrow's functions take arrays of views."""
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_dictionary(values.type):
+        distinct = _without_views(values.dictionary)
+        return pyarrow.DictionaryArray.from_arrays(values.indices, distinct)
+    if types.is_string_view(values.type):
+        return values.cast(pyarrow.large_string())
+    return values.cast(pyarrow.large_binary()) if types.is_binary_view(values.type) else values
 
 
 def _convert_numbers(values: Any) -> Any:

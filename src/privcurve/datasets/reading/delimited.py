@@ -26,6 +26,8 @@ from privcurve.datasets.reading.table import (
     check_order,
     chunk_size,
     chunks_of,
+    hint_of,
+    list_names,
     positions,
 )
 
@@ -229,19 +231,27 @@ def tables(
 
     Records of another width are left out, and are problems.
     """
-    ignore = description.parser.extra_fields == "ignore"
+    parser = description.parser
+    ignore = parser.extra_fields == "ignore"
     remedy = f"parser: separator in {description.path}"
     if description.label is None:
         remedy = "say in which way fields are separated (--separator)"
+        if parser.fields:
+            remedy += (
+                "; the model was trained on records of the fields "
+                f"{list_names(parser.fields)}, without names: write all of them (the label may be "
+                "empty), or name yours in the first line"
+            )
 
     def fitting_records() -> Iterator[Record]:
-        hint = f" {ROW_NAMES}"  # of the first record alone
+        is_first = True
         for number, record in records:
             if len(record) == width or (ignore and len(record) > width):
-                hint = ""
+                is_first = False
                 yield number, record
                 continue
-            more, hint = hint if len(record) == width + 1 else "", ""
+            hint = hint_of(source, [*map(str, record)]) or ROW_NAMES * (len(record) == width + 1)
+            more, is_first = f" {hint}" * bool(is_first and hint), False
             problems.n_unread += 1
             problems.refuse(
                 number,

@@ -46,6 +46,8 @@ _COMPUTE = (
 _EMPTY = "rows of {} without a value, which are skipped"
 _HIDDEN = "hidden rows of {}, which are read as all others"
 EXCEL_ENDINGS = (".xlsx", ".xls")
+# The first bytes of these: a zip archive, and a compound file.
+_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*)?>")
 _ATTRIBUTE = re.compile(rb"(\w+)\s*=\s*[\"']([^\"']*)")
@@ -76,7 +78,7 @@ def read(
         records = islice(records, parser.rows + parser.header)
     if parser.header:
         _, names = next(records, (0, ()))
-        fields = tuple(_read_row(names, description.domain.decimal))
+        fields = tuple(texts_of(names, description.domain.decimal))
     place = positions(description, source, fields, problems)
     name_at = {j: name for name, j in place.items()}
     empty = defaultdict(list)
@@ -106,10 +108,23 @@ def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, 
     """
     sheet, cells, names = loaded
     top = islice(_filter_rows(cells), 2)
-    rows: list[Record] = [(number, _read_row(row)) for number, row in top]
+    rows: list[Record] = [(number, texts_of(row)) for number, row in top]
     if not rows:
         raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
     return rows, (sheet.name, *(name for name in names if name != sheet.name))
+
+
+def is_workbook(path: Path) -> bool:
+    """Return whether a file begins as those of Excel do, whatever its name."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) in _STARTS
+
+
+def rows_of(loaded: LoadedSheet) -> list[Record]:
+    """Return the rows of a sheet that are not blank, with their numbers."""
+    return list(_filter_rows(loaded[1]))
 
 
 def load_sheet(path: Path, wanted: str) -> LoadedSheet:
@@ -228,6 +243,6 @@ def _filter_rows(
             yield number, row
 
 
-def _read_row(cells: Sequence[Any], decimal: str = ".") -> list[str]:
-    """Return the names that a row of cells holds."""
+def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+    """Return the texts that a row of cells holds."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]

@@ -196,11 +196,12 @@ def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header:
         raise DatasetError(f"{path} can't be read. {what}")
     if len(set(names)) == len(names) and all(names):
         return Format({**parser, "header": True}, names, names)
-    fields = tuple(_make_distinct(names))
+    fields = tuple(make_distinct(names))
     return Format({**parser, "skip_rows": number, "fields": list(fields)}, fields, names)
 
 
-def _make_distinct(names: Sequence[str]) -> Iterator[str]:
+def make_distinct(names: Sequence[str]) -> Iterator[str]:
+    """Yield names; add a number to each name that came before, and name the empty ones."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

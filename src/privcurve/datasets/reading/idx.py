@@ -12,41 +12,54 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.description import LABEL, Description
+from privcurve.datasets.description import LABEL
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import open_raw
-from privcurve.datasets.reading.table import READ_ERRORS, RawTable, chunk_size
+from privcurve.datasets.reading.table import (
+    READ_ERRORS,
+    AnyDescription,
+    RawTable,
+    chunk_size,
+    subject,
+)
 
 _BYTES = 0x08  # the code of unsigned bytes, the type of images and of their labels
 
 
+def is_idx(path: Path) -> bool:
+    """Return whether a file, which may be packed, begins as an idx file of bytes does."""
+    with open_raw(path) as stream:
+        return stream.read(3) == bytes([0, 0, _BYTES])
+
+
 def read(
-    description: Description, file: RawFile, problems: Problems, most: int | None = None
+    description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file of images with the file of its labels, a piece at a time."""
+    """Read one file of images with the file of its labels, a piece at a time.
+
+    New records need no labels.
+    """
     fields, blocks = description.parser.fields, description.parser.blocks
-    assert file.labels is not None  # a description of such a file names them
     with ExitStack() as stack:
         images = stack.enter_context(open_raw(file.path))
-        labels = stack.enter_context(open_raw(file.labels))
+        streams = [(images, file.path)]
         count, *shape = _read_shape(images)
-        with _label_errors(file.labels):
-            n_labels, *more = _read_shape(labels)
-            if more:
-                raise ValueError(
-                    f"it holds {_write_shape([n_labels, *more])} bytes, not one an image"
-                )
-        if count != n_labels:
-            raise ValueError(f"it holds {count} images, but {file.labels} {n_labels} labels")
+        if file.labels is not None:
+            labels = stack.enter_context(open_raw(file.labels))
+            streams.append((labels, file.labels))
+            _check_labels(labels, file.labels, count)
         if any(side % blocks for side in shape):
             raise ValueError(f"images of {_write_shape(shape)} pixels have no blocks of {blocks}")
         width = math.prod(side // blocks for side in shape)
         if width != len(fields):
+            expected = f"the model was trained on {len(fields)}"
+            if description.label is not None:
+                expected = f"parser: fields in {description.path} has {len(fields)} names. Give it "
+                expected += f"{width}."
             raise DatasetError(
-                f"dataset {description.name!r}: {file.path} holds {width} numbers an image "
-                f"({_write_shape(shape)} pixels in blocks of {blocks}), but parser: fields in "
-                f"{description.path} has {len(fields)} names. Give it {width}."
+                f"{subject(description)}{file.path} holds {width} numbers an image "
+                f"({_write_shape(shape)} pixels in blocks of {blocks}), but {expected}"
             )
         step = chunk_size(math.prod(shape))
         n_images = count if most is None else min(count, most)
@@ -55,16 +68,26 @@ def read(
             pixels = _read_bytes(images, n * math.prod(shape)).reshape(n, *shape)
             numbers = _average_blocks(pixels, blocks)
             columns: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(fields)}
-            with _label_errors(file.labels):
-                columns[LABEL] = [str(label) for label in _read_bytes(labels, n)]
+            if file.labels is not None:
+                with _label_errors(file.labels):
+                    columns[LABEL] = [str(label) for label in _read_bytes(labels, n)]
             lines = range(first + 1, first + n + 1)
             yield RawTable(str(file.path), columns, lines, "image")
             if problems.full:
                 return
         if n_images == count:
-            for stream, path in ((images, file.path), (labels, file.labels)):
+            for stream, path in streams:
                 if stream.read(1):
                     raise ValueError(f"{path} goes on after the {count} entries that it names")
+
+
+def _check_labels(labels: BinaryIO, path: Path, n_images: int) -> None:
+    with _label_errors(path):
+        n_labels, *more = _read_shape(labels)
+        if more:
+            raise ValueError(f"it holds {_write_shape([n_labels, *more])} bytes, not one an image")
+    if n_images != n_labels:
+        raise ValueError(f"it holds {n_images} images, but {path} {n_labels} labels")
 
 
 @contextmanager

@@ -10,23 +10,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.datasets.description import LABEL, Description
+from privcurve.datasets.description import LABEL
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.downloads import RawFile
-from privcurve.datasets.reading.files import lines, nonblank_lines
-from privcurve.datasets.reading.table import RawTable, chunks_of
+from privcurve.datasets.reading.files import Line, lines_of, nonblank_lines, open_raw
+from privcurve.datasets.reading.table import AnyDescription, RawTable, chunks_of
 from privcurve.numerals import number
 
 _INDEX_ZERO = re.compile(r"\s0+:")
 
 
 def read(
-    description: Description, file: RawFile, problems: Problems, most: int | None = None
+    description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
     """Read one file, a piece at a time."""
+    numbered = lines_of(open_raw(file.path), description.parser.encoding)
+    yield from read_lines(description, str(file.path), numbered, problems, most)
+
+
+def read_lines(
+    description: AnyDescription,
+    source: str,
+    numbered: Iterator[Line],
+    problems: Problems,
+    most: int | None = None,
+) -> Iterator[RawTable]:
+    """Read the lines of a file, a piece at a time; of a new record the label may be left out."""
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
-    numbered = nonblank_lines(lines(file.path, parser), parser.comment)
+    below = (line for line in numbered if line[0] > parser.skip_rows)
+    numbered = nonblank_lines(below, parser.comment)
     has_zero = not parser.zero_based
     for chunk in chunks_of(islice(numbered, most), len(fields)):
         # An index that is left out means zero.
@@ -34,36 +47,42 @@ def read(
         labels = []
         for row, (line, text) in enumerate(chunk):
             label, *entries = text.split()
+            if description.label is None and ":" in label:
+                label, entries = "", [label, *entries]
             labels.append(label)
             places = set()
             for entry in entries:
                 try:
                     place = _set_entry(matrix[row], entry, base)
                 except ValueError:
-                    problems.add(
-                        f"line {line} of {file.path}: {entry!r} is not index:number, index "
-                        f"{base} … {len(fields) - 1 + base}. Correct the file, or parser: fields "
-                        f"(or zero_based) in {description.path}.",
+                    problems.refuse(
+                        line,
+                        f"line {line} of {source}: {entry!r} is not index:number, index "
+                        f"{base} … {len(fields) - 1 + base}.",
+                        "Correct the file, or parser: fields (or zero_based) in "
+                        f"{description.path}.",
                         ("entry", entry),
                     )
                     continue
                 if place in places:
-                    problems.add(
-                        f"line {line} of {file.path} has the index {place + base} twice: which "
-                        "number is meant? Correct the file.",
+                    problems.refuse(
+                        line,
+                        f"line {line} of {source} has the index {place + base} twice: which "
+                        "number is meant?",
+                        "Correct the file.",
                         "index",
                     )
                 places.add(place)
             has_zero = has_zero or 0 in places
         columns: dict[str, Any] = {name: matrix[:, j] for j, name in enumerate(fields)}
         columns[LABEL] = labels
-        yield RawTable(str(file.path), columns, [line for line, _ in chunk])
+        yield RawTable(source, columns, [line for line, _ in chunk])
         if problems.full:
             return
     # Records beyond `most`, which are not read, tell too whether indices begin with 0.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
-            f"{file.path} nowhere has the index 0, and counts from 1, it seems: every number would "
+            f"{source} nowhere has the index 0, and counts from 1, it seems: every number would "
             f"stand in the column of another. Leave out parser: zero_based in {description.path}; "
             f"or, if {fields[0]!r} is 0 in each record, write it (0:0) in one of them.",
             "zero_based",

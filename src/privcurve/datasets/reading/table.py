@@ -176,10 +176,12 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
             continue
         k = parser.fields.index(name) + 1
         if j != k:
+            says = f"{description.path} says that this is column {k}: give parser: fields in the "
+            says += "order of the file."
+            if description.label is None:
+                says = f"the model was trained on files where this is column {k}: keep their order."
             raise DatasetError(
-                f"{unit} {parser.skip_rows} of {source} names its column {j} {name!r}, but "
-                f"{description.path} says that this is column {k}: give parser: fields in the "
-                "order of the file."
+                f"{unit} {parser.skip_rows} of {source} names its column {j} {name!r}, but {says}"
             )
 
 

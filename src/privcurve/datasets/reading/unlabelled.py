@@ -1,4 +1,8 @@
-"""Files of records without labels, a piece at a time: what a model is asked about."""
+"""Files of records without labels, a piece at a time: what a model is asked about.
+
+A file that names its columns is read by these names. Any other file is read as the model's training
+files were, by the parser that the model carries.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,41 @@ import codecs
 import csv
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
+from privcurve.datasets.description import (
+    DELIMITED,
+    EXCEL,
+    IDX,
+    LABEL,
+    LIBSVM,
+    PARQUET,
+    Parser,
+)
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
-from privcurve.datasets.reading import excel, parquet
-from privcurve.datasets.reading.delimited import SEPARATORS, read_pieces, records_of
+from privcurve.datasets.reading import excel, idx, libsvm, parquet
+from privcurve.datasets.reading.delimited import SEPARATORS, Record, read_pieces, records_of
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.excel import EXCEL_ENDINGS
-from privcurve.datasets.reading.files import join_pieces, lines_of, open_raw, peek, pieces_of
+from privcurve.datasets.reading.files import (
+    Line,
+    join_pieces,
+    lines_of,
+    open_raw,
+    peek,
+    pieces_of,
+)
+from privcurve.datasets.reading.formats import make_distinct
 from privcurve.datasets.reading.table import (
     READ_ERRORS,
     RawTable,
     Unlabelled,
+    check_order,
     find_fields,
     unreadable_error,
     wanted_fields,
@@ -31,8 +52,24 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# The names of columns end within so many lines.
+# The names of columns end within so many lines; so many records tell names from values.
 _MOST_OF_HEADER = 100
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a file is written: like the training files of the model, except where options differ."""
+
+    parser: Parser | None = None  # of the training files, where the model carries it
+    separator: str | None = None
+    encoding: str | None = None
+    sheet: str = ""
+    rows: int = 0
+    labels: Path | None = None  # the file of the labels of an idx file
+
+    def of(self, *kinds: str) -> Parser | None:
+        """Return the parser of the training files if it is of one of these kinds."""
+        return self.parser if self.parser is not None and self.parser.kind in kinds else None
 
 
 class UnlabelledFile(NamedTuple):
@@ -41,6 +78,11 @@ class UnlabelledFile(NamedTuple):
     description: Unlabelled
     ignored: tuple[str, ...]  # its columns that the domain does not have
     tables: Callable[[Problems], Iterator[RawTable]]
+    # Of a file that is read by the places of its fields: its first records, and the last line that
+    # is skipped above them.
+    top: Sequence[Record] = ()
+    above: Record = (0, ())
+    remarks: tuple[str, ...] = ()
 
     def read(self, problems: Problems) -> Iterator[RawTable]:
         """Read its records once, a piece at a time; those that can't be read are problems.
@@ -54,13 +96,7 @@ class UnlabelledFile(NamedTuple):
 
 
 def open_unlabelled(
-    domain: Domain,
-    path: Path,
-    separator: str | None,
-    encoding: str,
-    sheet: str,
-    copied: Sequence[str],
-    stdin: BinaryIO | None,
+    domain: Domain, path: Path, layout: Layout, copied: Sequence[str], stdin: BinaryIO | None
 ) -> UnlabelledFile:
     """Open a file of records without labels, and find its columns.
 
@@ -68,74 +104,245 @@ def open_unlabelled(
     can't be read, or lacks columns: all in one message.
     """
     source = "standard input" if path == STDIN else str(path)
-    suffix = path.suffix.lower()
-    copied = tuple(dict.fromkeys(copied))
-    if sheet and suffix not in EXCEL_ENDINGS:
-        raise DatasetError(f"{source} is not an Excel file, and has no sheets: leave out --sheet")
-    parser = Parser(DELIMITED, header=True, encoding=encoding)
-    if parquet.is_parquet(path):
-        parser = Parser(PARQUET)
-    elif suffix in EXCEL_ENDINGS:
-        parser = Parser(EXCEL, header=True, sheet=sheet)
-    description = Unlabelled(domain, parser, source, copied=copied)
-    if parser.kind != DELIMITED:
-        if not path.is_file():
-            why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
-            raise DatasetError(f"{path} can't be read: {why}")
-        try:
-            if parser.kind == PARQUET:
-                read, names = parquet.read, parquet.schema_of(path).names
-            else:
-                loaded = excel.load_sheet(path, sheet)
-                read = partial(excel.read, loaded=loaded)
-                names = excel.top_rows(path, loaded)[0][0][1]
-        except READ_ERRORS as error:
-            raise unreadable_error(description, source, error) from None
-        ignored = _find_unused(description, names)
-        return UnlabelledFile(description, ignored, partial(read, description, RawFile(path)))
+    is_excel = path.suffix.lower() in EXCEL_ENDINGS
+    is_excel |= layout.of(EXCEL) is not None and excel.is_workbook(path)
+    for option, value in (("sheet", layout.sheet), ("rows", layout.rows)):
+        if value and not is_excel:
+            raise DatasetError(
+                f"{source} is not an Excel file, and has no sheets: leave out --{option}"
+            )
+    wanted = Unlabelled(domain, Parser(PARQUET), source, copied=tuple(dict.fromkeys(copied)))
+    is_parquet = parquet.is_parquet(path)
+    if (is_parquet or is_excel) and not path.is_file():
+        why = "it is a folder: name a file in it" if path.is_dir() else "there is no such file"
+        raise DatasetError(f"{path} can't be read: {why}")
     if path == STDIN and stdin is None:
         raise DatasetError("there is no standard input to read")
+    trained = layout.of(DELIMITED, LIBSVM)
+    encoding = layout.encoding or (trained.encoding if trained else ENCODING)
+    may_be_images = layout.of(IDX) and not (is_parquet or is_excel or path == STDIN)
     try:
+        if may_be_images and idx.is_idx(path):
+            return _open_images(wanted, path, layout)
+        if layout.labels is not None:
+            raise DatasetError(f"{source} is not an idx file: leave out --labels")
+        if is_parquet:
+            ignored = _find_unused(wanted, parquet.schema_of(path).names)
+            return UnlabelledFile(wanted, ignored, partial(parquet.read, wanted, RawFile(path)))
+        if is_excel:
+            return _open_sheet(wanted, path, layout)
         # An unknown encoding is found before the file is opened, as it would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
-        start, pieces = peek(pieces_of(file, encoding), partial(_read_header_lines, encoding))
-        if separator is None:
-            separator = max(SEPARATORS, key=lambda mark: _count_known(domain, start, mark))
-        fields = _read_header(start, separator)
+        size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
+        pieces = pieces_of(file, encoding)
+        if layout.encoding is None:
+            pieces = _refuse_utf8(pieces, encoding)
+        return _open_text(wanted, pieces, encoding, layout, size)
     except (*READ_ERRORS, OSError, LookupError) as error:
-        raise unreadable_error(description, source, error) from None
-    if not start:
-        raise DatasetError(f"{source} is empty: its first line has to name the columns")
-    size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
-    description = replace(description, parser=replace(parser, separator=separator))
-    ignored = _find_unused(description, fields)
-    tables = partial(read_pieces, description, source, pieces, size=size)
-    return UnlabelledFile(description, ignored, tables)
+        as_text = replace(wanted, parser=Parser(DELIMITED, encoding=encoding))
+        raise unreadable_error(as_text, source, error) from None
 
 
-def _read_header_lines(encoding: str, pieces: Iterator[bytes]) -> list[tuple[int, str]]:
-    """Return the lines that may be of the header, from the first that is not blank."""
-    numbered = lines_of(join_pieces(pieces), encoding)
-    below = itertools.dropwhile(lambda line: not line[1].strip(), numbered)
-    return list(itertools.islice(below, _MOST_OF_HEADER))
+# Text --------------------------------------------------------------------------------------
 
 
-def _read_header(start: list[tuple[int, str]], separator: str) -> list[str]:
-    """Return the names of columns; a name may have several lines."""
-    _, fields = next(records_of(start, separator), (0, ()))
-    return [field.strip() for field in fields]
+def _open_text(
+    wanted: Unlabelled, pieces: Iterator[bytes], encoding: str, layout: Layout, size: int
+) -> UnlabelledFile:
+    trained = layout.of(DELIMITED, LIBSVM) or Parser(DELIMITED, header=True)
+    trained = replace(trained, encoding=encoding, separator=layout.separator or trained.separator)
+    named = replace(trained, kind=DELIMITED, header=True, fields=(), skip_rows=0, zero_based=False)
+    n_lines = trained.skip_rows + _MOST_OF_HEADER
+
+    def look(pieces: Iterator[bytes]) -> list[Line]:
+        lines = _find_top(lines_of(join_pieces(pieces), encoding), trained)
+        return list(itertools.islice(lines, n_lines))
+
+    start, pieces = peek(pieces, look)
+    if not any(line.strip() for _, line in start):
+        needs = ": its first line has to name the columns" if trained.header else ""
+        raise DatasetError(f"{wanted.name} is empty{needs}")
+
+    def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
+        description = replace(wanted, parser=parser)
+        tables = partial(read_pieces, description, wanted.name, pieces, size=size)
+        return UnlabelledFile(description, ignored, tables, **more)
+
+    # Names in the first line tell more than the layout of other files.
+    for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
+        lines = [line for line in start if line[0] > n_skipped]
+        separators = [layout.separator or trained.separator]
+        separators += () if layout.separator else SEPARATORS
+        separator = max(separators, key=lambda mark: _count_known(wanted, lines, mark, trained))
+        number, names = _read_header(lines, separator, trained.comment)
+        parser = replace(named, separator=separator, skip_rows=n_skipped)
+        if _has_all(wanted, names):
+            return as_table(parser, _find_unused(wanted, names))
+        if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
+            # Number equal names as `describe` does.
+            parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
+            return as_table(parser, _find_unused(wanted, distinct))
+    if trained.kind == LIBSVM:
+        description = replace(wanted, parser=trained)
+        ignored = _find_unused(wanted, [*trained.fields, LABEL])
+        numbered = lines_of(join_pieces(pieces), encoding)
+        tables = partial(libsvm.read_lines, description, wanted.name, numbered)
+        return UnlabelledFile(description, ignored, tables)
+    if trained.fields:
+        lines = [line for line in start if line[0] > trained.skip_rows]
+        top = list(itertools.islice(_read_records(lines, trained), _MOST_OF_HEADER))
+        above = _read_last_skipped(start, trained)
+        description = replace(wanted, parser=trained)
+        if len(above[1]) == len(trained.fields):
+            check_order(description, wanted.name, above[1], "line")
+        ignored = _find_unused(wanted, trained.fields)
+        return as_table(trained, ignored, top=top, above=above)
+    hint = f" The model was trained on a file whose line {number} names them." * bool(n_skipped)
+    return as_table(parser, _find_unused(wanted, names, hint))
 
 
-def _count_known(domain: Domain, start: list[tuple[int, str]], separator: str) -> int:
+def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
+    """Yield lines without comments, and without the blank ones above the first record."""
+    is_above = True
+    for number, line in lines:
+        if parser.comment and line.startswith(parser.comment):
+            continue
+        is_above = is_above and (number <= parser.skip_rows or not line.strip())
+        if not is_above or number <= parser.skip_rows:
+            yield number, line
+
+
+def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
+    """Return the line number of the first record, and its fields; 0 if there is none.
+
+    A field may have several lines: the number is the last.
+    """
+    number, fields = next(records_of(lines, separator, comment), (0, ()))
+    return number, [field.strip() for field in fields]
+
+
+def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trained: Parser) -> int:
     """Return how many columns of the domain are found with a separator."""
     try:
-        return len(set(_read_header(start, separator)) & set(domain.names))
+        _, names = _read_header(lines, separator, trained.comment)
     except csv.Error:
         return 0
+    return len({*names, *make_distinct(names)} & set(wanted.domain.names))
 
 
-def _find_unused(description: Unlabelled, fields: list[str]) -> tuple[str, ...]:
+def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
+    """Yield the records of some first lines; the last may be cut within a quote."""
+    try:
+        yield from records_of(lines, parser.separator, parser.comment)
+    except csv.Error:
+        return
+
+
+def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
+    """Return the record that ends with the last line that is skipped."""
+    lines = [line for line in start if line[0] == parser.skip_rows]
+    return next(_read_records(lines, parser), (0, ()))
+
+
+def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Yield pieces; refuse UTF-8 where another encoding is expected: letters would be wrong."""
+    is_utf8 = codecs.lookup(encoding).name.startswith("utf-8")
+    for piece in pieces:
+        if not is_utf8 and not piece.isascii() and _is_utf8(piece):
+            raise ValueError(
+                f"it is written in UTF-8, it seems, and the model was trained on {encoding}: say "
+                f"--encoding utf-8, or --encoding {encoding} if that is right"
+            )
+        yield piece
+
+
+def _is_utf8(piece: bytes) -> bool:
+    try:
+        piece.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+# Other kinds -------------------------------------------------------------------------------
+
+
+def _open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
+    sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
+    trained = replace(trained, sheet=sheet, rows=rows)
+    named = replace(trained, header=True, fields=(), skip_rows=0)
+    loaded = excel.load_sheet(path, sheet)
+    excel.top_rows(path, loaded)  # refuses an empty sheet
+    all_rows, decimal = excel.rows_of(loaded), wanted.domain.decimal
+
+    def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
+        description = replace(wanted, parser=parser)
+        n = sum(number > parser.skip_rows for number, _ in all_rows) - parser.header
+        remarks = _remark_on_rows(n, parser.rows) if rows and not layout.rows else ()
+        tables = partial(excel.read, description, RawFile(path), loaded=loaded)
+        return UnlabelledFile(description, ignored, tables, remarks=remarks, **more)
+
+    for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
+        number, cells = next((row for row in all_rows if row[0] > n_skipped), (0, ()))
+        names = excel.texts_of(cells, decimal)
+        parser = replace(named, skip_rows=n_skipped)
+        if _has_all(wanted, names):
+            return as_table(parser, _find_unused(wanted, names))
+        if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
+            parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
+            return as_table(parser, _find_unused(wanted, distinct))
+    if trained.fields:
+        rows_below = (row for row in all_rows if row[0] > trained.skip_rows)
+        top = [
+            (number, excel.texts_of(cells, decimal))
+            for number, cells in itertools.islice(rows_below, _MOST_OF_HEADER)
+        ]
+        above = next((row for row in all_rows if row[0] == trained.skip_rows), (0, ()))
+        above = above[0], excel.texts_of(above[1], decimal)
+        ignored = _find_unused(wanted, trained.fields)
+        return as_table(trained, ignored, top=top, above=above)
+    hint = f" The model was trained on a sheet whose row {number} names them." * bool(n_skipped)
+    return as_table(parser, _find_unused(wanted, names, hint))
+
+
+def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
+    """Say how many of `n` rows are read, as the training sheet had `n_trained` records."""
+    if n > n_trained:
+        return (
+            f"of {n:,} rows the first {n_trained:,} are read, as many as the model was trained on; "
+            "--rows says how many are records",
+        )
+    if n < n_trained:
+        return (
+            f"all {n:,} rows are read as records; where the model was trained, other rows stood "
+            "below them: leave such rows out by --rows",
+        )
+    return ()
+
+
+def _open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    parser = layout.of(IDX)
+    assert parser is not None
+    if LABEL in wanted.copied and layout.labels is None:
+        raise DatasetError(
+            f"{path} holds images without labels: evaluate takes the file of these (--labels)"
+        )
+    description = replace(wanted, parser=parser)
+    ignored = _find_unused(wanted, [*parser.fields, LABEL])
+    file = RawFile(path, layout.labels)
+    return UnlabelledFile(description, ignored, partial(idx.read, description, file))
+
+
+# Columns -----------------------------------------------------------------------------------
+
+
+def _has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
+    return set(wanted.domain.names) <= set(names)
+
+
+def _find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
     """Return the fields that are not used; raise DatasetError if one that is used is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
     find_fields(description.name, fields, wanted, problems)
