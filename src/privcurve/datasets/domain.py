@@ -163,11 +163,13 @@ class Label:
     positive: str = ""  # what +1 stands for
     public: bool = False  # whether the label is public in studies of partially private features
     classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
-    # The type of the labels that the names are texts of (:mod:`privcurve.given`).
+    # How labels are read, on which no code depends: the type of the labels that the names are texts
+    # of (:mod:`privcurve.given`).
     type: str = field(default=given.TEXT, compare=False)
     # Each text that the file writes for a class, with the name of the class; empty: their names.
-    spellings: tuple[tuple[str, str], ...] = ()
-    strip: str = ""  # a text that is cut off at the end of a label
+    spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    # A text that is cut off at the end of a label.
+    strip: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
