@@ -14,7 +14,8 @@ from checkout import PATIENCE, Project
 
 # Up to the first checksum: what a learner measured stands in braces too, in a text.
 RECORD = re.compile(
-    rb'(\{"id":"[0-9a-f]{64}","result":\{(?:(?!\{"id":)[^\0\n])*?\}),"crc":"([0-9a-f]{8})"\}'
+    rb'(\{"id":"[0-9a-f]{64}","result":\{(?:(?!\{"id":)[^\0\n])*?\},"code":"[0-9a-f]{12}")'
+    rb',"crc":"([0-9a-f]{8})"\}'
 )
 MOMENTS = Path(__file__).with_name("moments")
 

@@ -224,6 +224,12 @@ def test_runs_of_earlier_versions_are_named_once_and_then_belong_to_the_code_of_
         "7 selections of settings",
     ]
     assert not Path(STORE, "same_code.json").exists()
+    # Where the store can't be written, they are named again.
+    STORE.write_text("a file, where the store wants a folder")
+    run.code.adopt()
+    STORE.unlink()
+    run = plan()
+    assert lines(run) == said
     run.code.adopt()
     assert lines(plan()) == []
     code("lazybb", "b")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from privcurve.experiments.jobs import Job
 from privcurve.experiments.provenance import SELECTION, Stamps, Trained, add_up
+from privcurve.files import WriteError
 
 # Prefix that marks these lines in a log.
 MARK = "code: "
@@ -72,10 +74,12 @@ class OtherCode:
     def adopt(self) -> None:
         """From now on count runs whose code is unknown as runs of the present code.
 
-        This holds for learners that a line has named.
+        This holds for learners that a line has named. If the store can't be written, the next run
+        names them again.
         """
         if self._unknown:
-            self._stamps.adopt(self._unknown)
+            with suppress(WriteError):
+                self._stamps.adopt(self._unknown)
             self._unknown.clear()
 
     def notes(self, jobs: Iterable[Job], audited: Iterable[Trained]) -> tuple[str, ...]:
