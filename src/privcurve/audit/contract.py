@@ -20,7 +20,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -345,9 +345,6 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
             if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
-    spent = _epsilon_spent(stated)
-    if spent > stated.epsilon * (1 + ROUNDING):
-        raise BreachError(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
     for run, follower in zip(first.runs, second.runs, strict=True):
         _check_costs(run, follower, verdict)
 
@@ -367,11 +364,6 @@ def _changes_of(
             elif apart.any():
                 raise BreachError(SENSITIVITY, "records enter a call that is charged nothing")
     return {entry: np.concatenate(parts) for entry, parts in changes.items()}
-
-
-@lru_cache(maxsize=64)
-def _epsilon_spent(stated: PrivacyStatement) -> float:
-    return stated.epsilon_spent
 
 
 def announced_loss(entry: LedgerEntry) -> float:
