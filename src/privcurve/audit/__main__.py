@@ -12,9 +12,11 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from privcurve.audit.contract import Case, Verdict, check, check_at_size
-from privcurve.audit.contract_cases import CASES, cases_of
+from privcurve.audit.contract_cases import CASES, candidates, cases_of
+from privcurve.audit.distant import check_distant
 from privcurve.errors import end_with_reader
 from privcurve.learners import own
+from privcurve.learners.registry import TUNED
 from privcurve.numerals import count
 
 NOT_SEEN = (
@@ -32,13 +34,14 @@ MARKS = ("<!-- largest changes -->", "<!-- end -->")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check learners against the contract; return 1 if one breaks it, 2 for bad arguments."""
     options = _parser().parse_args(arguments)
-    cases = list(CASES)
-    if options.learners:
-        try:
-            cases = [case for name in options.learners for case in cases_of(name)]
-        except ValueError as error:
-            print(error, file=sys.stderr)
-            return 2
+    names = options.learners or list(dict.fromkeys(case.learner for case in CASES))
+    try:
+        cases = [case for name in names for case in cases_of(name)]
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if TUNED in names:
+        cases += candidates()
     start = time.monotonic()
     verdicts = list(_check_all(cases, options.processes, options.table is None))
     if options.table is not None:
@@ -89,19 +92,22 @@ def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Ve
 def _check(case: Case) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if case.learner == TUNED and case not in CASES:
+            return check_distant(case, sizes=())
         verdict = check(case)
         # Learners of this project are tried at real size by a test.
-        if not verdict.breach and case.learner in own.names():
-            at_size = check_at_size(case)
-            verdict.breach = at_size.breach
-            verdict.n_pairs += at_size.n_pairs
+        for more in (check_distant, *[check_at_size] * (case.learner in own.names())):
+            if not verdict.breach:
+                found = more(case)
+                verdict.breach = found.breach
+                verdict.n_pairs += found.n_pairs
         return verdict
 
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:
     if tell:
         state = "breaks the contract after" if verdict.breach else "keeps the contract on"
-        print(f"{verdict.case}: {state} {verdict.n_pairs} pairs of neighbours")
+        print(f"{verdict.case}: {state} {verdict.n_pairs} pairs of tables")
         if verdict.breach:
             print(f"  {verdict.breach}")
         for name, (part, entry) in verdict.largest.items():
