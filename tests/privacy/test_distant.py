@@ -7,8 +7,9 @@ from mistakes_any import COUNTS, MAJORITY, VOTES, mistake
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, candidates
 from privcurve.audit.distant import check_distant
-from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING
+from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING, SEALED
 from privcurve.learners import noisy_bayes
+from privcurve.learners.base import CodedClassifier, PrivateClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.linear import joint
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
@@ -183,12 +184,58 @@ def columns_of_zeros_dropped(own, rows, counts):
     )
 
 
+# Around the fit: `fit_records`, which a study calls, does none of this.
+
+
+@mutant(CodedClassifier, "_fit_rows", MAJORITY, POST_PROCESSING, "n_positive_ differ")
+def a_count_kept_for_the_summary(own, self, X, y, counts):
+    fitted = own(self, X, y, counts)
+    fitted.n_positive_ = int(np.sum(y == 1))
+    return fitted
+
+
+@mutant(CodedClassifier, "_fit_rows", COUNTS, POST_PROCESSING, "n_bins_seen_ differ")
+def bins_that_occur_kept_for_a_plot(own, self, X, y, counts):
+    fitted = own(self, X, y, counts)
+    fitted.n_bins_seen_ = [len(np.unique(column)) for column in np.transpose(X)]
+    return fitted
+
+
+@mutant(CodedClassifier, "_fit_rows", COUNTS, CONTROL, "a call more")
+def equal_records_need_no_noise(own, self, X, y, counts):
+    if len(X) and (X[0] == X).all():
+        self.set_params(epsilon=np.inf)
+    return own(self, X, y, counts)
+
+
 @pytest.mark.parametrize(("change", "case", "point", "why"), MUTANTS)
 def test_a_mistake_is_seen(monkeypatch, change, case, point, why):
     change(monkeypatch)
     breach = check_distant(case).breach
     assert (breach.point, why in breach.why) == (point, True), breach.why
     assert len(breach.tables) == 2
+
+
+FINAL = ("fit", "fit_records", "_fit_rows", "_train", "_encode", "_targets", "_with_schema_facts")
+
+
+@pytest.mark.parametrize("name", FINAL)
+@pytest.mark.parametrize("mixed_in", [False, True])
+def test_a_method_that_sees_open_records_is_not_replaced(name, mixed_in):
+    methods = {name: lambda self, *given: getattr(super(type(self), self), name)(*given)}
+    bases = (type("Mine", (), methods), PrivateClassifier) if mixed_in else (PrivateClassifier,)
+    with pytest.raises(TypeError, match=f"Own must not replace {name}: .* Write _release, which"):
+        type("Own", bases, {} if mixed_in else methods)
+
+
+def test_a_method_replaced_after_its_class_was_made_breaks_the_contract(monkeypatch):
+    counted = mistake(NoisyMajorityClassifier, "_fit_rows")
+    counted(lambda own, self, *given: own(self, *given))(monkeypatch)
+    breach = check(MAJORITY).breach
+    assert (breach.point, breach.why.partition(",")[0]) == (
+        SEALED,
+        "NoisyMajorityClassifier replaces _fit_rows",
+    )
 
 
 def test_neighbours_do_not_show_how_many_codes_occur(monkeypatch):

@@ -2,6 +2,7 @@
 
 What follows from answers alone is the same for any two tables, so a leak need not show between
 neighbours: the number of distinct codes, or the type of a result, seldom changes with one record.
+Learners are trained by `fit(X, y)`, so that all of it is tried, not what a study calls alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from privcurve.audit.contract import BINS, REAL_BINS, Case, Record, Verdict, compare_sides
+from privcurve.audit.contract import (
+    BINS,
+    REAL_BINS,
+    Case,
+    Record,
+    Verdict,
+    compare_sides,
+    train_by_fit,
+)
 from privcurve.audit.replay_fits import BreachError
 from privcurve.coding import Records
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
@@ -32,7 +41,7 @@ def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Ve
         for n in dict.fromkeys((*sizes, *case.sizes)):
             for k, tables in enumerate(distant_tables(at, n, np.random.default_rng([seed, n]))):
                 try:
-                    sides = compare_sides(at, tables, (seed, n, k))
+                    sides = compare_sides(at, tables, (seed, n, k), train_by_fit)
                 except BreachError as breach:
                     breach.tables = tables
                     verdict.breach = breach
