@@ -1,4 +1,4 @@
-"""The contract of a learner: ``python -m privcurve.audit contract <learner> …``."""
+"""The contract of a learner, and of its releases: ``python -m privcurve.audit contract …``."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ MARKS = ("<!-- largest changes -->", "<!-- end -->")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check learners against the contract; return 1 if one breaks it, 2 for bad arguments."""
     options = _parser().parse_args(arguments)
+    if options.command == "release":
+        return _check_releases(options.learners)
     names = options.learners or list(dict.fromkeys(case.learner for case in CASES))
     try:
         cases = [case for name in names for case in cases_of(name)]
@@ -76,7 +78,34 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write the largest changes seen, as Markdown; between its marks, if FILE has them",
     )
+    release = commands.add_parser(
+        "release",
+        help="check the files of releases on two distant tables",
+        description="Release two distant tables with the same answers, and check that the model's "
+        "file, its card and a noisy evaluation are the same. By default with all learners that can "
+        "be released.",
+    )
+    release.add_argument("learners", nargs="*", help="names of shipped learners, or choose")
     return parser
+
+
+def _check_releases(names: Sequence[str]) -> int:
+    # A release imports all rooms.
+    from privcurve.audit.release import check_release, releasable, requests
+
+    broken = tried = 0
+    try:
+        for name in names or releasable():
+            for request, kind in requests(name):
+                breach = check_release(request, kind)
+                broken, tried = broken + (breach is not None), tried + 1
+                words = ", ".join(filter(None, (request.relation, f"{request.delta:g}", kind)))
+                print(f"{name} ({words}): {breach or 'releases what follows from answers'}")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{tried - broken} of {tried} releases keep the contract.")
+    return 1 if broken else 0
 
 
 def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verdict]:
@@ -98,9 +127,9 @@ def _check(case: Case) -> Verdict:
         # Learners of this project are tried at real size by a test.
         for more in (check_distant, *[check_at_size] * (case.learner in own.names())):
             if not verdict.breach:
-                found = more(case)
-                verdict.breach = found.breach
-                verdict.n_pairs += found.n_pairs
+                other = more(case)
+                verdict.breach = other.breach
+                verdict.n_pairs += other.n_pairs
         return verdict
 
 

@@ -44,8 +44,9 @@ from privcurve.audit.states import fitted_attributes, is_same, numbers
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
-from privcurve.learners.base import CodedClassifier, replaced_methods
+from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
+from privcurve.learners.shared.sealing import replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
@@ -173,7 +174,7 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
             why = "its noise is drawn by the package of a peer, in which no call can be answered"
             raise BreachError(CHARGE, why)
         kind = registry.estimator_class(case.learner)
-        if replaced := replaced_methods(kind):
+        if replaced := replaced_methods(kind, CodedClassifier):
             why = f"{kind.__name__} replaces {', '.join(replaced)}, which see open records"
             raise BreachError(SEALED, f"{why}: write _release")
         for k, tables in enumerate(neighbours(case, n_random, seed)):

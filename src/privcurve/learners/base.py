@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,18 +88,6 @@ def with_fitted_parameters(method: Method) -> Method:
     return cast(Method, run)
 
 
-def replaced_methods(kind: type[CodedClassifier]) -> list[str]:
-    """Return the names of the methods marked ``final`` that a learner replaces.
-
-    These methods see open records. Empty for a learner whose fit sees open records with a reason.
-    """
-    if getattr(kind, "_learner", None) in sealing.NOT_SEALED:
-        return []
-    base = vars(CodedClassifier).items()
-    methods = {name: method for name, method in base if getattr(method, "__final__", False)}
-    return [name for name, method in methods.items() if getattr(kind, name) is not method]
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     """Base class of the learners: classifiers over a coded matrix.
@@ -143,14 +131,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if replaced := replaced_methods(cls):
-            raise TypeError(
-                f"{cls.__name__} must not replace {', '.join(replaced)}: a method that sees open "
-                "records can leave them on the model. Write _release, which gets sealed ones "
-                "(docs/own_method.md)"
-            )
+        sealing.check_methods(cls, CodedClassifier)
 
-    @final
     def fit(
         self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
     ) -> Self:
@@ -196,7 +178,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         warn_of_order(self.classes_)
         return self
 
-    @final
     def _with_schema_facts(self, y: ArrayLike) -> Self:
         """Return this learner with the public facts of its schema; itself without a schema."""
         if self.schema is None:
@@ -204,7 +185,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         facts = schema_facts(self, self.schema, y)
         return type(self)(**{**self.get_params(deep=False), **facts})
 
-    @final
     def fit_records(
         self,
         records: Records | PartedRecords,
@@ -250,7 +230,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             records = records._replace(codes=codes, labels=labels)
         return self._train(learners, records, classes, curators)
 
-    @final
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None) -> Self:
         """Check and code rows, and train."""
         learners = self._copies_with([{}])
@@ -277,7 +256,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learners.append(learner)
         return learners
 
-    @final
     def _train(
         self,
         learners: list[Self],
@@ -352,7 +330,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         fitted.__dict__.update(vars(self), **parameters)
         return fitted
 
-    @final
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes, and labels as :meth:`_fit_one` takes them: signs, or positions."""
         if self.schema is not None:
@@ -557,7 +534,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         if why := registered.refuses(**budget):
             raise ValueError(why)
 
-    @final
     def _encode(self, X: ArrayLike, fit: bool) -> Codes:
         """Check X and code it; at fit, set ``n_bins_``."""
         if self.schema is not None:

@@ -208,9 +208,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
                 f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
             )
 
-    def _fit_rows(  # type: ignore[misc]  # final, but for learners whose fits are not sealed
-        self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None
-    ) -> Self:
+    def _fit_rows(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None) -> Self:
         fitted = super()._fit_rows(X, y, counts)
         fitted._own_rows = _OwnRows(X)
         return fitted
