@@ -178,6 +178,7 @@ EXCEPTIONS = {
     ),
     "audit.contract": {"default_rng": SCRIPT},
     "audit.distant": {"default_rng": SCRIPT},
+    "audit.thresholds": {"default_rng": SCRIPT},
     "audit.watched_fits": {
         "default_rng": SCRIPT,
         "gamma": "a law of SciPy, of which none is drawn",

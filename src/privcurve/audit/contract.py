@@ -273,9 +273,9 @@ def compare_sides(
     if first.progress != second.progress:
         raise BreachError(CONTROL, "progress reports differ between the two tables")
     try:
-        before = {name: numbers(value) for name, value in _released(one).items()}
+        before = {name: numbers(value) for name, value in released(one).items()}
         apart = _differences(one, other)
-        after = _released(one).items()
+        after = released(one).items()
         moved = [name for name, value in after if not is_same(numbers(value), before.get(name))]
     except Exception as error:
         why = f"the fitted models can't be compared: {_describe(error)}"
@@ -418,7 +418,7 @@ def train_by_fit(case: Case, side: Records, curator: Curator) -> CodedClassifier
 Fit = Callable[[Case, Records, Curator], CodedClassifier]
 
 
-def _released(model: CodedClassifier) -> dict[str, Any]:
+def released(model: CodedClassifier) -> dict[str, Any]:
     """Return what a fit left on a model, without attributes that stay with the data owner."""
     held = getattr(model, "_held", ())
     return {name: value for name, value in fitted_attributes(model).items() if name not in held}
@@ -426,7 +426,7 @@ def _released(model: CodedClassifier) -> dict[str, Any]:
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     """Return the names of fitted attributes and scores of two models that differ in any bit."""
-    states = [_released(model) for model in (left, right)]
+    states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
         # What stays with the data owner answers scores with noise of its own.
