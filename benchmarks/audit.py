@@ -20,6 +20,7 @@ from privcurve.audit.pairs import Target, cross_columns, flipped_constant, recor
 from privcurve.audit.run import run
 from privcurve.audit.states import sample_states
 from privcurve.learners.lazybb import LazyBBClassifier
+from privcurve.learners.registry import missing_package
 
 
 def rates(n_trainings: int) -> None:
@@ -76,7 +77,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trainings", type=int, default=100_000)
     parser.add_argument("--data", type=Path, help="folder of a coded dataset: time whole audits")
-    parser.add_argument("--learners", nargs="+", default=list(ATTACKS))
+    installed = [name for name in ATTACKS if not missing_package(name)]
+    parser.add_argument("--learners", nargs="+", default=installed)
     parser.add_argument("--seed", type=int, default=20210)
     arguments = parser.parse_args()
     rates(arguments.trainings)

@@ -9,6 +9,7 @@ import pytest
 from broken_majority import X, Y, broken, make_release
 from randomgen import DSFMT, MT19937, PCG32
 
+from privcurve.learners.boosting import aim
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.shared import sealing
 from privcurve.parts import Totals
@@ -203,3 +204,20 @@ def test_what_makes_answers_of_records_tells_nothing():
 
     with pytest.raises(SealedError, match="refuse ends with ValueError"):
         broken(release, epsilon=1.0).fit(X, Y)
+
+
+def test_a_ledger_that_costs_more_than_epsilon_ends_the_fit():
+    model = broken(make_release(lambda curator, margin: curator.number(MARGIN, margin)))
+    own = NoisyMajorityClassifier._guarantee
+    type(model)._guarantee = lambda self, n: replace(own(self, n), epsilon=0.5)
+    with pytest.raises(DoorError, match=r"the calls add up to epsilon = 1\.0, not 0\.5"):
+        model.fit(X, Y)
+
+
+def test_entries_of_twice_the_booked_share_end_the_fit(monkeypatch):
+    """AIM's ledger is made of its calls, so its calls are always those of its ledger."""
+    own = aim.Budget.entry
+    monkeypatch.setattr(aim.Budget, "entry", lambda self, call, share: own(self, call, 2 * share))
+    learner = aim.AIMClassifier(n_bins=4, classes=(0, 1), epsilon=1.0, delta=1e-5, n_rounds=1)
+    with pytest.raises(DoorError, match="the calls add up to epsilon = "):
+        learner.fit(X, Y)

@@ -31,7 +31,7 @@ ALLOWED = {
     "learners": {"holders", "privacy", "kernels"},
     # Relations of neighbours have their words in privacy.budget.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
-    "audit": {"learners", "privacy", "kernels"},
+    "audit": {"learners", "privacy", "kernels", "releases", "models"},
     "models": {"learners", "datasets", "privacy", "kernels"},
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"outputs", "experiments", *MIDDLE, *BOTTOM},
@@ -177,6 +177,8 @@ EXCEPTIONS = {
         ("standard_normal", "MECHANISMS.draw", "default_rng"), SCRIPT
     ),
     "audit.contract": {"default_rng": SCRIPT},
+    "audit.distant": {"default_rng": SCRIPT},
+    "audit.thresholds": {"default_rng": SCRIPT},
     "audit.watched_fits": {
         "default_rng": SCRIPT,
         "gamma": "a law of SciPy, of which none is drawn",

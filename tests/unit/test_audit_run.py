@@ -111,7 +111,7 @@ def test_names_tell_configurations_apart():
 
 
 def test_either_a_distribution_or_a_sample():
-    with pytest.raises(ValueError, match="one of distribution=, loss= and sample="):
+    with pytest.raises(ValueError, match="one of distribution=, loss=, sample= and guess="):
         Claim("one_rule", "certified", 1.0, pairs)
     with pytest.raises(ValueError, match="a loss can refute δ = 0 alone"):
         Claim("one_rule", "certified", 1.0, pairs, 0.1, loss=lambda learner, pair: 0.0)

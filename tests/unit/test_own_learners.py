@@ -115,6 +115,20 @@ def test_a_class_that_does_not_fit_its_entry_is_refused(folder, right, wrong, sa
         registry.entry("noisy_label")
 
 
+def test_a_learner_that_keeps_a_count_beside_its_fit_is_refused(folder):
+    count = (
+        "\n    def _fit_rows(self, X, y, counts):\n        self.n_positive_ = int((y > 0).sum())\n"
+        "        return super()._fit_rows(X, y, counts)\n"
+    )
+    (folder / "noisy_label.py").write_text((PAPER / "noisy_label.py").read_text() + count)
+    forget()
+    says = (
+        r"noisy_label.py can't be run: TypeError: NoisyLabelClassifier must not replace _fit_rows"
+    )
+    with pytest.raises(ValueError, match=says):
+        registry.entry("noisy_label")
+
+
 def test_another_file_has_other_runs(folder):
     mine = folder / "noisy_label.py"
     text = (PAPER / "noisy_label.py").read_text()

@@ -1,5 +1,5 @@
-# The audit: does any learner leak more than it claims? One job a private learner
-# of this project; peers claim what others have proved, for neighbours of their own.
+# The audit: does any learner leak more than it claims? One job a private learner. Peers claim
+# what others have proved, for neighbours of their own: they are audited where a study asks for it.
 # The target `audit` is an output like the others (outputs.smk).
 
 
@@ -16,7 +16,7 @@ rule audit_learner:
     benchmark:
         "benchmarks/audit_learner/{learner}.tsv"
     wildcard_constraints:
-        learner="|".join(plan.audited_learners()),
+        learner="|".join(plan.auditable_learners()),
     resources:
         mem_mb=grow_by_attempt(
             lambda wildcards: needs.audit_memory(

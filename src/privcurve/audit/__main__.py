@@ -1,4 +1,4 @@
-"""The contract of a learner: ``python -m privcurve.audit contract <learner> …``."""
+"""The contract of a learner, and of its releases: ``python -m privcurve.audit contract …``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from privcurve.audit.contract import Case, Verdict, check, check_at_size
-from privcurve.audit.contract_cases import CASES, cases_of
+from privcurve.audit.contract_cases import CASES, candidates, cases_of
+from privcurve.audit.distant import check_distant
+from privcurve.audit.thresholds import check_thresholds
 from privcurve.errors import end_with_reader
 from privcurve.learners import own
+from privcurve.learners.registry import TUNED
 from privcurve.numerals import count
 
 NOT_SEEN = (
@@ -32,13 +35,16 @@ MARKS = ("<!-- largest changes -->", "<!-- end -->")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check learners against the contract; return 1 if one breaks it, 2 for bad arguments."""
     options = _parser().parse_args(arguments)
-    cases = list(CASES)
-    if options.learners:
-        try:
-            cases = [case for name in options.learners for case in cases_of(name)]
-        except ValueError as error:
-            print(error, file=sys.stderr)
-            return 2
+    if options.command == "release":
+        return _check_releases(options.learners)
+    names = options.learners or list(dict.fromkeys(case.learner for case in CASES))
+    try:
+        cases = [case for name in names for case in cases_of(name)]
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if TUNED in names:
+        cases += candidates()
     start = time.monotonic()
     verdicts = list(_check_all(cases, options.processes, options.table is None))
     if options.table is not None:
@@ -73,7 +79,34 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write the largest changes seen, as Markdown; between its marks, if FILE has them",
     )
+    release = commands.add_parser(
+        "release",
+        help="check the files of releases on two distant tables",
+        description="Release two distant tables with the same answers, and check that the model's "
+        "file, its card and a noisy evaluation are the same. By default with all learners that can "
+        "be released.",
+    )
+    release.add_argument("learners", nargs="*", help="names of shipped learners, or choose")
     return parser
+
+
+def _check_releases(names: Sequence[str]) -> int:
+    # A release imports all rooms.
+    from privcurve.audit.release import check_release, releasable, requests
+
+    broken = tried = 0
+    try:
+        for name in names or releasable():
+            for request, kind in requests(name):
+                breach = check_release(request, kind)
+                broken, tried = broken + (breach is not None), tried + 1
+                words = ", ".join(filter(None, (request.relation, f"{request.delta:g}", kind)))
+                print(f"{name} ({words}): {breach or 'releases what follows from answers'}")
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{tried - broken} of {tried} releases keep the contract.")
+    return 1 if broken else 0
 
 
 def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verdict]:
@@ -89,19 +122,26 @@ def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Ve
 def _check(case: Case) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if case.learner == TUNED and case not in CASES:
+            return check_distant(case, sizes=())
         verdict = check(case)
         # Learners of this project are tried at real size by a test.
-        if not verdict.breach and case.learner in own.names():
-            at_size = check_at_size(case)
-            verdict.breach = at_size.breach
-            verdict.n_pairs += at_size.n_pairs
+        for more in (
+            check_distant,
+            check_thresholds,
+            *[check_at_size] * (case.learner in own.names()),
+        ):
+            if not verdict.breach:
+                other = more(case)
+                verdict.breach = other.breach
+                verdict.n_pairs += other.n_pairs
         return verdict
 
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:
     if tell:
         state = "breaks the contract after" if verdict.breach else "keeps the contract on"
-        print(f"{verdict.case}: {state} {verdict.n_pairs} pairs of neighbours")
+        print(f"{verdict.case}: {state} {verdict.n_pairs} pairs of tables")
         if verdict.breach:
             print(f"  {verdict.breach}")
         for name, (part, entry) in verdict.largest.items():

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.audit.canaries import Guesses
 from privcurve.audit.pairs import Pair, Target
 from privcurve.audit.states import States
 from privcurve.coding import Floats, Ints, Records
@@ -27,6 +28,9 @@ from privcurve.privacy.seeds import Seed
 EXACT = "exact"
 DENSITY = "density"
 SAMPLED = "sampled"
+CANARIES = "canaries"
+# Methods whose bounds hold with a confidence.
+RANDOM = (SAMPLED, CANARIES)
 
 # Keys of a setting that are public facts and not hyperparameters.
 PUBLIC_COLUMNS = "public_columns"
@@ -37,6 +41,7 @@ FACTS = (PUBLIC_COLUMNS, ORDERED, N_CLASSES)
 LearnerDistribution = Callable[[Any, Records], Floats]
 LearnerLoss = Callable[[Any, Pair], float]
 LearnerSampler = Callable[[Any, Pair, Records, int, np.random.Generator], NDArray[Any] | States]
+LearnerGuesser = Callable[[Any, Pair, int, np.random.Generator], Guesses]
 MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 
 
@@ -44,7 +49,7 @@ MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 class Claim:
     """One claim, the pairs it is tried on, and how.
 
-    Exactly one of `distribution`, `loss` and `sample` is given; the method follows from it.
+    Exactly one of `distribution`, `loss`, `sample` and `guess` is given: the method follows.
     """
 
     learner: str
@@ -61,7 +66,9 @@ class Claim:
     loss: LearnerLoss | None = None
     # `sample(estimator, pair, records, n, rng)`: outputs of n trainings.
     sample: LearnerSampler | None = None
-    n_trainings: int = 0  # on each side of each pair
+    # `guess(estimator, pair, n, rng)`: guesses of the coins of canaries, of n trainings.
+    guess: LearnerGuesser | None = None
+    n_trainings: int = 0  # on each side of each pair; of canaries in all
     n_pairs: int = 1  # how many pairs a sampled claim has
     neighbours: str = REPLACE_ONE  # the relation that is tried: that of all pairs
     # The relation of the learner's own statement; by default the same. If they differ, the learner
@@ -69,9 +76,9 @@ class Claim:
     stated: str = ""
 
     def __post_init__(self) -> None:
-        ways = [how for how in (self.distribution, self.loss, self.sample) if how is not None]
-        if len(ways) != 1:
-            raise ValueError(f"{self.name}: give one of distribution=, loss= and sample=")
+        ways = (self.distribution, self.loss, self.sample, self.guess)
+        if sum(how is not None for how in ways) != 1:
+            raise ValueError(f"{self.name}: give one of distribution=, loss=, sample= and guess=")
         if self.sample is not None and self.n_trainings < 2:
             raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
         if self.loss is not None and self.delta > 0:
@@ -80,7 +87,9 @@ class Claim:
 
     @property
     def method(self) -> str:
-        """``exact``, ``density`` or ``sampled``."""
+        """``exact``, ``density``, ``sampled`` or ``canaries``."""
+        if self.guess is not None:
+            return CANARIES
         if self.sample is not None:
             return SAMPLED
         return EXACT if self.distribution is not None else DENSITY
@@ -88,7 +97,7 @@ class Claim:
     @property
     def name(self) -> str:
         """A text that identifies this claim, and seeds it."""
-        how = self.distribution or self.loss or self.sample
+        how = self.distribution or self.loss or self.sample or self.guess
         parts = [self.learner, self.calibration, self.epsilon, self.delta, dict(self.setting)]
         parts += [_name(self.pairs), _name(how), self.n_trainings, self.neighbours]
         return json.dumps(parts, sort_keys=True)

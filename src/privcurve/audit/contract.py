@@ -18,10 +18,11 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +40,13 @@ from privcurve.audit.replay_fits import (
     Event,
     Replay,
 )
-from privcurve.audit.states import fitted_attributes, is_same
+from privcurve.audit.states import fitted_attributes, is_same, numbers
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, limit_places
-from privcurve.learners import registry
+from privcurve.learners import base, registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
+from privcurve.learners.shared.sealing import replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
@@ -122,6 +124,11 @@ class Case:
         """All possible records."""
         return list(itertools.product(*(range(k) for k in self.bins), range(self.n_classes)))
 
+    @property
+    def by_row(self) -> bool:
+        """Whether each record needs a row of its own: each row costs an answer."""
+        return bool(getattr(registry.estimator_class(self.learner), "scores_cost_answers", False))
+
     def table(self, rows: Sequence[Record], together: bool = False) -> Records:
         """Return rows as the records of a learner, in the same order.
 
@@ -167,9 +174,9 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
             why = "its noise is drawn by the package of a peer, in which no call can be answered"
             raise BreachError(CHARGE, why)
         kind = registry.estimator_class(case.learner)
-        if kind.fit is not CodedClassifier.fit:
-            why = f"{kind.__name__}.fit sees open records, and is not tried here: write _release"
-            raise BreachError(SEALED, why)
+        if replaced := replaced_methods(kind, CodedClassifier):
+            why = f"{kind.__name__} replaces {', '.join(replaced)}, which see open records"
+            raise BreachError(SEALED, f"{why}: write _release")
         for k, tables in enumerate(neighbours(case, n_random, seed)):
             _check_pair(tables, (seed, k), verdict)
         tables = ()
@@ -201,8 +208,8 @@ def check_at_size(case: Case, seed: int = 0) -> Verdict:
         for k, (epsilon, n) in enumerate(REAL_SIZES.items()):
             at = replace(case, parameters={**case.parameters, "epsilon": epsilon}, bins=REAL_BINS)
             tables = _real_pair(at, n, np.random.default_rng([seed, n]), relabel=k > 0)
-            sides = _replay(replace(verdict, case=at), tables, (seed, k))
-            if sides is not None:
+            sides = compare_sides(at, tables, (seed, k))
+            if not isinstance(sides, str):
                 verdict.n_pairs += 1
                 _check_costs(*sides[:2], verdict)
     except BreachError as breach:
@@ -229,8 +236,9 @@ def _real_pair(
 
 
 def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict) -> None:
-    sides = _replay(verdict, tables, seed)
-    if sides is None:
+    sides = compare_sides(verdict.case, tables, seed)
+    if isinstance(sides, str):
+        verdict.refusal = sides
         return
     first, second, model = sides
     verdict.n_pairs += 1
@@ -239,22 +247,36 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     _check_costs(first, second, verdict)
 
 
-def _replay(
-    verdict: Verdict, tables: Sequence[Records], seed: Sequence[int]
-) -> tuple[Replay, Replay, CodedClassifier] | None:
-    """Train both sides with the same answers and compare them; None if both are refused."""
-    case, first = verdict.case, Replay(seed)
-    one = _try_training(case, tables[0], first)
+def compare_sides(
+    case: Case, tables: Sequence[Records], seed: Sequence[int], fit: Fit | None = None
+) -> tuple[Replay, Replay, CodedClassifier] | str:
+    """Train both sides with the same answers and compare them: points 1 and 2.
+
+    `fit` trains one side; the default is :func:`train`.
+
+    Returns
+    -------
+    The replay of each side, and a model; or why both sides are refused.
+
+    Raises
+    ------
+    BreachError
+        If anything but exact values differs.
+    """
+    first, fit = Replay(seed), fit or train
+    one = _try_training(case, tables[0], first, fit)
     # If the first side is refused there is nothing to follow: the second must be refused too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
-    other = _try_training(case, tables[1], second)
+    other = _try_training(case, tables[1], second, fit)
     if isinstance(one, Exception) or isinstance(other, Exception):
-        verdict.refusal = _refusal(one, other)
-        return None
+        return _refusal(one, other)
     if first.progress != second.progress:
-        raise BreachError(CONTROL, "what is told of how far the fit is differs")
+        raise BreachError(CONTROL, "progress reports differ between the two tables")
     try:
+        before = {name: numbers(value) for name, value in released(one).items()}
         apart = _differences(one, other)
+        after = released(one).items()
+        moved = [name for name, value in after if not is_same(numbers(value), before.get(name))]
     except Exception as error:
         why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
@@ -262,13 +284,19 @@ def _replay(
         # The difference may come from unseen choices, which may differ.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
+    if moved:
+        # `tuned` scores the training records.
+        why = f"scoring rows changes {', '.join(moved)} of the model, which may keep these rows"
+        raise BreachError(POST_PROCESSING, why)
     return first, second, one
 
 
-def _try_training(case: Case, side: Records, curator: Replay) -> CodedClassifier | Exception:
+def _try_training(
+    case: Case, side: Records, curator: Replay, fit: Fit
+) -> CodedClassifier | Exception:
     """Return a trained model, or the exception: a refusal, or a fault of the learner."""
     try:
-        model = train(case, side, curator)
+        model = fit(case, side, curator)
     except BreachError:
         raise
     except SealedError as error:
@@ -345,9 +373,6 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
             if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
-    spent = _epsilon_spent(stated)
-    if spent > stated.epsilon * (1 + ROUNDING):
-        raise BreachError(CHARGE, f"the calls add up to epsilon = {spent}, not {stated.epsilon}")
     for run, follower in zip(first.runs, second.runs, strict=True):
         _check_costs(run, follower, verdict)
 
@@ -369,11 +394,6 @@ def _changes_of(
     return {entry: np.concatenate(parts) for entry, parts in changes.items()}
 
 
-@lru_cache(maxsize=64)
-def _epsilon_spent(stated: PrivacyStatement) -> float:
-    return stated.epsilon_spent
-
-
 def announced_loss(entry: LedgerEntry) -> float:
     """Return the loss that an entry pays for, in units of noise: Δ over scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
@@ -388,17 +408,30 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
     return learner.fit_records(side, [{}], [curator])[0]
 
 
+def train_by_fit(case: Case, side: Records, curator: Curator) -> CodedClassifier:
+    """Train a learner by `fit`, as a user does, with this curator in place of its own."""
+    learner = case.estimator(side.n_bins.tolist())
+    with mock.patch.object(base, "Curator", return_value=curator):
+        return learner.fit(side.codes, side.labels, side.counts)
+
+
+Fit = Callable[[Case, Records, Curator], CodedClassifier]
+
+
+def released(model: CodedClassifier) -> dict[str, Any]:
+    """Return what a fit left on a model, without attributes that stay with the data owner."""
+    held = getattr(model, "_held", ())
+    return {name: value for name, value in fitted_attributes(model).items() if name not in held}
+
+
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     """Return the names of fitted attributes and scores of two models that differ in any bit."""
-    states = [dict(fitted_attributes(model)) for model in (left, right)]
+    states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        held = getattr(model, "_held", ())
-        if held:
-            # Attributes that stay with the holder answer scores with noise of their own.
-            state.update(dict.fromkeys(held))
-        else:
-            state["its scores"] = model._scores(_domain(model))
+        # What stays with the data owner answers scores with noise of its own.
+        if not hasattr(model, "_held"):
+            state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
     return [name for name in names if not is_same(*(state.get(name) for state in states))]
 
@@ -424,8 +457,6 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]
     universe = case.universe
-    # Learners with a cost per answer get one for each row: both sides need a row per record.
-    by_row = getattr(registry.estimator_class(case.learner), "scores_cost_answers", False)
     for n in case.sizes:
         if case.at_most is not None:
             pairs = [_random_persons(case, n, rng) for _ in range(n_random)]
@@ -436,7 +467,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
         else:
             pairs = [_random_pair(case, n, rng) for _ in range(n_random)]
         for k, pair in enumerate(pairs):
-            together = n > 2 and k % 2 > 0 and not by_row
+            together = n > 2 and k % 2 > 0 and not case.by_row
             one, other = (case.table(table, together) for table in pair)
             yield one, other
 

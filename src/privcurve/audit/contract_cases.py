@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from privcurve.audit.contract import Case
@@ -133,6 +133,25 @@ CASES: tuple[Case, ...] = (
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign"}),
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
 )
+
+# What makes a candidate's training quick, by parameter.
+QUICK = {"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"}
+
+
+def candidates() -> Iterator[Case]:
+    """Yield private selection over one learner, for each learner that it may choose.
+
+    `tuned` scores the training records with the model of a run, which another fit never does.
+    """
+    for entry in registry.LEARNERS.values():
+        if entry.name == "tuned" or not entry.certified or REPLACE_ONE not in entry.neighbours:
+            continue
+        setting = {name: value for name, value in QUICK.items() if name in entry.parameters}
+        if "most_records" in entry.parameters:
+            setting["n_rounds"] = 2  # of boosting synthetic records
+        for delta in [0.0] * entry.pure + [DELTA] * entry.approximate:
+            chosen = {"learner": entry.name, "settings": [setting], "delta": delta}
+            yield Case("tuned", {**RUNS, **chosen}, sizes=(12, 60))
 
 
 def cases_of(learner: str) -> Iterable[Case]:

@@ -31,6 +31,8 @@ SEALED = "sealed"
 # How far the script's answers to a compiled loop are from 0 and from each other: larger than any
 # score, and small enough to show the loop's scores to eight digits.
 FAR = 2.0**22
+# The largest score that the script's answers overwhelm for sure.
+NEARLY = 2.0**20
 
 # Noise of the script's numbers around the exact ones of the first side, in units of the scale.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
@@ -41,8 +43,9 @@ MINIMA = (0.3, 1.0, 10.0)
 # Tolerance of a solver around the script's minimum, as a share of it.
 SOLVED = 1e-4
 
-# The kind of an event that has a Jacobian.
+# The kind of an event that has a Jacobian, and of noise that is handed to a compiled loop.
 OBJECTIVE = "objective"
+HANDED = "noise"
 
 # Points of an interval at which the scores of its pieces are compared.
 POINTS = 500
@@ -201,6 +204,9 @@ class Replay(Curator):
                 raise BreachError(CONTROL, "another number of public coins")
         for event, noise in self._handed:
             event.exact = noise - event.answer
+            if not np.abs(event.exact).max(initial=0.0) <= NEARLY:
+                why = "a loop adds to its noise more than a score can be, or scales the noise"
+                raise BreachError(NOISE, f"{_describe(event)}: {why}")
         for other in (*self.runs, *self.holders):
             other.close()
 
@@ -312,7 +318,7 @@ class Replay(Curator):
                 return -FAR * self._answers.permuted(places, axis=-1)
             return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
 
-        event = self._event("noise", calls, np.zeros(shape), draw)
+        event = self._event(HANDED, calls, np.zeros(shape), draw)
         noise = event.answer.reshape(shape).copy()
         self._handed.append((event, noise))
         return noise

@@ -138,10 +138,14 @@ def notes(frame: pd.DataFrame) -> tuple[str, ...]:
         "'sampled': many trainings on each side of a pair. Half of them chose one event, the "
         f"other half bound ε from below at {100 * (1 - REPORTED_ERROR):g} % (Clopper–Pearson; for "
         "δ > 0 from (p − δ)/q). A dash: no evidence that ε is above 0.",
-        "A sampled row could refute claims up to the ε in its column and no larger ones: that is "
-        "the verdict's bound for an event of all trainings on one side and of none on the other. "
+        "'canaries': a table of many records with codes of their own, each with a label that is a "
+        "coin (or, for 'add-remove', a coin for whether it is there). Coins are guessed from the "
+        "scores of few fits (Steinke, Nasr and Jagielski 2023).",
+        "A row of samples or canaries could refute claims up to the ε in its column and no larger "
+        "ones: that is the verdict's bound for an event of all trainings on one side and of none "
+        "on the other, or for guesses that are all right. "
         f"{_note_blind_claims(frame)}",
-        "A sampled claim counts as violated only if its bound at a confidence that leaves the "
+        "Such a claim counts as violated only if its bound at a confidence that leaves the "
         f"whole audit a chance of {VERDICT_ERROR:g} of any false alarm is above the claimed ε; "
         "an exact one with δ > 0, if its exact δ at the claimed ε is above the claimed δ.",
     )

@@ -10,9 +10,17 @@ from typing import Any
 import pandas as pd
 
 from privcurve.audit.bounds import largest_epsilon
-from privcurve.audit.claim import SAMPLED, Claim, generator
+from privcurve.audit.canaries import most_refuted
+from privcurve.audit.claim import CANARIES, RANDOM, SAMPLED, Claim, generator
 from privcurve.audit.pairs import Pair, Target, check_pair
-from privcurve.audit.search import VERDICT_ERROR, Worst, search_exact, search_losses, search_sampled
+from privcurve.audit.search import (
+    VERDICT_ERROR,
+    Worst,
+    search_exact,
+    search_guesses,
+    search_losses,
+    search_sampled,
+)
 from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
@@ -29,19 +37,19 @@ COLUMNS = (
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:
-    """Count the sampled pairs, which share a verdict's error."""
-    return sum(c.n_pairs for c in claims if c.method == SAMPLED)
+    """Count the sampled pairs and tables of canaries, which share a verdict's error."""
+    return sum(c.n_pairs for c in claims if c.method in RANDOM)
 
 
 def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -> pd.DataFrame:
     """Audit claims; return a row for each, with the columns `COLUMNS`.
 
-    Canaries are put into the dataset `target`; `comparisons` is the number of sampled pairs of the
-    whole run (:func:`n_comparisons`). `epsilon` and `delta` are claimed; `found_epsilon` is exact,
-    or a lower bound: certain (density), or at 95 % over the row's pairs (sampled); `found_delta` is
-    the exact δ at the claimed ε. `refutable_epsilon` is the largest claim that this number of
-    trainings could refute; infinite if nothing is sampled. Raises ValueError if a learner does not
-    state the claim, or a pair is not of the claim's relation.
+    Canaries are put into the dataset `target`; `comparisons` is the number of comparisons of the
+    whole run (:func:`n_comparisons`). `epsilon` and `delta` are claimed. `found_epsilon` is exact,
+    or a lower bound: certain (density), or at 95 % over the row's pairs (sampled, canaries).
+    `found_delta` is the exact δ at the claimed ε. `refutable_epsilon` is the largest claim that
+    this number of trainings could refute; infinite if nothing is drawn. Raises ValueError if a
+    learner does not state the claim, or a pair is not of the claim's relation.
     """
     rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -59,8 +67,16 @@ def _search(c: Claim, target: Target, seed: Seed, comparisons: int) -> Worst:
         return search_losses(
             pairs, lambda pair: loss(c.estimator(pair.left.n_bins), pair), c.epsilon
         )
+    rng = generator(c.name, seed)
+    if c.guess is not None:
+        guess, (pair,) = c.guess, pairs
+        return search_guesses(
+            pair,
+            lambda pair, n, rng: guess(c.estimator(pair.left.n_bins), pair, n, rng),
+            *(c.n_trainings, c.epsilon, c.delta, rng, comparisons),
+        )
     assert c.sample is not None
-    sample, rng = c.sample, generator(c.name, seed)
+    sample = c.sample
     return search_sampled(
         pairs,
         lambda pair, side, n, rng: sample(c.estimator(side.n_bins), pair, side, n, rng),
@@ -81,10 +97,13 @@ def _check_pairs(c: Claim, target: Target) -> Iterator[Pair]:
 
 def refutable_epsilon(c: Claim, comparisons: int) -> float:
     """Return the largest claimed ε that this number of trainings could refute."""
+    error = VERDICT_ERROR / comparisons
+    if c.method == CANARIES:
+        return most_refuted(c.n_trainings, c.delta, error)
     if c.method != SAMPLED:
         return math.inf
     n_bounding = c.n_trainings - c.n_trainings // 2
-    return largest_epsilon(n_bounding, c.delta, VERDICT_ERROR / comparisons)
+    return largest_epsilon(n_bounding, c.delta, error)
 
 
 def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.bounds import epsilon_from_counts, exact_delta, exact_epsilon
+from privcurve.audit.canaries import Guesses
 from privcurve.audit.pairs import Pair, sort_rows
 from privcurve.audit.states import States
 from privcurve.audit.views import views
@@ -100,6 +101,26 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
     return Worst(pair, most, math.nan, violated, "the worst answers", len(losses))
+
+
+def search_guesses(
+    pair: Pair,
+    guess: Callable[[Pair, int, np.random.Generator], Guesses],
+    n_trainings: int,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
+    n_comparisons: int,
+) -> Worst:
+    """Find a lower bound on ε from guesses of the coins of canaries.
+
+    The reported bound holds with 95 %; the verdict's is at `VERDICT_ERROR` over all comparisons.
+    """
+    guesses = guess(pair, n_trainings, rng)
+    reported = guesses.refuted_epsilon(delta, REPORTED_ERROR)
+    sure = guesses.refuted_epsilon(delta, VERDICT_ERROR / n_comparisons)
+    event = f"{guesses.n_right} of {guesses.n_guessed} guesses of {guesses.n_coins} coins are right"
+    return Worst(pair, reported, math.nan, sure > epsilon, event, 1)
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.pairs import Pair
-from privcurve.audit.replay_fits import CONTROL, FAR, BreachError, Event, Place, Replay
+from privcurve.audit.replay_fits import CONTROL, FAR, HANDED, BreachError, Event, Place, Replay
 from privcurve.coding import Floats, Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 
 NUMBERS = ("numbers", "whole numbers")
-HANDED = "noise"
 
 # A part of an event: a single choice or label, if a compiled loop adds to the noise.
 Part = tuple[int, ...]

@@ -134,6 +134,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     _fitted_parameters: Mapping[str, Any] = field(init=False)
     _positions_from_rows: bool = field(init=False, default=False)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        sealing.check_methods(cls, CodedClassifier)
+
     def fit(
         self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None, **others: Any
     ) -> Self:

@@ -19,18 +19,25 @@ class Audit(Output):
 
     word: ClassVar[str] = "audit"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     selects: ClassVar[bool] = False
     options: ClassVar = {
-        "learners": Option("a list of private learners; by default those of the study", list, None)
+        "learners": Option(
+            "a list of private learners; by default those of the study and this project", list, None
+        )
     }
 
     def check(self, request: OutputRequest) -> None:
         learners = self.learners(request)
         for name in learners:
-            check_name("there is no audit of", name, audited_learners())
+            check_name("there is no audit of", name, auditable_learners())
+            if why := registry.missing_package(name):
+                raise ValueError(why)
         if not learners:
-            raise ValueError("the study has no private learner of this project to audit")
+            raise ValueError(
+                "the study has no private learner of this project to audit; to audit one of "
+                "another library, name it in 'learners'"
+            )
 
     def learners(self, request: OutputRequest) -> list[str]:
         """Return the learners whose audits are shown."""
@@ -54,9 +61,13 @@ class Audit(Output):
 
 
 def audited_learners() -> list[str]:
-    """Return the learners that are audited: all private ones but peers, which are not ours."""
-    entries = map(registry.entry, registry.names())
-    return [entry.name for entry in entries if entry.private and not entry.peer]
+    """Return the learners that are audited by default: all but peers, which are not ours."""
+    return [name for name in auditable_learners() if not registry.entry(name).peer]
+
+
+def auditable_learners() -> list[str]:
+    """Return the learners that can be audited: all private ones."""
+    return [name for name in registry.names() if registry.entry(name).private]
 
 
 HEIGHT = 2.9
@@ -125,7 +136,7 @@ def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: 
         shift = 10 ** (step * (i - (len(curves) - 1) / 2))
         cycle, colour = divmod(learners.index(curve[0]), len(style.COLOURS))
         for row in order[curve].to_dict("records"):
-            shapes = SAMPLED if row["method"] == "sampled" else EXACT
+            shapes = SAMPLED if row["method"] in ("sampled", "canaries") else EXACT
             shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
             mark = _make_mark(shape, style.COLOURS[colour], curve[1] == "certified")
             x, y = row["epsilon"] * shift, row["shown"]

@@ -190,7 +190,7 @@ class Account:
         return call
 
     def check(self, statement: PrivacyStatement, by_package: bool = False) -> None:
-        """Check that the calls are those that were announced.
+        """Check that the calls are those that were announced, and cost no more than is stated.
 
         Parameters
         ----------
@@ -204,6 +204,9 @@ class Account:
             If they are not.
         """
         self.statement = statement
+        spent = statement.epsilon_spent
+        if not spent <= statement.epsilon * (1 + ROUNDING):
+            raise DoorError(f"the calls add up to epsilon = {spent}, not {statement.epsilon}")
         self._check_parties(statement)
         columns_are_public = self._opened <= {*statement.public_columns}
         label_is_public = not self._opened_label or statement.public_label

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, Self
 
 from privcurve.lazy import arithmetic
@@ -214,11 +215,12 @@ class PrivacyStatement:
         """Whether ε is finite."""
         return math.isfinite(self.epsilon)
 
-    @property
+    @cached_property
     def epsilon_spent(self) -> float:
         """ε of the ledger under the statement's accountant and δ.
 
-        Equal to `epsilon` up to 1e-9 of it; infinite for a method without privacy.
+        A fit ends with an error if it is above `epsilon` by more than 1e-9 of it. Infinite for a
+        method without privacy.
         """
         if not self.private:
             return math.inf

@@ -27,7 +27,7 @@ from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
 from privcurve.learners import own, registry
 from privcurve.outputs import record
-from privcurve.outputs.audit import audited_learners
+from privcurve.outputs.audit import auditable_learners, audited_learners
 from privcurve.outputs.base import (
     AUDITS,
     FIGURES,
@@ -135,7 +135,7 @@ class Plan:
         for folder in CODED.glob("*/"):
             files = [folder / name for name in ("encoded.npz", "domain.json")]
             self._ask_again(f"data/{folder.name}", files, partial(datasets.is_current, folder))
-        for learner in audited_learners():
+        for learner in auditable_learners():
             files = [AUDITS / f"{learner}.csv"]
             self._ask_again(f"audit/{learner}", files, partial(self.audit_is_current, learner))
         for request in self.outputs.values():

@@ -1,20 +1,25 @@
-"""Claims that work for any learner: worst answers, whole fitted states, scores."""
+"""Claims that work for any learner: worst answers, whole fitted states, scores, canaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from privcurve.audit.attacks.pairs import N_PAIRS, rare_in_part, several
+from privcurve.audit.attacks.pairs import N_PAIRS, canaries, rare_in_part, several
+from privcurve.audit.canaries import guess_coins
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.learners.registry import entry
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
 
 Settings = Sequence[Mapping[str, Any]]
 
 DELTA = 1e-2
+# A larger one is enough to guess some of the coins of canaries.
+SMALL_DELTA = 1e-9
+# Fits of canaries.
+FITS = 20
 
 
 def claim_by_answers(
@@ -52,6 +57,25 @@ def claim_by_fits(
     )  # fmt: skip
 
 
+def claim_by_canaries(
+    learner: str,
+    calibration: str,
+    setting: Mapping[str, Any],
+    epsilon: float = 1.0,
+) -> Claim:
+    """Audit any learner, a peer too, by guesses of the coins of many canaries.
+
+    It is for learners that tell the codes of a column apart.
+    """
+    offered = entry(learner)
+    delta = 0.0 if offered.pure else SMALL_DELTA
+    relation = ADD_REMOVE if offered.neighbours == (ADD_REMOVE,) else REPLACE_ONE
+    return Claim(
+        learner, calibration, epsilon, canaries, delta, setting,
+        guess=guess_coins, n_trainings=FITS, neighbours=relation,
+    )  # fmt: skip
+
+
 def recipe(
     learner: str,
     certified: Settings = ({},),
@@ -62,10 +86,12 @@ def recipe(
     epsilon: float = 1.0,
     answers: bool = True,
     canary: bool = True,
+    coins: Settings = ({},),
 ) -> Iterator[Claim]:
     """Audit any learner, with each calibration and kind of δ that its entry offers.
 
-    `with_delta`: the settings that use δ; None: all certified ones.
+    `with_delta`: the settings that use δ; None: all certified ones. `coins`: the settings with
+    which the coins of canaries are guessed.
     """
     offered = entry(learner)
     with_delta = certified if with_delta is None else with_delta
@@ -76,6 +102,8 @@ def recipe(
             if answers:
                 yield claim_by_answers(learner, calibration, setting, epsilon=epsilon)
             yield claim_by_fits(learner, calibration, setting, n_trainings, epsilon=epsilon)
+        for setting in coins:
+            yield claim_by_canaries(learner, calibration, setting, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
         # With δ, only real fits can show a violation.
         yield claim_by_fits(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)

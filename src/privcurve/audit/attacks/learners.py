@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from privcurve.audit.attacks.any_learner import DELTA, claim_by_answers, claim_by_fits, recipe
+from privcurve.audit.attacks.any_learner import (
+    DELTA,
+    claim_by_answers,
+    claim_by_canaries,
+    claim_by_fits,
+)
+from privcurve.audit.attacks.any_learner import recipe as any_recipe
 from privcurve.audit.attacks.pairs import (
     flipped_among_many,
     flipped_label,
@@ -24,9 +31,13 @@ from privcurve.audit.attacks.pairs import (
     rare_in_part,
     torn_columns,
 )
+from privcurve.audit.canaries import CANARIES
 from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+
+# Canaries have settings of their own: `_canaries`.
+recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}
 STARTED = {**PARTIAL, "start": "public"}
@@ -161,8 +172,28 @@ def _holders() -> Iterator[Claim]:
     yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
 
 
+def _canaries() -> Iterator[Claim]:
+    """Learners whose models tell many codes of a column apart."""
+    settings: dict[str, dict[str, Any]] = {
+        "dp_logistic_regression": {"C": 0.1},
+        "noisy_bayes": {},
+        "lazybb": {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35},
+        "topdown": {"depth": 8},
+        "bdpe": {"n_trees": 2, "depth": 8, "votes": "sign"},
+        "dp_forest": {"n_trees": 2, "depth": 8},
+        "tuned": {"learner": "noisy_bayes"},
+    }
+    joint = {name: {"n_steps": 2} for name in ("dp_newton", "dp_gradient_descent")}
+    for name, setting in {**joint, "boosted_adassp": {"n_rounds": 2}}.items():
+        settings[name] = {**setting, "n_groups": CANARIES}
+    for name, setting in settings.items():
+        yield claim_by_canaries(name, CERTIFIED, setting)
+
+
 CLAIMS = tuple(
     claim
-    for some in (_partly_private, _linear, _counts, _trees, _ensembles, _gradient, _holders)
+    for some in (
+        *(_partly_private, _linear, _counts, _trees, _ensembles, _gradient, _holders, _canaries),
+    )
     for claim in some()
 )

@@ -106,7 +106,7 @@ def _one_rule() -> Iterator[Claim]:
         for delta in DELTAS:
             yield _exact(name, calibration, {}, delta=delta)
         yield _transcripts(name, calibration, {})
-    yield from recipe(name)
+    yield from recipe(name, coins=())
 
 
 def _lazybb() -> Iterator[Claim]:
@@ -124,7 +124,7 @@ def _lazybb() -> Iterator[Claim]:
         yield _exact(name, calibration, {**moving, "n_rounds": 2}, two_columns)
         yield _exact(name, calibration, dense, large_balance)
         yield _transcripts(name, calibration, dense)
-    yield from recipe(name, [moving], [moving])
+    yield from recipe(name, [moving], [moving], coins=())
 
 
 def _exact(

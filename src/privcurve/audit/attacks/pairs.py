@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from privcurve.audit.canaries import canary_tables
 from privcurve.audit.claim import Claim, MakePairs
 from privcurve.audit.pairs import (
     Pair,
@@ -145,6 +146,11 @@ def _move_between_leaves(others: Sequence[Row], copies: int) -> list[Pair]:
 def one_more(c: Claim, target: Target) -> list[Pair]:
     """Return seven equal records, and eight."""
     return [add_record(records([[0]], [1], [2], [7]), [0], 1, "7 equal records, and one more")]
+
+
+def canaries(c: Claim, target: Target) -> list[Pair]:
+    """Return a table of canaries whose coins are guessed, and the same with one that differs."""
+    return canary_tables(c.neighbours)
 
 
 # Column 0 is private here, and column 1, if there is one, public --------------------------

@@ -30,6 +30,29 @@ NOT_SEALED: Mapping[str | tuple[str, str], str] = {
     ("distributed_topdown", PUBLISHED): "as printed, noise follows from exact sizes: refuted",
 }
 
+# Methods of a learner that see open records, before they are sealed.
+FINAL = (
+    *("fit", "fit_records", "_fit_rows", "_train"),
+    *("_encode", "_targets", "_with_schema_facts"),
+)
+
+
+def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
+    """Return which methods of `FINAL` a learner has in place of those of the base class."""
+    if getattr(kind, "_learner", None) in NOT_SEALED:
+        return []
+    return [name for name in FINAL if getattr(kind, name) is not getattr(base, name)]
+
+
+def check_methods(kind: type[Any], base: type[Any]) -> None:
+    """Refuse a class of learners that replaces a method of `FINAL`."""
+    if replaced := replaced_methods(kind, base):
+        raise TypeError(
+            f"{kind.__name__} must not replace {', '.join(replaced)}: a method that sees open "
+            "records can leave them on the model. Write _release, which gets sealed records "
+            "(docs/own_method.md)"
+        )
+
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
     """Train learners that differ only in settings, on records in one memory or in parts.

@@ -1,0 +1,19 @@
+"""The claims of other libraries' learners: their noise has no script, but canaries need none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.audit.attacks.any_learner import claim_by_canaries
+from privcurve.audit.canaries import CANARIES
+from privcurve.privacy.budget import PUBLISHED
+
+# With which models tell many codes apart.
+SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "dp_ebm": {"learning_rate": 1.0, "max_bins": CANARIES},
+    "dpl_random_forest": {"max_depth": 12, "n_estimators": 1},
+    "dpl_decision_tree": {"max_depth": 12},
+}
+
+CLAIMS = tuple(claim_by_canaries(name, PUBLISHED, setting) for name, setting in SETTINGS.items())

@@ -1,0 +1,112 @@
+"""Auditing by label canaries (Steinke, Nasr and Jagielski 2023, "one training run").
+
+Many canaries are in one table, each with a coin: its label, or where records are added or removed,
+whether it is there. Coins are guessed from the fitted model. If a fit is (ε, δ)-private, a guess is
+right at most as often as randomised response of ε: one fit gives as many trials as guesses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit
+from scipy.stats import binom
+
+from privcurve.audit.fits import fits
+from privcurve.audit.pairs import Pair, add_record, records
+from privcurve.coding import Bools, Floats, Records
+from privcurve.learners.base import CodedClassifier
+from privcurve.privacy.budget import ADD_REMOVE
+
+# Canaries of a table, each with a code of its own.
+CANARIES = 250
+
+# The share of coins that are guessed: those that the model tells most about.
+GUESSED = 0.5
+
+# The largest ε that is looked for.
+MOST_EPSILON = 50.0
+
+
+class Guesses(NamedTuple):
+    """Guesses of the coins of canaries."""
+
+    n_coins: int
+    n_guessed: int
+    n_right: int
+
+    def p_value(self, epsilon: float, delta: float) -> float:
+        """Return the largest probability of as many right guesses, of any (ε, δ)-private fit.
+
+        Steinke, Nasr and Jagielski 2023, Theorem 5.2. Fits of tables without a common record are
+        one fit of all of them, with as many coins.
+        """
+        right, law = self.n_right, binom(self.n_guessed, float(expit(epsilon)))
+        p = float(law.sf(right - 1))
+        if delta > 0 and right:
+            # δ moves some guesses: the probability of 1, 2, … fewer right ones, for each of them.
+            fewer = np.cumsum(law.pmf(np.arange(right - 1, -1, -1)))
+            p += 2 * self.n_coins * delta * float((fewer / np.arange(1, right + 1)).max())
+        return min(p, 1.0)
+
+    def refuted_epsilon(self, delta: float, error: float) -> float:
+        """Return the largest ε that the guesses refute, each with this probability of error."""
+
+        def excess(epsilon: float) -> float:
+            return self.p_value(epsilon, delta) - error
+
+        if excess(0.0) > 0:
+            return 0.0
+        return float(brentq(excess, 0.0, MOST_EPSILON)) if excess(MOST_EPSILON) > 0 else math.inf
+
+
+def most_refuted(n_fits: int, delta: float, error: float) -> float:
+    """Return the largest ε that so many fits refute, if each guess is right."""
+    n_guessed = n_fits * int(GUESSED * CANARIES)
+    return Guesses(n_fits * CANARIES, n_guessed, n_guessed).refuted_epsilon(delta, error)
+
+
+def canary_tables(neighbours: str) -> list[Pair]:
+    """Return a table of canaries, and the same with one that differs."""
+    codes, labels = np.arange(CANARIES)[:, None], np.resize([1, -1], CANARIES)
+    name = f"{CANARIES} canaries with coins"
+    if neighbours == ADD_REMOVE:
+        side = records(codes[1:], labels[1:], [CANARIES])
+        return [add_record(side, codes[0].tolist(), int(labels[0]), name)]
+    sides = (records(codes, y, [CANARIES]) for y in (labels, np.append(-labels[:1], labels[1:])))
+    left, right = sides
+    return [Pair("canaries", name, left, right)]
+
+
+def guess_coins(
+    learner: CodedClassifier, pair: Pair, n_fits: int, rng: np.random.Generator
+) -> Guesses:
+    """Train on canaries with fresh coins, and guess these by the score of each canary."""
+    full = pair.right if pair.neighbours == ADD_REMOVE else pair.left
+    rounds = []
+    for _ in range(n_fits):
+        coins = rng.random(full.n) < 0.5
+        (model,) = fits(learner, _with_coins(full, coins, pair.neighbours), 1, rng)
+        scores = model._scores(full.codes)
+        if pair.neighbours == ADD_REMOVE:
+            scores = scores * full.labels
+        rounds.append(_guess(scores, coins))
+    return Guesses(*map(sum, zip(*rounds, strict=True)))
+
+
+def _with_coins(full: Records, coins: Bools, neighbours: str) -> Records:
+    if neighbours == ADD_REMOVE:
+        return Records(full.codes[coins], full.labels[coins], full.counts[coins], full.n_bins)
+    return full._replace(labels=np.where(coins, 1, -1).astype(np.int8))
+
+
+def _guess(scores: Floats, coins: Bools) -> Iterable[int]:
+    """Return how many coins there are, are guessed, and are guessed right."""
+    margins = scores - np.median(scores)
+    chosen = np.argsort(-np.abs(margins), kind="stable")[: int(GUESSED * len(coins))]
+    chosen = chosen[margins[chosen] != 0]
+    return len(coins), len(chosen), int(((margins > 0) == coins)[chosen].sum())

@@ -1,0 +1,159 @@
+"""Threshold replay: a compiled loop that gets noise decides where the law of its noise says.
+
+A replay reads what a loop adds to its noise (`replay_fits`), not how the loop decides: one that
+counts its scores twice, or halves the noise of a choice, spends a multiple of its ε unseen. So the
+noise of one decision is set next to the point where it tips: minus the score of a label, or two
+candidates tied. The fitted state must change with the sign of what is left, and with it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.audit.contract import Case, Verdict, released, train
+from privcurve.audit.replay_fits import FAR, HANDED, NOISE, BreachError, Event, Place, Replay
+from privcurve.audit.states import is_same
+from privcurve.coding import Floats, Records
+from privcurve.privacy.mechanisms import SELECTIONS
+
+# How far the noise is from the threshold, on either side, in units of the noise. A replay knows
+# scores to a millionth.
+NEAR = (1e-3, 2e-3)
+
+# Most decisions that are tried of one event: those of the largest scores.
+MOST = 6
+
+# Tables that are tried, as some decisions change nothing, and their records.
+TABLES = 2
+N = 40
+
+# A decision of an event: the place of its noise, or of the noise of its candidates.
+Part = tuple[int, ...]
+
+
+class _Fits(NamedTuple):
+    """Fits of one table by scripts."""
+
+    case: Case
+    side: Records
+    seed: int
+
+    def replay(self, script: Mapping[Place, NDArray[Any]]) -> tuple[dict[str, Any], Replay]:
+        """Return the fitted state, and the replay."""
+        curator = Replay([self.seed, 1], script=script)
+        model = train(self.case, self.side, curator)
+        curator.close()
+        return released(model), curator
+
+
+def check_thresholds(case: Case, seed: int = 0) -> Verdict:
+    """Try that loops decide at the threshold; stop at the first decision that does not.
+
+    The model must follow from more than half of all decisions: of a loop that uses one number of
+    noise for several, or none, it does not. `n_pairs` of the verdict is the number of decisions.
+    """
+    verdict, decided = Verdict(case), 0
+    rng = np.random.default_rng([seed, 23])
+    n = max(N, *case.sizes)
+    for _ in range(TABLES):
+        table = rng.integers((*case.bins, case.n_classes), size=(n, len(case.bins) + 1))
+        side = case.table([tuple(row) for row in table.tolist()])
+        try:
+            flips = _check_table(_Fits(case, side, seed))
+            verdict.n_pairs, decided = verdict.n_pairs + len(flips), decided + sum(flips)
+        except BreachError as breach:
+            breach.tables = (side,)
+            verdict.breach = breach
+            break
+        except ValueError as error:
+            verdict.refusal = str(error)
+    if verdict.breach is None and verdict.n_pairs and decided <= verdict.n_pairs / 2:
+        why = f"the model follows from the noise of {decided} of {verdict.n_pairs} decisions alone"
+        verdict.breach = BreachError(NOISE, f"{why}: a loop decides the others by other noise")
+    return verdict
+
+
+def _check_table(fits: _Fits) -> list[bool]:
+    """Try the decisions of a fit; return for each whether the model follows from it."""
+    _, curator = fits.replay({})
+    events = {
+        (*one.path, k): event
+        for one in (curator, *curator.holders)
+        for k, event in enumerate(one.events)
+    }
+    answers = {place: event.answer for place, event in events.items()}
+    return [
+        _is_decided(fits, answers, event, place, part)
+        for place, event in events.items()
+        if event.kind == HANDED and event.calls.size
+        for part in _parts(event)
+    ]
+
+
+def _is_choice(event: Event) -> bool:
+    return event.calls.flat[0].mechanism in SELECTIONS
+
+
+def _parts(event: Event) -> Iterator[Part]:
+    """Yield the decisions of the largest scores; at equal scores any noise decides alike."""
+    spread = np.abs(event.exact)
+    if _is_choice(event):
+        spread = np.empty(event.shape[:-1])
+        for place in np.ndindex(*spread.shape):
+            first, last = _ends(event.exact[place])
+            spread[place] = event.exact[place][first] - event.exact[place][last]
+    for k in np.argsort(-spread, axis=None, kind="stable")[:MOST]:
+        part = np.unravel_index(k, spread.shape)
+        if spread[part] > 0:
+            yield tuple(int(axis) for axis in part)
+
+
+def _ends(scores: Floats) -> tuple[int, int]:
+    """Return the places of the largest and the smallest score.
+
+    A place that the loop left at 0 is no candidate, or its score is 0: it is not taken.
+    """
+    scored = np.flatnonzero(scores) if scores.any() else np.array([0])
+    return int(scored[np.argmax(scores[scored])]), int(scored[np.argmin(scores[scored])])
+
+
+def _is_decided(
+    fits: _Fits, answers: Mapping[Place, NDArray[Any]], event: Event, place: Place, part: Part
+) -> bool:
+    """Try one decision; return whether the fitted state changes with its noise."""
+    exact = event.exact[part]
+
+    def state(more: float) -> dict[str, Any]:
+        """Return the state where what is left beside the scores is `more`."""
+        answer = event.answer.copy()
+        if _is_choice(event):
+            # All others are out of reach.
+            first, last = _ends(exact)
+            answer[part] = -FAR
+            answer[part][first], answer[part][last] = more - exact[first], -exact[last]
+        else:
+            answer[part] = more - exact
+        return fits.replay({**answers, place: answer})[0]
+
+    sides = [(sign, state(sign * FAR)) for sign in (1, -1)]
+    if _is_same_state(sides[0][1], sides[1][1]):
+        return False
+    for sign, decided in sides:
+        for more in NEAR:
+            if not _is_same_state(state(sign * more), decided):
+                call: Any = event.calls[part[: event.calls.ndim]]
+                what = call.entry.what if call.entry else call.what
+                raise BreachError(
+                    NOISE,
+                    f"{what}: at noise {sign * more:g} from the threshold a loop decides the other "
+                    "way: it does not weigh its scores against its noise as announced",
+                )
+    return True
+
+
+def _is_same_state(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(is_same(one.get(name), other.get(name)) for name in {*one, *other})

@@ -1,0 +1,245 @@
+"""Control and post-processing on distant tables: what neighbours alone hardly ever show."""
+
+import numpy as np
+import pytest
+from mistakes_any import COUNTS, MAJORITY, VOTES, mistake
+
+from privcurve.audit.contract import Case, check
+from privcurve.audit.contract_cases import CASES, candidates
+from privcurve.audit.distant import check_distant
+from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING, SEALED
+from privcurve.learners import noisy_bayes
+from privcurve.learners.base import CodedClassifier, PrivateClassifier
+from privcurve.learners.dp_forest import DPForestClassifier
+from privcurve.learners.linear import joint
+from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
+from privcurve.learners.majority import NoisyMajorityClassifier
+from privcurve.learners.noisy_bayes import NoisyBayesClassifier
+from privcurve.learners.registry import LEARNERS
+from privcurve.privacy.sealed import kernel
+
+# A setting of each learner and relation; all settings are slow.
+FIRST = {(case.learner, case.neighbours): case for case in reversed(CASES)}.values()
+
+
+@pytest.mark.parametrize("case", FIRST, ids=lambda case: f"{case}-{case.neighbours}")
+def test_learners_keep_it(case):
+    verdict = check_distant(case, sizes=(12,))
+    assert str(verdict.breach or "") == ""
+    assert verdict.n_pairs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case}-{case.neighbours}")
+def test_all_settings_keep_it(case):
+    assert str(check_distant(case).breach or "") == ""
+
+
+CANDIDATES = tuple(candidates())
+
+
+def test_each_learner_that_may_be_chosen_is_a_candidate():
+    chosen = {case.parameters["learner"] for case in CANDIDATES}
+    ours = {name for name, entry in LEARNERS.items() if entry.certified}
+    # The label is public for PATE, and the number of records private for no other.
+    assert chosen == ours - {"tuned", "pate"}
+
+
+# Calibrations with δ take seconds.
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(one, marks=[pytest.mark.slow] * bool(one.parameters["delta"]), id=str(one))
+     for one in CANDIDATES],
+)  # fmt: skip
+def test_candidates_of_a_private_selection_keep_it(case):
+    verdict = check_distant(case, sizes=())
+    assert str(verdict.breach or "") == ""
+    assert verdict.n_pairs
+
+
+# Mistakes ----------------------------------------------------------------------------------------
+
+MUTANTS = []
+LINEAR = Case("dp_logistic_regression", {})
+
+
+def mutant(owner, name, case, point, why):
+    def registered(change):
+        patch = mistake(owner, name)(change)
+        MUTANTS.append(pytest.param(patch, case, point, why, id=f"{change.__name__}-{case}"))
+        return change
+
+    return registered
+
+
+def chosen(learner):
+    return Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": learner})
+
+
+def kept_while_scored(kind, case, name, empty, change):
+    """A learner that begins with an empty `name` at its fit, and fills it when it is scored."""
+
+    def put_in(patch):
+        @mistake(kind, "_fit_batch")
+        def begun(own, self, learners, *given):
+            own(self, learners, *given)
+            for learner in learners:
+                setattr(learner, name, empty())
+
+        begun(patch)
+        mistake(kind, "_scores")(change)(patch)
+
+    for at, why in ((case, f"scoring rows changes {name} of"), (chosen(case.learner), "best_ ")):
+        called = f"{change.__name__}-{at}"
+        MUTANTS.append(pytest.param(put_in, at, POST_PROCESSING, why, id=called))
+
+
+def scores_memoised_by_row(own, self, codes):
+    new = [row for row in codes if row.tobytes() not in self._memo]
+    if new:
+        self._memo |= zip((row.tobytes() for row in new), own(self, np.array(new)), strict=True)
+    return np.array([self._memo[row.tobytes()] for row in codes])
+
+
+def answers_counted(own, self, codes):
+    scores = own(self, codes)
+    self.n_positive_ += np.count_nonzero(scores > 0)
+    return scores
+
+
+def codes_seen_marked(own, self, codes):
+    """So that a column can be said never to have been seen with a code."""
+    self.seen_ |= {(j, code) for j, column in enumerate(codes.T) for code in column.tolist()}
+    return own(self, codes)
+
+
+kept_while_scored(DPLogisticRegressionClassifier, LINEAR, "_memo", dict, scores_memoised_by_row)
+kept_while_scored(
+    NoisyBayesClassifier, COUNTS, "n_positive_", lambda: np.zeros(1, np.int64), answers_counted
+)
+kept_while_scored(DPForestClassifier, VOTES, "seen_", set, codes_seen_marked)
+
+
+@mutant(NoisyBayesClassifier, "_scores", COUNTS, POST_PROCESSING, "changes log_ratios_")
+def ratios_trimmed_to_the_codes_that_are_scored(own, self, codes):
+    scores = own(self, codes)
+    for column, ratios in zip(self.columns_, self.log_ratios_, strict=True):
+        ratios[codes[:, column].max() :] = 0.0
+    return scores
+
+
+def left_on_the_majority(called, told, why):
+    """The noisy majority, which leaves on its model what it can read off a kernel's result."""
+
+    def released(own, self, records, curator):
+        own(self, records, curator)
+        self.told_ = told(records)
+
+    released.__name__ = called
+    mutant(NoisyMajorityClassifier, "_release", MAJORITY, POST_PROCESSING, why)(released)
+
+
+left_on_the_majority(
+    "the_number_of_codes_that_occur",
+    lambda records: len(kernel(np.unique)(records.codes)),
+    "told_ differ",
+)
+left_on_the_majority(
+    "the_type_that_holds_the_largest_count",
+    lambda records: (
+        kernel(lambda n: n.astype(np.min_scalar_type(n.max())))(records.counts).dtype.itemsize
+    ),
+    "told_ differ",
+)
+left_on_the_majority(
+    "a_result_for_each_class_that_occurs",
+    lambda records: len(kernel(lambda y: tuple(y[y == k].sum() for k in set(y)))(records.labels)),
+    "told_ differ",
+)
+left_on_the_majority(
+    "one_axis_if_all_records_are_alike",
+    lambda records: (
+        kernel(lambda x: np.squeeze(np.unique(x, axis=0)).sum(axis=0))(records.codes).ndim
+    ),
+    "told_ differ",
+)
+left_on_the_majority(
+    "the_length_of_a_text",
+    lambda records: kernel(lambda n: np.array(f"{n.max()} records"))(records.counts).dtype.itemsize,
+    "told_ differ",
+)
+
+
+@mutant(NoisyBayesClassifier, "_release", COUNTS, CONTROL, "numbers of the shape")
+def empty_bins_get_no_noise(own, self, records, curator):
+    call = curator.call(noisy_bayes.COUNTS.format(2))
+    counts = kernel(lambda x, n: np.bincount(x[:, 0], n))(records.codes, records.counts)
+    curator.numbers(call, kernel(lambda c: c[c > 0])(counts))
+
+
+@mutant(joint, "gram_kernel", Case("dp_newton", {"n_steps": 2, "delta": 1e-2}), CONTROL, "shape")
+def columns_of_zeros_dropped(own, rows, counts):
+    return kernel(lambda gram: gram[np.ix_(*[np.flatnonzero(gram.diagonal())] * 2)])(
+        own(rows, counts)
+    )
+
+
+# Around the fit: `fit_records`, which a study calls, does none of this.
+
+
+@mutant(CodedClassifier, "_fit_rows", MAJORITY, POST_PROCESSING, "n_positive_ differ")
+def a_count_kept_for_the_summary(own, self, X, y, counts):
+    fitted = own(self, X, y, counts)
+    fitted.n_positive_ = int(np.sum(y == 1))
+    return fitted
+
+
+@mutant(CodedClassifier, "_fit_rows", COUNTS, POST_PROCESSING, "n_bins_seen_ differ")
+def bins_that_occur_kept_for_a_plot(own, self, X, y, counts):
+    fitted = own(self, X, y, counts)
+    fitted.n_bins_seen_ = [len(np.unique(column)) for column in np.transpose(X)]
+    return fitted
+
+
+@mutant(CodedClassifier, "_fit_rows", COUNTS, CONTROL, "a call more")
+def equal_records_need_no_noise(own, self, X, y, counts):
+    if len(X) and (X[0] == X).all():
+        self.set_params(epsilon=np.inf)
+    return own(self, X, y, counts)
+
+
+@pytest.mark.parametrize(("change", "case", "point", "why"), MUTANTS)
+def test_a_mistake_is_seen(monkeypatch, change, case, point, why):
+    change(monkeypatch)
+    breach = check_distant(case).breach
+    assert (breach.point, why in breach.why) == (point, True), breach.why
+    assert len(breach.tables) == 2
+
+
+FINAL = ("fit", "fit_records", "_fit_rows", "_train", "_encode", "_targets", "_with_schema_facts")
+
+
+@pytest.mark.parametrize("name", FINAL)
+@pytest.mark.parametrize("mixed_in", [False, True])
+def test_a_method_that_sees_open_records_is_not_replaced(name, mixed_in):
+    methods = {name: lambda self, *given: getattr(super(type(self), self), name)(*given)}
+    bases = (type("Mine", (), methods), PrivateClassifier) if mixed_in else (PrivateClassifier,)
+    with pytest.raises(TypeError, match=f"Own must not replace {name}: .* Write _release, which"):
+        type("Own", bases, {} if mixed_in else methods)
+
+
+def test_a_method_replaced_after_its_class_was_made_breaks_the_contract(monkeypatch):
+    counted = mistake(NoisyMajorityClassifier, "_fit_rows")
+    counted(lambda own, self, *given: own(self, *given))(monkeypatch)
+    breach = check(MAJORITY).breach
+    assert (breach.point, breach.why.partition(",")[0]) == (
+        SEALED,
+        "NoisyMajorityClassifier replaces _fit_rows",
+    )
+
+
+def test_neighbours_do_not_show_how_many_codes_occur(monkeypatch):
+    """Of two columns: why there are distant tables."""
+    (patch,) = [m.values[0] for m in MUTANTS if m.id.startswith("the_type_that_holds")]
+    patch(monkeypatch)
+    assert check(MAJORITY, n_random=6).breach is None

@@ -1,0 +1,165 @@
+"""The contract of a release: its files, and a noisy evaluation, follow from answers alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mistakes_any import mistake
+
+from privcurve.audit.__main__ import main
+from privcurve.audit.release import MODEL, check_release, releasable, requests
+from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING
+from privcurve.releases import card, evaluation
+from privcurve.releases import release as releasing
+from privcurve.releases.choice import CHOOSE
+from privcurve.releases.released import CARD, Released
+
+ALL = [(request, kind) for name in releasable() for request, kind in requests(name)]
+FIRST = {request.learner: (request, kind) for request, kind in reversed(ALL)}
+# A choice among several; public columns; private numbers of records, in parts and of persons.
+QUICK = [*(FIRST[name] for name in ("noisy_bayes", "dpboost", CHOOSE))] + [
+    (request, kind)
+    for request, kind in ALL
+    if request.learner in ("brc", "privgam") and not request.delta and request != FIRST["brc"][0]
+]
+
+
+def named(request, kind):
+    return "-".join(filter(None, (request.learner, request.relation, f"{request.delta}", kind)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind"),
+    [
+        pytest.param(*one, id=named(*one), marks=[] if one in QUICK else [pytest.mark.slow])
+        for one in ALL
+    ],
+)
+def test_a_release_keeps_it(request_, kind):
+    assert str(check_release(request_, kind) or "") == ""
+
+
+MUTANTS = []
+
+
+def mutant(owner, name, where, why, learner="noisy_bayes"):
+    def registered(change):
+        patch = mistake(owner, name)(change)
+        MUTANTS.append(pytest.param(patch, learner, where, why, id=change.__name__))
+        return change
+
+    return registered
+
+
+def lines_of(name):
+    """The exact records of a table: what is left of them in a file tells of them."""
+    return Path(name).read_text().splitlines()[1:]
+
+
+def share_of_positive():
+    lines = lines_of("table.csv")
+    return sum(line.endswith('"yes"') for line in lines) / len(lines)
+
+
+@mutant(releasing.models, "save", MODEL, "base_rate")
+def a_note_of_the_base_rate(own, path, learner, domain, *, notes, **more):
+    own(path, learner, domain, notes={**notes, "base_rate": share_of_positive()}, **more)
+
+
+@mutant(releasing.models, "save", MODEL, "Rome")
+def a_domain_without_categories_that_never_occur(own, path, learner, domain, *, dataset, **more):
+    occur = sorted({line.split('"')[3] for line in lines_of("table.csv")})
+    own(path, learner, domain, dataset={"title": dataset, "towns": occur}, **more)
+
+
+@mutant(releasing, "measure_accuracy", CARD, "standard error")
+def an_error_of_the_exact_number_of_right_answers(own, learner, data, request=None, curator=None):
+    noisy = own(learner, data, request, curator)
+    share = float((learner.predict(data.X_test) == data.y_test).mean())
+    exact = np.sqrt(share * (1 - share) / len(data.y_test))
+    return replace(noisy, error=float(exact))
+
+
+@mutant(releasing, "measure_accuracy", CARD, "Accuracy")
+def an_accuracy_that_is_never_below_the_exact_majority(own, learner, data, *given):
+    noisy, share = own(learner, data, *given), float((data.y_test > 0).mean())
+    return replace(noisy, value=max(noisy.value, share, 1 - share))
+
+
+@mutant(card, "_state_accuracy", CARD, "majority")
+def a_comparison_with_the_exact_majority(own, released):
+    return f"{own(released)} The majority has {share_of_positive():.3f}."
+
+
+@mutant(card, "_describe_records", CARD, "60 of them", "privgam")
+def the_number_of_distinct_records(own, released):
+    return f"{own(released)}, {len(set(lines_of('table.csv')))} of them distinct"
+
+
+@mutant(card, "_describe_column", "card.html", "up to")
+def the_largest_value_that_occurs(own, column, released):
+    *cells, last = own(column, released)
+    ages = [line.split('"')[1] for line in lines_of("table.csv")]
+    return (*cells, f"{last}; up to {max(ages)}")
+
+
+@mutant(Released, "delta_remarks", CARD, "one record in", "privgam")
+def a_remark_by_the_exact_number_of_records(own, self):
+    return [*own(self), (f"There is one record in {len(lines_of('table.csv'))}.", False)]
+
+
+EVALUATION = "what evaluate --epsilon returns"
+
+
+@mutant(evaluation, "_measure_counts", EVALUATION, "n=")
+def groups_without_a_record_left_out(own, name, counts, spread):
+    answers = {line.split('"')[3] for line in lines_of("test.csv")}
+    row = own(name, counts, spread)
+    return row if name in ("all", *answers) else row._replace(error=evaluation.UNMEASURED)
+
+
+@mutant(evaluation, "_measure_counts", EVALUATION, "n=")
+def an_exact_number_of_records_of_a_group(own, name, counts, spread):
+    n = sum(name in line for line in lines_of("test.csv"))
+    return own(name, counts, spread)._replace(n=n)
+
+
+@pytest.mark.parametrize(("change", "learner", "where", "why"), MUTANTS)
+def test_a_mistake_is_seen(monkeypatch, change, learner, where, why):
+    change(monkeypatch)
+    # Of PrivGAM with a private number of records.
+    request, kind = [one for one in ALL if one[0].learner == learner and not one[1]][
+        -1 if learner == "privgam" else 0
+    ]
+    breach = check_release(request, kind)
+    assert breach.point == POST_PROCESSING
+    assert breach.why.startswith(f"{where}, line ")
+    assert why in breach.why
+
+
+def test_a_release_that_fails_for_one_table_alone_is_seen(monkeypatch):
+    own = card._state_accuracy
+
+    def failing(released):
+        if share_of_positive() < 0.1:
+            raise ZeroDivisionError("of few")
+        return own(released)
+
+    monkeypatch.setattr(card, "_state_accuracy", failing)
+    breach = check_release(*FIRST["noisy_bayes"])
+    assert (breach.point, breach.why.partition(" (")[0]) == (
+        CONTROL,
+        "a release ends with ReleaseError: noisy_bayes could not be trained: of few",
+    )
+
+
+def test_the_command_names_releases_that_break_it(monkeypatch, capsys):
+    assert main(["release", "noisy_majority"]) == 0
+    assert "1 of 1 releases keep the contract." in capsys.readouterr().out
+    mistake(card, "_state_accuracy")(a_comparison_with_the_exact_majority)(monkeypatch)
+    assert main(["release", "noisy_majority"]) == 1
+    assert "noisy_majority (replace-one, 0): post-processing: card.md, line " in (
+        capsys.readouterr().out
+    )
+    assert main(["release", "pate"]) == 2
