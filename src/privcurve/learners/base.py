@@ -1,9 +1,8 @@
 """What all learners share: input checks, coding of columns, classes, randomness.
 
-A learner works on a *coded matrix*: n × columns of small unsigned integers, column
-``j`` holding codes ``0 … n_bins[j] - 1``. How many codes a column has, and between
-which bounds a numeric column lies, is public knowledge and comes in as a parameter;
-nothing of it is read from the rows.
+A learner works on a *coded matrix*: n × columns of small unsigned integers, column ``j`` holding
+codes ``0 … n_bins[j] - 1``. How many codes a column has, and between which bounds a numeric column
+lies, is public and comes in as a parameter; nothing of it is read from the rows.
 """
 
 from __future__ import annotations
@@ -96,22 +95,22 @@ def with_fitted_parameters(method: Method) -> Method:
 class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     """Base class of the learners: classifiers over a coded matrix.
 
-    A subclass sets `_learner` (its name in the registry), stores its parameters in
-    ``__init__``, and implements :meth:`_fit_one`, or :meth:`_fit_batch` where one call
-    of a kernel can train many settings; and ``_scores(codes)``, the decision function.
+    A subclass sets `_learner` (its name in the registry), stores its parameters in ``__init__``,
+    and implements :meth:`_fit_one`, or :meth:`_fit_batch` where one call of a kernel can train many
+    settings; and ``_scores(codes)``, the decision function.
 
-    Parameters that all of them take: ``n_bins`` (int, the same for each column, or one
-    int a column), ``bounds`` (None when X is already coded; or a pair of numbers or
-    arrays: X is numeric, clipped to the bounds and cut into ``n_bins`` equal-width
-    bins), ``classes`` (the two labels, negative first; None takes them from `y`, which
-    makes it a public fact that both occur), ``schema`` (a :class:`privcurve.Schema` in place
-    of these three: X is then a raw frame, and `y` holds its classes), ``random_state`` (a secret,
-    where the model is to be private, and for one data set alone: see ``checks.generator_of``. With
-    a number, folds of one size have the same noise: to cross-validate, leave it out or give a
-    ``Generator``). Private ones take ``epsilon``, ``delta`` and ``calibration`` too.
+    Parameters that all of them take: ``n_bins`` (int, the same for each column, or one int a
+    column), ``bounds`` (None when X is already coded; or a pair of numbers or arrays: X is numeric,
+    clipped to the bounds and cut into ``n_bins`` equal-width bins), ``classes`` (the two labels,
+    negative first; None takes them from `y`, which makes it a public fact that both occur),
+    ``schema`` (a :class:`privcurve.Schema` in place of these three: X is then a raw frame, and `y`
+    holds its classes), ``random_state`` (a secret, where the model is to be private, and for one
+    data set alone: see ``checks.generator_of``. With a number, folds of one size have the same
+    noise: to cross-validate, leave it out or give a ``Generator``). Private ones take ``epsilon``,
+    ``delta`` and ``calibration`` too.
 
-    A learner whose entry says ``multiclass`` takes two classes or more: :meth:`_fit_one` gets
-    positions of classes in place of signs, and of K > 2 classes ``_scores`` gives a column each.
+    If its entry says ``multiclass``, :meth:`_fit_one` gets positions of classes in place of signs,
+    and ``_scores`` gives a column for each of K > 2 classes.
     """
 
     _learner: ClassVar[str]
@@ -521,11 +520,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """Check what was read from a file (`_released`), and compute the attributes that follow.
 
         A model that passes may not make a kernel read beyond its arrays.
-
-        Raises
-        ------
-        ValueError
-            If it is no model for these columns and classes.
+        Raises ValueError if it is no model for these columns and classes.
         """
 
     def _effective_entry(self) -> LearnerEntry:
@@ -567,9 +562,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             if names := column_names(X):
                 raise ValueError(explain_missing_schema(type(self).__name__, names))
             raise ValueError(
-                f"{type(self).__name__} needs n_bins=: how many codes each column has is public "
-                "knowledge and is never read from the rows. Give one int a column "
-                "(for example dataset.domain.n_bins), or one int for all."
+                f"{type(self).__name__} needs n_bins=, which is public and never read from the rows: "
+                "one int a column (dataset.domain.n_bins), or one for all."
             )
         check_places(X)
         check_unmasked(X, "X")
