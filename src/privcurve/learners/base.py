@@ -562,7 +562,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             if names := column_names(X):
                 raise ValueError(explain_missing_schema(type(self).__name__, names))
             raise ValueError(
-                f"{type(self).__name__} needs n_bins=, which is public and never read from the rows: "
+                f"{type(self).__name__} needs n_bins=, which is public and never read from rows: "
                 "one int a column (dataset.domain.n_bins), or one for all."
             )
         check_places(X)
