@@ -2,6 +2,8 @@
 
 import multiprocessing
 
+from privcurve.privacy.sealed import open_values
+
 # Spawned: the process shares nothing with this one, and gets what is sent to it.
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -31,10 +33,10 @@ class Process:
         self.process.start()
         other.close()
 
-    def begin(self, *made_of):
-        """Send rows, questions, number of classes and the door to them."""
-        self.pipe.send(("begin", made_of))
-        made_of[-1].leave()
+    def begin(self, rows, questions, n_classes, door):
+        """Send rows, which are sealed here, questions, number of classes and the door to them."""
+        self.pipe.send(("begin", (open_values(rows), questions, n_classes, door)))
+        door.leave()
         return ProcessHolder(self.pipe)
 
     def stop(self):

@@ -17,6 +17,7 @@ from privcurve.learners.registry import make
 from privcurve.learners.shared import dealt
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
+from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
@@ -62,7 +63,7 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
     used = []
 
     def elsewhere(*made_of):
-        used.append(len(made_of[0].counts))
+        used.append(len(open_values(made_of[0].counts)))
         return next(idle).begin(*made_of)
 
     monkeypatch.setattr(dealt, "make_holder", elsewhere)

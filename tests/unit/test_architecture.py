@@ -199,7 +199,7 @@ HANDED_A_STREAM = {
 }
 
 # Who may open sealed values: curators, parts and holders, whose answers are sealed or have noise.
-OPENS = {"privacy.curator", "parts", "learners.shared.dealt"}
+OPENS = {"privacy.curator", "parts", "holders.holder"}
 
 
 def made(nodes):

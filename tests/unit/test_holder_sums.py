@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
-from privcurve.holders.placement import PLACEMENTS, deal
+from privcurve.holders.placement import PLACEMENTS, deal, draw_placement
 from privcurve.holders.sums import Sums, ring_unit, sums_of
 from privcurve.holders.tree import GrownTree
 from privcurve.kernels import holder_counts
@@ -27,7 +27,8 @@ def rows(n=200, seed=0):
 def dealt(placement, n_holders=5, seed=1, made=None):
     codes, classes, counts = rows() if made is None else made
     rng = np.random.default_rng(seed)
-    return deal(codes, classes, counts, 3, n_holders, placement, rng)
+    draws = draw_placement(int(counts.sum()), 3, n_holders, placement, rng)
+    return deal(codes, classes, counts, n_holders, placement, draws)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

@@ -23,7 +23,7 @@ from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import add_leaves, answers, count_rows, find_leaves
 from privcurve.privacy.curator import Call, Curator, party_of
 from privcurve.privacy.mechanisms import LAPLACE
-from privcurve.privacy.sealed import kernel, seal
+from privcurve.privacy.sealed import kernel, open_values, seal
 from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
@@ -181,7 +181,8 @@ class LocalHolder:
         self.questions = questions
         self.n_classes = n_classes
         self.curator = door if isinstance(door, Curator) else party_of(door)
-        self._size = int(rows.counts.sum())
+        # Each party says how many records it has.
+        self._size = int(open_values(rows.counts).sum())
         if learner := self.curator.sealed_for:
             self.rows = HolderRows(*seal(tuple(rows), learner, 0))
         self._nodes: dict[int, Ints] = {0: _places(self.rows.counts)}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privcurve.coding import Codes, Ints
+from privcurve.coding import Codes, Floats, Ints
 from privcurve.lazy import arithmetic
 from privcurve.privacy.draws import dirichlet
 
@@ -30,14 +30,31 @@ class Part(NamedTuple):
     counts: Ints
 
 
+class Draws(NamedTuple):
+    """The public coins of a placement."""
+
+    order: Ints  # of all records; empty for a single party
+    shares: tuple[Floats, ...]  # under `label`: of each class, by party
+
+
+def draw_placement(
+    n: int, n_classes: int, n_holders: int, placement: str, rng: np.random.Generator
+) -> Draws:
+    """Draw the coins by which `n` records are dealt.
+
+    Raises ValueError if there is no such placement.
+    """
+    if placement not in PLACEMENTS:
+        raise ValueError(f"placement = {placement!r} is not one of: {', '.join(PLACEMENTS)}")
+    if n_holders == 1:
+        return Draws(np.empty(0, dtype=np.int64), ())
+    order = rng.permutation(n)
+    by_class = n_classes if placement == LABEL else 0
+    return Draws(order, tuple(dirichlet(rng, n_holders, CONCENTRATION) for _ in range(by_class)))
+
+
 def deal(
-    codes: Codes,
-    classes: Ints,
-    counts: Ints,
-    n_classes: int,
-    n_holders: int,
-    placement: str,
-    rng: np.random.Generator,
+    codes: Codes, classes: Ints, counts: Ints, n_holders: int, placement: str, draws: Draws
 ) -> list[Part]:
     """Deal records to parties; if there are more parties than records, some get none.
 
@@ -47,15 +64,13 @@ def deal(
     distribution of its own. ``column``: in the order of the first column. The last two read
     records: one that is replaced may move, and move others.
     """
-    if placement not in PLACEMENTS:
-        raise ValueError(f"placement = {placement!r} is not one of: {', '.join(PLACEMENTS)}")
     if n_holders == 1:
         return [Part(np.arange(len(counts)), counts)]
-    records = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    records = np.repeat(np.arange(len(counts)), counts)[draws.order]
     if placement == LABEL:
         by_class = [
-            _split_by_shares(records[classes[records] == c], n_holders, rng)
-            for c in range(n_classes)
+            _split_by_shares(records[classes[records] == c], shares)
+            for c, shares in enumerate(draws.shares)
         ]
         parts = [np.concatenate(shares) for shares in zip(*by_class, strict=True)]
         return [_make_part(part, len(counts)) for part in parts]
@@ -75,8 +90,7 @@ def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
     return ends.astype(np.int64)
 
 
-def _split_by_shares(records: Ints, n_holders: int, rng: np.random.Generator) -> list[Ints]:
-    shares = dirichlet(rng, n_holders, CONCENTRATION)
+def _split_by_shares(records: Ints, shares: Floats) -> list[Ints]:
     ends = np.rint(len(records) * np.cumsum(shares)[:-1]).astype(np.int64)
     return np.split(records, ends)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from privcurve.coding import Records
+from privcurve.coding import Codes, Ints, Records
 from privcurve.holders.holder import Holder, HolderRows, LocalHolder
 from privcurve.holders.in_parts import PartedHolder
-from privcurve.holders.placement import RANDOM, deal
+from privcurve.holders.placement import RANDOM, Draws, deal, draw_placement
 from privcurve.holders.sums import CENTRAL, LOCAL
 from privcurve.kernels.holder_counts import Questions, list_questions
 from privcurve.kernels.trees.form import bin_codes
@@ -20,7 +20,7 @@ from privcurve.learners.shared.checks import ordered_columns
 from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
-from privcurve.privacy.sealed import open_values
+from privcurve.privacy.sealed import kernel
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -52,14 +52,29 @@ def deal_to_holders(
     doors = curator.party(n_holders)
     if isinstance(records, PartedRecords):
         return [cast(Holder, PartedHolder(records, n_classes, doors[0]))], questions
-    codes, classes, counts, _ = open_values(tuple(records))
-    parts = deal(codes, classes, counts, n_classes, n_holders, learner.placement, coins)
-    bins = bin_codes(codes, n_bins)
+    placement = learner.placement
+    draws = draw_placement(records.n, n_classes, n_holders, placement, coins)
+    parts = _rows_of_parties(*records[:3], n_bins, n_holders, placement, draws)
     holders = [
-        make_holder(HolderRows(bins[rows], classes[rows], of_rows), questions, n_classes, door)
-        for (rows, of_rows), door in zip(parts, doors, strict=True)
+        make_holder(rows, questions, n_classes, door)
+        for rows, door in zip(parts, doors, strict=True)
     ]
     return holders, questions
+
+
+@kernel(rows=0)
+def _rows_of_parties(
+    codes: Codes,
+    classes: Ints,
+    counts: Ints,
+    n_bins: Ints,
+    n_holders: int,
+    placement: str,
+    draws: Draws,
+) -> list[HolderRows]:
+    bins = bin_codes(codes, n_bins)
+    parts = deal(codes, classes, counts, n_holders, placement, draws)
+    return [HolderRows(bins[rows], classes[rows], of_rows) for rows, of_rows in parts]
 
 
 def restate_dealt(
@@ -86,5 +101,8 @@ def restate_dealt(
 
 
 def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
-    """Make a party in this process; a deployment replaces this function."""
+    """Make a party in this process; a deployment replaces this function.
+
+    The rows of a private fit are sealed: who sends them to a party opens them (`open_values`).
+    """
     return LocalHolder(rows, questions, n_classes, door)
