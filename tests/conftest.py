@@ -9,6 +9,9 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from privcurve.learners import base
+from privcurve.privacy import seeds
+
 # The same examples in each run, however slow the machine.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")
@@ -28,6 +31,23 @@ def _fixed_streams(monkeypatch):
         return _default_rng([next(counter), 0] if seed is None else seed)
 
     monkeypatch.setattr(np.random, "default_rng", default_rng)
+    # Another test's fits began with the same streams.
+    seeds._begun.clear()
+
+
+@pytest.fixture
+def given_streams(monkeypatch):
+    """A generator as `random_state` is the stream of a fit itself, whatever the settings are.
+
+    Equal generators then give two settings the same noise, so that a test can compare them.
+    """
+    begin = base.generator_of
+
+    def generator_of(random_state, facts):
+        given = isinstance(random_state, np.random.Generator)
+        return random_state if given else begin(random_state, facts)
+
+    monkeypatch.setattr(base, "generator_of", generator_of)
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ import functools
 import inspect
 import itertools
 import zlib
+from unittest.mock import patch
 
 import numpy as np
 from made_learners import needed, needed_facts, problem
 
+from privcurve.learners import base
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, multiclass_names
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 
@@ -215,5 +217,9 @@ def fit(name, rows_of, parameters):
     """The fitted model of a case, with a stream of the case's own."""
     X, y, counts, _ = rows(rows_of)
     told = repr([name, rows_of, sorted(parameters.items(), key=str)])
-    stream = {"random_state": np.random.default_rng(zlib.crc32(told.encode()))}
-    return estimator_class(name)(**{**stream, **parameters}).fit(X, y, counts)
+    learner = estimator_class(name)(**parameters)
+    if "random_state" in parameters:
+        return learner.fit(X, y, counts)
+    stream = np.random.default_rng(zlib.crc32(told.encode()))
+    with patch.object(base, "generator_of", lambda *_: stream):
+        return learner.fit(X, y, counts)

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.learners.shared import dealt
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
+from privcurve.privacy.ledger import NOT_PROVED, OF_CHOICES, OF_SHARES, PROVED, REFUTED
 from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
@@ -76,7 +77,12 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
     for a, b, setting in zip(here, there, SETTINGS, strict=True):
         assert pickle.dumps(a.model_) == pickle.dumps(b.model_), setting
         assert a.transcript_ == b.transcript_, setting
-        assert a.privacy_ == b.privacy_, setting
+        said, other = a.privacy_, b.privacy_
+        assert replace(said, exclusions=()) == replace(other, exclusions=()), setting
+        # Answers of other processes are not seen, so all that they may leave is named.
+        more = {*other.exclusions} - {*said.exclusions}
+        assert {*said.exclusions} <= {*other.exclusions}, setting
+        assert more <= {OF_CHOICES, OF_SHARES}, setting
 
 
 # Messages ------------------------------------------------------------------------------

@@ -243,6 +243,7 @@ def test_counts_stand_for_records(name):
 
 
 @learners
+@pytest.mark.usefixtures("given_streams")
 def test_a_fit_is_the_same_in_any_company(name):
     X, y, n_bins = problem()
     y = np.where(y == "yes", 1, -1)

@@ -54,12 +54,13 @@ def test_classes_keep_their_order_and_may_be_absent(name):
     assert model.classes_.tolist() == list(order)
     assert set(model.predict(X)) <= set(NAMES)
     assert np.isfinite(model.decision_function(X)).all()
-    alone = model.fit(X[:5], np.full(5, "middle"))
+    alone = model.fit(X[:20], np.full(20, "middle"))
     assert alone.decision_function(X).shape == (60, 4)
     assert set(alone.predict(X)) == {"middle"}
 
 
 @multiclass
+@pytest.mark.usefixtures("given_streams")
 def test_two_classes_are_the_pipelines(name):
     X, y, n_bins = problem(80)
     learner = registry.make(name, Facts(n_bins, ordered=[False] * 4), {"random_state": 0})

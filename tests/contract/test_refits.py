@@ -1,5 +1,9 @@
 """What a refit, a copy, a setting or the type of a number may change, and what not."""
 
+import copy
+import os
+import pickle
+import warnings
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -15,7 +19,9 @@ from privcurve import Schema, models
 from privcurve.datasets import DatasetError
 from privcurve.learners import NoisyBayesClassifier, PrivGAMClassifier, TunedClassifier, registry
 from privcurve.learners.linear.dp_gradient_descent import DPGradientDescentClassifier
+from privcurve.learners.majority import NoisyMajorityClassifier
 from privcurve.models.errors import ModelError
+from privcurve.privacy import seeds
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
 RNG = np.random.default_rng(5)
@@ -34,7 +40,7 @@ def test_a_refit_that_fails_leaves_the_former_fit():
     assert model.privacy_ == statement
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error", "ignore:random_state must be a generator")
 @pytest.mark.parametrize("epsilon", [np.float32(0.5), np.float16(0.5), np.int64(1), Fraction(1, 2)])
 def test_an_epsilon_of_another_type_is_the_number(epsilon):
     unit = {"column": "b", "at_most": 2}
@@ -107,6 +113,78 @@ def test_clones_of_one_stream_have_noise_of_their_own(source):
     np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
 
 
+# Generators that are handed in ----------------------------------------------------------------
+
+MARGIN = int((2 * Y - 1).sum())
+
+
+def majority(state, epsilon):
+    return NoisyMajorityClassifier(epsilon=epsilon, random_state=state, **FACTS).fit(X, Y).margin_
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        lambda: np.random.default_rng(3),
+        lambda: np.random.RandomState(3),
+        lambda: np.random.Generator(np.random.Philox(3)),
+        lambda: seeds.stream(bytes(32)),
+    ],
+)
+def test_equal_generators_at_two_epsilons_do_not_tell_what_their_noise_hides(source):
+    """With equal noise at ε = 1 and 2, twice the second answer minus the first was the margin."""
+    first = majority(source(), 1.0)
+    with pytest.warns(UserWarning, match="a state that has begun another fit"):
+        second = majority(source(), 2.0)
+    assert abs(2 * second - first - MARGIN) > 1e-3
+    # The same settings give the same fit again.
+    with pytest.warns(UserWarning, match="a generator that this fit alone uses"):
+        assert majority(source(), 2.0) == second
+
+
+def test_a_generator_goes_on_from_fit_to_fit_without_a_warning():
+    state = np.random.default_rng(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        margins = [majority(state, 1.0) for _ in range(5)]
+    assert len(set(margins)) == 5
+
+
+@pytest.mark.parametrize("source", [np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+def test_copies_of_a_learner_have_noise_of_their_own(source, copied):
+    """As joblib makes for its workers."""
+    model = NoisyMajorityClassifier(epsilon=1.0, random_state=source(5), **FACTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        margins = [copied(model).fit(X, Y).margin_ for _ in range(3)]
+    assert len(set(margins)) == 3
+    # A copy of a fitted model has no generator that could be run backwards to its noise.
+    held = copied(model.fit(X, Y)).random_state
+    assert state_of(held) != state_of(model.random_state)
+
+
+def state_of(source):
+    return repr(getattr(source, "bit_generator", source).__getstate__())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process is forked here")
+def test_a_forked_process_warns_of_a_generator():
+    """Which may be a copy of one that the first process uses too."""
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            majority(np.random.default_rng(6), 1.0)
+        os.write(writer, " ".join(str(one.message) for one in caught).encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    assert "a generator in a process that was forked" in os.read(reader, 10_000).decode()
+    os.close(reader)
+
+
+@pytest.mark.usefixtures("given_streams")
 def test_a_choice_hands_on_that_columns_with_bounds_are_ordered():
     def fit(**ordered):
         facts = {**FACTS, "n_bins": 64, "random_state": np.random.default_rng(1)}

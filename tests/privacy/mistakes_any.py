@@ -98,9 +98,14 @@ def constant(called, owner, name, value, point, *cases):
 # How the curator draws -------------------------------------------------------------------------
 
 
-@mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS, ONE_COLUMN, BRC, PATE, SIGNS, BOOSTED)
+@mistake(Curator, "_numbers", NOISE, MAJORITY, COUNTS, ONE_COLUMN, BRC, BOOSTED)
 def half_the_noise(own, self, call, exact):
     return own(self, call.rescale(0.5), exact)
+
+
+@mistake(Curator, "_with_noise", NOISE, PATE, SIGNS)
+def half_the_noise_of_a_margin(own, self, call, margins):
+    return own(self, call.rescale(0.5), margins)
 
 
 @mistake(Curator, "_whole_numbers", NOISE, CLASSES, RUNS)

@@ -93,8 +93,8 @@ def mutant_of(c):
             # Between too much noise for so few trainings and none for the outcome to be seen.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
-    trainings = {"aim": 600, "dpboost": 600, "privgam": 400, "dp_bagging": 200, "brc": 200}
-    share = 1 / 100 if c.pairs is audited.hidden_few else 1 / 40
+    trainings = {"aim": 600, "dpboost": 1000, "privgam": 400, "dp_bagging": 200, "brc": 200}
+    share = 1 / 100 if c.pairs is audited.hidden_few or c.learner == "dpboost" else 1 / 40
     return lambda patch: unnoticed(patch, BREAK[c.learner], share), trainings.get(c.learner, 300)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import chisquare, norm
 
 from privcurve.privacy.discrete import choose, coin_e, discrete_laplace, rounded_gaussian
@@ -81,3 +82,19 @@ def test_the_generator_decides_and_moves_on():
     assert np.array_equal(first, again)
     assert rngs[0].random() == rngs[1].random()
     assert not np.array_equal(rounded_gaussian(rngs[0], 1000, 20), first)
+
+
+@pytest.mark.parametrize("scale", [1, 2, 5, 40])
+@pytest.mark.parametrize("order", [1.01, 1.5, 2.0, 8.0, 64.0])
+def test_discrete_laplace_has_the_renyi_divergence_of_laplace_and_a_third_of_the_unit_squared(
+    scale, order
+):
+    """docs/proofs.md, F1: ρ = ε + e^−ε − 1 + 1/(3·scale²) for a shift of ε scales."""
+    values = np.arange(-60 * scale, 61 * scale)
+    for shift in (1, 2, scale, 3 * scale, 12 * scale):
+        logs = [-np.abs(values - center) / scale for center in (0, shift)]
+        logs = [log - logsumexp(log) for log in logs]
+        divergence = logsumexp(order * logs[0] + (1 - order) * logs[1]) / (order - 1)
+        epsilon = shift / scale
+        rho = epsilon + np.expm1(-epsilon) + 1 / (3 * scale**2)
+        assert divergence <= order * rho * (1 + 1e-9)

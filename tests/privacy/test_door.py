@@ -37,8 +37,11 @@ EXACTLY = {
         for party in curator.party(1)
         for _ in range(9)
     ],
+    "by a part of the noise, of no unit": lambda curator, margin: curator.party(1)[0].share(
+        Call("laplace", 2.0, what=MARGIN), [margin], 2
+    ),
     "by a part of the noise": lambda curator, margin: curator.party(1)[0].share(
-        Call("laplace", 2.0, what=MARGIN), [margin], 10**9
+        Call("laplace", 2.0, what=MARGIN), [margin], 10**9, 2.0**-10
     ),
 }
 

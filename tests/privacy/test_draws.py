@@ -1,5 +1,7 @@
 """Own samplers draw NumPy's numbers but for the last bits, from as many words."""
 
+from decimal import Decimal, getcontext
+
 import numpy as np
 import pytest
 from randomgen import ChaCha
@@ -71,3 +73,38 @@ def test_a_generator_of_short_words_draws_too():
 
 def test_secret_streams_are_those_of_chacha():
     assert isinstance(streams("chacha")[0].bit_generator, ChaCha)
+
+
+# How far the computed laws are from the true ones (docs/proofs.md, F2). It says 2^-45.
+FAR = 2.0**-47
+
+
+@pytest.mark.parametrize("law", ["laplaces", "gumbels", "logistics"])
+def test_laws_by_their_inverse_are_true_to_fifty_bits(law):
+    """The true probability of a smaller number is the probability of a smaller word."""
+    getcontext().prec = 40
+    rng, top = np.random.default_rng(0), 2**53
+    words = [*rng.integers(0, top, 300).tolist(), *(2**k for k in range(53)), 0]
+    words += [top - 1 - word for word in words]
+    noise = np.array(words) * 2.0**-53
+    getattr(draws, f"_{law}")(noise)
+    for word, number in zip(words, noise.tolist(), strict=True):
+        x = Decimal(number)
+        if law == "laplaces":
+            below = x.exp() / 2 if x < 0 else 1 - (-x).exp() / 2
+        elif law == "gumbels":
+            # A larger word is a smaller number.
+            below = 1 - (-(-x).exp()).exp()
+        else:
+            below = 1 / (1 + (-x).exp())
+        assert abs(float(below - Decimal(word) / top)) <= FAR
+
+
+def test_the_layers_of_exponential_noise_are_true_to_fifty_bits():
+    """In each layer the density is too large by how much too small its area is."""
+    ends, heights = (table.astype(np.longdouble) for table in (draws._ENDS, draws._HEIGHTS))
+    areas = np.append(ends[0] * heights[-1], ends[1:] * (heights[:-1] - heights[1:]))
+    apart = np.abs(1 / (256 * areas) - 1 / (256 * areas.mean())) * areas
+    assert float(apart.sum()) <= FAR
+    # Layer 0 takes its tail for the part of its width beyond.
+    assert ends[0] - draws._TAIL == pytest.approx(1, rel=1e-12)

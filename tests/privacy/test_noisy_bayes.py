@@ -40,6 +40,7 @@ def test_the_most_telling_column_is_chosen():
     assert fit(X, y, n_columns=9, epsilon=math.inf).columns_.tolist() == [0, 1, 2]
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_a_public_start_needs_public_columns():
     X, y = records()
     with pytest.raises(ValueError, match="noisy_bayes: start = 'public' needs public_columns="):

@@ -174,6 +174,7 @@ def test_a_fork_is_a_copy():
         model.predict([[0, 2]])
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
     X, y = records()
     model = fit(X, y, epsilon=np.inf)

@@ -28,6 +28,8 @@ from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import OF_CHOICES
+from privcurve.privacy.seeds import OF_NUMBER
 
 PAIR = cross_columns()
 
@@ -134,9 +136,10 @@ def test_fits_are_apart():
     models = list(fits(TREES, SIDE, 5, np.random.default_rng(3)))
     for model, expected in zip(models, plainly(TREES, 5), strict=True):
         assert np.array_equal(model.model_.forest.labels, expected.model_.forest.labels)
-        # These fits see open records, and do not say otherwise.
+        # These fits see open records, and do not say otherwise; nor what their answers leave.
         assert expected.privacy_.sealed
-        assert model.privacy_ == replace(expected.privacy_, sealed=False)
+        said = replace(model.privacy_, sealed=True)
+        assert said.of_fit(OF_NUMBER, [OF_CHOICES]) == expected.privacy_
     assert not hasattr(TREES, "model_")
 
 

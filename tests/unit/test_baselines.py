@@ -92,6 +92,7 @@ def test_majority_class_follows_the_counts_and_takes_a_tie_as_negative():
 
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @pytest.mark.parametrize("epsilon", [0.3, 3.0, 20.0, INF])
+@pytest.mark.usefixtures("given_streams")
 def test_published_is_diffprivlibs(data, epsilon, C):
     models = pytest.importorskip("diffprivlib.models")
     X, y, counts = data

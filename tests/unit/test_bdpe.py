@@ -60,8 +60,9 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     for t, (questions, votes, beta) in enumerate(trees):
         numbers = [-1 if g is None else starts[g[0]] + g[1] for g in questions]
         assert model.splits_[t].tolist() == numbers, t
-        assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-9)
-        assert model.leverages_[t] == pytest.approx(beta, rel=1e-9)
+        # The weights of records are whole multiples of 2^-22 of the largest.
+        assert model.leaf_values_[t] == pytest.approx(votes, rel=1e-5)
+        assert model.leverages_[t] == pytest.approx(beta, rel=1e-5)
 
 
 # Weights that never move ---------------------------------------------------------------------
@@ -247,6 +248,7 @@ def test_a_public_schedule():
     assert model.alphas_.tolist() == [[0.8, 0.4, 0.2]] * 2
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_constant_leverages_are_public():
     X, y = problem()
     model = fitted(X, y, n_trees=4, depth=2, leverage="constant", clamp=5.0, **OC)

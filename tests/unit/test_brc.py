@@ -89,6 +89,7 @@ def test_a_good_classifier_gets_a_positive_alpha_and_zero_is_negative():
     assert (model.predict(X) == y).all()
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_stages_and_the_kept_prefix():
     X, y = data()
     model = fit(X, y, public_columns=(1,))
@@ -122,6 +123,7 @@ def test_private_codes_change_no_bit_of_the_public_part():
     pytest.fail("no round was public")
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_private_runs_alike_whatever_is_public():
     X, y = data()
     plain = fit(X, y)

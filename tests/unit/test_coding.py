@@ -35,6 +35,7 @@ def test_learners_and_pipeline_agree_at_every_edge(name):
         assert expected[: len(edges)].tolist() == [*range(column.bins), column.bins - 1]
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_a_learner_with_bounds_is_the_pipelines_model_of_wdbc():
     from sklearn.datasets import load_breast_cancer
 

@@ -130,7 +130,7 @@ def test_under_a_secure_sum_only_the_noise_depends_on_the_number_of_holders(name
         return draw_trees(questions, n, depth, np.random.default_rng(1))
 
     monkeypatch.setattr("privcurve.learners.random_trees.draw_trees", draw_the_same)
-    monkeypatch.setattr(Curator, "_share", lambda self, call, exact, parts: exact)
+    monkeypatch.setattr(Curator, "_share", lambda self, call, exact, parts, unit: exact)
     X, y = problem(100)
     scores = []
     for n_holders in (1, 3, 20, 300):

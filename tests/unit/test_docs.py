@@ -45,8 +45,8 @@ MOST_WORDS = {
     "docs/datasets.md": 2150,
     "docs/faults.md": 1050,
     "docs/model_file.md": 1600,
-    "docs/own_method.md": 900,
-    "docs/privacy.md": 1650,
+    "docs/own_method.md": 950,
+    "docs/privacy.md": 2000,
     "docs/privgam.md": 1400,
     "docs/releases.md": 1300,
     "docs/studies.md": 750,
@@ -95,8 +95,9 @@ def test_a_page_is_read_to_its_end():
 
 
 def test_the_pages_together_are_read_in_a_few_hours():
-    pages = [page for page in (ROOT / "docs").rglob("*.md") if RESEARCH not in page.parents]
-    pages.remove(ROOT / "docs/proofs.md")
+    """Without the proofs, which are looked up."""
+    pages = {page for page in (ROOT / "docs").rglob("*.md") if RESEARCH not in page.parents}
+    pages -= {ROOT / "docs/proofs.md"}
     assert sum(len(page.read_text().split()) for page in pages) <= 27_000
 
 

@@ -109,15 +109,26 @@ def test_noise_of_a_sum_is_that_of_the_holders_who_make_it_up(sums, excess):
 
 @pytest.mark.parametrize("parts", [1, 2, 25])
 def test_gamma_shares_add_up_to_laplace_noise(parts):
-    rng = np.random.default_rng(parts)
-    total = sum(draw_share("laplace", rng, (40_000,), 3.0, parts) for _ in range(parts))
+    rng, scale = np.random.default_rng(parts), 3 * 2.0**20
+    shares = [draw_share("laplace", rng, (40_000,), scale, parts) for _ in range(parts)]
     # False alarm: 10⁻⁴. A scale that is a tenth less has a p-value of about 10⁻¹⁴.
-    assert stats.kstest(total, stats.laplace(scale=3.0).cdf).pvalue > 1e-4
+    assert stats.kstest(sum(shares), stats.laplace(scale=scale).cdf).pvalue > 1e-4
     if parts > 1:
-        one_too_few = sum(
-            draw_share("laplace", rng, (40_000,), 3.0, parts) for _ in range(parts - 1)
-        )
-        assert one_too_few.var() < 18 * (1 - 0.5 / parts)
+        assert sum(shares[1:]).var() < 2 * scale**2 * (1 - 0.5 / parts)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 25])
+def test_gaussian_shares_are_gaussian_numbers_rounded_to_the_nearest(parts):
+    """Of four units; the smallest chance that is compared is 10⁻⁴ of 60,000 draws."""
+    scale = 4 * np.sqrt(parts)
+    drawn = draw_share("gaussian", np.random.default_rng(parts), (60_000,), scale, parts)
+    values = np.arange(-14, 15)
+    chances = np.diff(stats.norm.cdf(np.append(values, 15) - 0.5, scale=4))
+    counts = np.array([(drawn == value).sum() for value in values])
+    far = len(drawn) - counts.sum()
+    expected = 60_000 * np.append(chances, 1 - chances.sum())
+    # False alarm: 10⁻⁴.
+    assert stats.chisquare(np.append(counts, far), expected).pvalue > 1e-4
 
 
 def test_sums_in_the_ring_are_exact_and_negative_ones_too():

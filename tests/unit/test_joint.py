@@ -60,9 +60,10 @@ def test_descent_goes_along_the_mean_slope(records):
     for _ in range(5):
         plain += 1.5 / len(y) * slopes(U, y, plain)
     fitted = DPGradientDescentClassifier(**EXACT, n_steps=5, learning_rate=1.5).fit(X, y)
-    np.testing.assert_allclose(fitted.coef_[:3], plain[:3])
-    np.testing.assert_allclose(fitted.coef_[3:], plain[3:19][GROUPS[1]])
-    np.testing.assert_allclose(fitted.intercept_, plain[-1])
+    # Residuals are whole multiples of 2^-22.
+    np.testing.assert_allclose(fitted.coef_[:3], plain[:3], rtol=1e-5)
+    np.testing.assert_allclose(fitted.coef_[3:], plain[3:19][GROUPS[1]], rtol=1e-5)
+    np.testing.assert_allclose(fitted.intercept_, plain[-1], rtol=1e-5)
 
 
 def test_eigenvalues_are_floored_at_half_the_norm_of_the_noise():

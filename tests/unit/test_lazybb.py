@@ -64,6 +64,7 @@ TREES = dict(weak_learner="topdown", depth=2, leaves="rules")
 
 
 @pytest.mark.parametrize("weak", [{}, TREES])
+@pytest.mark.usefixtures("given_streams")
 def test_ties_are_broken_by_the_vote_without_its_last_round(data, weak):
     X, y = data
     shared = dict(n_rounds=4, epsilon=0.5, n_bins=N_BINS, **weak)

@@ -99,6 +99,7 @@ def test_constants_count_as_rules(fitted):
     assert second == pytest.approx(negative / (negative + share) - 0.5, abs=1e-9)
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_trees_have_rounds_too(fitted):
     one, X, y, counts = fitted
     rules = clone(one).set_params(random_state=np.random.default_rng(1))

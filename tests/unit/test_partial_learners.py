@@ -59,6 +59,7 @@ def test_what_a_vote_is_worth():
     assert not model.privacy_.private
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_a_start_beside_other_settings_of_one_batch():
     X, y = records()
     learner = LazyBBClassifier(**KNOWN, public_columns=(0,), n_rounds=3)

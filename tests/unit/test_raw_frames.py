@@ -78,6 +78,7 @@ def test_each_learner_is_what_it_is_on_the_codes(name, table, schema) -> None:
     assert raw.get_params(deep=False)["n_bins"] is None
 
 
+@pytest.mark.usefixtures("given_streams")
 def test_same_noise_gives_the_model_of_the_codes(table, schema) -> None:
     raw = learner(schema).set_params(random_state=np.random.default_rng(2)).fit(table, table.Churn)
     coded = PrivGAMClassifier(

@@ -15,6 +15,7 @@ def problem(n=500, seed=0):
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
+@pytest.mark.usefixtures("given_streams")
 def test_trees_of_one_level_of_rules_are_1_rules(mechanism):
     X, y = problem()
     rngs = [np.random.default_rng(0) for _ in range(2)]

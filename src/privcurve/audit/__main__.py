@@ -21,10 +21,10 @@ from privcurve.learners.registry import TUNED
 from privcurve.numerals import count
 
 NOT_SEEN = (
-    "What the contract can't see: the theorem of the accountant that adds up the calls "
-    "(docs/privacy.md), floating-point arithmetic where noise is continuous, time, and neighbours "
-    "that it did not try; of objective perturbation, models at which it did not take the Jacobian; "
-    "of PATE, answers about scored rows, whose noise follows from a key."
+    "What the contract can't see: the theorem of the accountant that adds up the calls, the "
+    "floating-point noise of choices, labels and objectives (docs/privacy.md), time, and "
+    "neighbours that it did not try; of objective perturbation, models at which it did not take "
+    "the Jacobian; of PATE, answers about scored rows, whose noise follows from a key."
 )
 
 # Marks around the table in docs/research/audit.md.

@@ -7,7 +7,8 @@
 4. *Noise*: in real fits, answer − exact has the announced distribution, and no noise serves twice.
 5. *Charge*: the calls are those that were announced, and add up to no more than the stated ε.
 
-Together they prove ε, except for the theorem of the accountant and leaks by floating point or time.
+Together they prove ε, except for the theorem of the accountant, floating-point noise of choices,
+labels and objectives (docs/proofs.md), and time.
 
 If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
 neighbours differ in all records of one person, before the draw of the records that are kept.

@@ -32,6 +32,8 @@ FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
 TWO = {"n_trees": 2, "depth": 2}
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
+# Each party adds a half of the Laplace noise of a secure sum.
+HALVES = {"trust": "secure_sum", "n_holders": 3, "n_colluding": 1}
 # The gain of a split changes by half of its bound in a tree of ten records.
 MANY = (1, 2, 3, 40)
 
@@ -108,6 +110,7 @@ CASES: tuple[Case, ...] = (
     Case("distributed_topdown", {**TREE, "trust": "central"}),
     Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
     Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
+    Case("distributed_topdown", {**TREE, **HALVES}),
     Case("distributed_topdown", {**TREE, "protocol": "local_rnm"}),
     Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
     Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
@@ -133,6 +136,42 @@ CASES: tuple[Case, ...] = (
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign"}),
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
 )
+
+# How a fit releases answers, by what floating-point arithmetic leaves of them (docs/proofs.md, F1
+# and F2). A test compares what each learner names here with the fits of all its cases, and attacks
+# each learner that releases numbers or points.
+NUMBERS = "numbers on a grid"
+WHOLE = "whole numbers"
+CHOICES = "choices and labels"
+POINTS = "points of an interval"
+SHARES = "shares of Laplace noise"
+MINIMA = "minimised objectives"
+STREAMS = "noise of a compiled loop"
+
+RELEASES: Mapping[str, frozenset[str]] = {
+    "noisy_majority": frozenset({NUMBERS}),
+    "noisy_bayes": frozenset({NUMBERS, CHOICES}),
+    "brc": frozenset({NUMBERS, POINTS}),
+    "boosting_for_people": frozenset({NUMBERS, MINIMA}),
+    "pate": frozenset({CHOICES}),
+    "dp_logistic_regression": frozenset({MINIMA}),
+    "one_rule": frozenset({CHOICES}),
+    "lazybb": frozenset({CHOICES}),
+    "topdown": frozenset({CHOICES}),
+    "privgam": frozenset({WHOLE}),
+    "dp_newton": frozenset({NUMBERS}),
+    "dp_gradient_descent": frozenset({NUMBERS}),
+    "boosted_adassp": frozenset({NUMBERS}),
+    "mst": frozenset({NUMBERS, CHOICES}),
+    "aim": frozenset({NUMBERS, CHOICES}),
+    "tuned": frozenset({NUMBERS, WHOLE, CHOICES}),
+    "distributed_topdown": frozenset({NUMBERS, CHOICES, SHARES}),
+    "random_trees": frozenset({NUMBERS}),
+    "dp_forest": frozenset({NUMBERS, CHOICES}),
+    "dp_bagging": frozenset({CHOICES}),
+    "dpboost": frozenset({NUMBERS, CHOICES}),
+    "bdpe": frozenset({NUMBERS, CHOICES, STREAMS}),
+}
 
 # What makes a candidate's training quick, by parameter.
 QUICK = {"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"}

@@ -243,7 +243,7 @@ class Replay(Curator):
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
         return self._choose(call, scores)  # type: ignore[arg-type]
 
-    def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
+    def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         return np.concatenate([self._numbers(call, one) for one in np.split(exact, len(exact))])
 
     def _holder(self, start: Start) -> Curator:

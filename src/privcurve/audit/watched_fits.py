@@ -105,11 +105,19 @@ class Watch(Curator):
         self._note(call.mechanism, (answer - exact) / call.scale)
         return answer
 
-    def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
-        answer = super()._share(call, exact, parts)
-        self._shares.append((call, parts, (answer - exact) / call.scale))
-        if parts == 1:
-            self._note(call.mechanism, self._shares.pop()[-1])
+    def _with_noise(self, call: Call, margins: Floats) -> Floats:
+        noisy = super()._with_noise(call, margins)
+        self._note(call.mechanism, (noisy - margins) / call.scale)
+        return noisy
+
+    def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
+        answer = super()._share(call, exact, parts, unit)
+        if unit:
+            # A point of the unit that a share was rounded to.
+            within = unit * (self._within.random(exact.shape) - 0.5)
+            self._shares.append((call, parts, (answer - exact + within) / call.scale))
+            if parts == 1:
+                self._note(call.mechanism, self._shares.pop()[-1])
         return answer
 
     def _whole_numbers(self, call: Call, exact: Ints) -> Ints:

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Floats
 from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.grid import unit_of
+from privcurve.privacy.mechanisms import LARGEST_SCALE
 
 CENTRAL = "central"
 LOCAL = "local"
@@ -35,8 +37,9 @@ class Release(NamedTuple):
     mechanism: str  # `laplace` or `gaussian`
     scale: float  # b or σ of the noise that the guarantee needs; 0: none
     parts: int = 1  # how many shares make up that noise: a party adds one
-    unit: float = 0.0  # what a 1 of the ring stands for, a power of two; 0: floating-point numbers
-    bits: int = 32  # of a number of the ring
+    # What numbers are whole multiples of, a power of two; 0: they may have any fraction.
+    unit: float = 0.0
+    bits: int = 0  # of a number of the ring, in which a 1 stands for a unit; 0: floats are sent
     what: str = ""  # what the message is charged to, in the words of the ledger
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
@@ -46,8 +49,8 @@ class Release(NamedTuple):
     def messages(self, exact: ArrayLike, curator: Curator) -> NDArray[Any]:
         """Make a message for each place along the first axis."""
         call = Call(self.mechanism, self.scale, what=self.what)
-        noisy = curator.share(call, exact, self.parts)
-        if self.unit == 0:
+        noisy = curator.share(call, exact, self.parts, self.unit)
+        if self.bits == 0:
             return noisy
         return np.rint(noisy / self.unit).astype(np.int64).astype(f"u{self.bits // 8}")
 
@@ -86,10 +89,17 @@ class Sums:
         `largest` bounds a sum of exact numbers, which are whole multiples of `step`, a power of
         two, and of any smaller one.
 
-        Raises ValueError if no ring is fine enough: rounding would cost privacy.
+        Raises ValueError if no ring is fine enough: rounding would cost privacy. Without a ring, if
+        the noise is so large that the exact samplers have no room for it.
         """
         if not self.secure:
-            return Release(mechanism, scale, what=what)
+            unit = min(step, unit_of(scale))
+            if scale > unit * LARGEST_SCALE / 4:
+                raise ValueError(
+                    f"epsilon must be larger: {mechanism} noise of scale {scale:g} has no room in "
+                    "64 bits"
+                )
+            return Release(mechanism, scale, unit=unit, what=what)
         coarsest = scale / (FINEST * math.sqrt(self.parts))
         for bits in RINGS:
             unit = ring_unit(largest + FAR * self.excess * scale, bits)

@@ -272,7 +272,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     ) -> list[Self]:
         """Train on checked records, in one memory or in parts.
 
-        Without curators each learner gets one with the stream of its random_state.
+        Without curators there is one learner, and the stream of its random_state.
         """
         if not records.learner and records.n > self._most_records:
             most = f"{self._most_records:,} records"
@@ -287,15 +287,15 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner.n_bins_ = self.n_bins_
             learner._labels_from_rows = self.classes is None
         if curators is None:
-            streams = [
-                generator_of(model.random_state, model._facts(records.n)) for model in learners
-            ]
-            curators = [Curator(stream) for stream in streams]
+            (learner,) = learners
+            curators = [Curator(generator_of(learner.random_state, learner._facts(records.n)))]
         sealing.fit(learners, records, curators)
         copies: dict[int, Any] = {}  # of what settings share, such as the number of bins
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            statement = learner._fitted_statement.with_generator(curator.generator_exclusion)
+            statement = learner._fitted_statement.of_fit(
+                curator.generator_exclusion, curator.float_exclusions
+            )
             if type(self).__module__.startswith(own.PACKAGE) and statement.private:
                 exclusions = (*statement.exclusions, NOT_OURS)
                 statement = replace(statement, exclusions=exclusions)

@@ -77,6 +77,10 @@ SIGN = "sign"
 # The part of a tree's budget for its errors, if they are released (§f3).
 ERROR_SHARE = 0.01
 
+# The largest weight of a round is at most 2^22 units, so that sums of 2^31 weights are exact.
+WEIGHT_BITS = 22
+MOST_RECORDS = 2**31
+
 # The default part of a tree's budget for splits: the middle of the paper's grid.
 TREE_SHARE = 0.5
 
@@ -122,14 +126,16 @@ def weigh_rows(
 ) -> Floats:
     """Add the votes of the last leaves to scores; return the weight of all records of each row.
 
-    The weight of a single record must be at most `bound`.
+    The weight of a single record must be at most `bound`. It is rounded down to a whole multiple of
+    a unit that follows from the bound: sums of `MOST_RECORDS` weights are exact, in any order.
     """
     if leaves is not None:
         scores += votes[leaves]
     weights = record_weights(scores, signs, alpha)
     if weights.max() > bound * (1 + 1e-12):
         raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
-    return counts * weights
+    unit = 2.0 ** (math.frexp(bound)[1] - WEIGHT_BITS)
+    return counts * (unit * np.floor(np.minimum(weights, bound) / unit))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -204,6 +210,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     _learner = "bdpe"
     _released: ClassVar[Mapping[str, Any]] = {**TreeSumClassifier._released, "leverages_": Floats}
+    _most_records: ClassVar[float] = MOST_RECORDS
 
     n_trees: int = 5
     depth: int = 3

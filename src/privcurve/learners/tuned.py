@@ -187,7 +187,7 @@ class TunedClassifier(PrivateClassifier):
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
         # The kept model has the statement of the whole selection, not that of its own training.
-        best_statement = statement.with_generator(curator.generator_exclusion)
+        best_statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
         self.best_._fitted_statement = replace(best_statement, sealed=bool(curator.sealed_for))
         return statement
 

@@ -49,6 +49,11 @@ class Call:
         """Whether there is any noise."""
         return self.scale > 0
 
+    @property
+    def loss(self) -> float:
+        """The sensitivity over the scale; infinite for a data holder, who has no ledger."""
+        return self.entry.noise_rate * self.entry.sensitivity if self.entry else math.inf
+
 
 @lru_cache(maxsize=2**14)
 def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
@@ -91,6 +96,8 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
+        # What floating-point arithmetic leaves of the answers so far: texts of `ledger.FLOATS`.
+        self._left: set[str] = set()
         self.sealed_for = ""
         # A holder's messages by the entry they are charged to, and the most parts of their noise.
         self._charged: dict[str, _Messages] = {}

@@ -20,9 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.privacy import seeds
 from privcurve.privacy.account import EXACT, ROUNDING, Account, Call, Calls, DoorError, call_of
+from privcurve.privacy.grid import LARGEST, grid_of
+from privcurve.privacy.ledger import (
+    FLOATS,
+    OF_CHOICES,
+    OF_OBJECTIVES,
+    OF_SHARES,
+    OF_STREAMS,
+)
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
     LABELS,
+    LAPLACE,
     LARGEST_SCALE,
     MECHANISMS,
     NUMBERS,
@@ -87,10 +96,16 @@ class Curator(Account):
         """The exclusion of a statement about the generator."""
         return seeds.generator_exclusion(self._source)
 
+    @property
+    def float_exclusions(self) -> tuple[str, ...]:
+        """The exclusions of a statement about floating-point arithmetic, by the answers given."""
+        left = self._left.union(*(party._left for party in self.parties))
+        return tuple(text for text in FLOATS if text in left)
+
     # Answers -------------------------------------------------------------------------
 
     def numbers(self, call: Call | str, exact: ArrayLike) -> Floats:
-        """Return numbers with noise.
+        """Return numbers with exact whole noise, on a grid that follows from the noise's scale.
 
         Parameters
         ----------
@@ -101,10 +116,23 @@ class Curator(Account):
         Returns
         -------
         ndarray of the shape of `exact`
+
+        Raises
+        ------
+        DoorError
+            If an exact number is not finite, or all together are beyond `grid.LARGEST`
+            sensitivities, where floating-point sums no longer keep to the announced sensitivity.
         """
         values = self._values(exact)
         call = self._charge(call, NUMBERS)
-        return self._numbers(call, _require_finite(values)) if call.private else values.copy()
+        if not call.private:
+            return values.copy()
+        if not np.abs(_require_finite(values)).sum() <= LARGEST * call.loss * call.scale:
+            raise DoorError(
+                f"exact numbers that add up to more than {LARGEST:g} times their sensitivity, "
+                "beyond which floating-point sums do not keep to it: release sums of fewer records"
+            )
+        return self._numbers(call, values)
 
     def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
@@ -124,6 +152,7 @@ class Curator(Account):
             same law, so a replay gives a record the same label wherever it comes.
         """
         values, call = self._values(margins), self._charge(call, LABELS)
+        self._left.add(OF_CHOICES)
         return self._signs(call, values, open_values(records)) if call.private else values > 0
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
@@ -138,6 +167,7 @@ class Curator(Account):
         """
         values = self._values(scores)
         call = self._charge(call, (*SELECTIONS, *NUMBERS))
+        self._left.add(OF_CHOICES)
         return (
             self._choose(call, _require_finite(values)) if call.private else int(np.argmax(values))
         )
@@ -153,6 +183,7 @@ class Curator(Account):
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
         call = self._charge(call, SELECTIONS)
+        self._left.add(OF_CHOICES)
         return self._threshold(call, open_values(ends), open_values(scores))
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
@@ -173,6 +204,7 @@ class Curator(Account):
         ndarray of `shape`
             Sealed where records are.
         """
+        self._left.add(OF_CHOICES)
         return self._as_noise(self._noise(self._charge_all(calls, shape), shape))
 
     def _as_noise(self, noise: Floats) -> Floats:
@@ -186,6 +218,7 @@ class Curator(Account):
         calls, shape
             As for :meth:`noise`, but a choice has one number.
         """
+        self._left.add(OF_CHOICES)
         self._charge_all(calls, shape)
         return self._as_noise(self._source.random(shape))
 
@@ -232,7 +265,7 @@ class Curator(Account):
             self.inners[-1].paid = call.entry
         return self.inners[-n:]
 
-    def share(self, call: Call, exact: ArrayLike, parts: int) -> Floats:
+    def share(self, call: Call, exact: ArrayLike, parts: int = 1, unit: float = 0.0) -> Floats:
         """Return messages with a share of the noise; `parts` shares are the noise of the call.
 
         Parameters
@@ -242,12 +275,21 @@ class Curator(Account):
         exact : array-like
             A message of numbers for each place along the first axis; each message is charged.
         parts : int
+        unit : float
+            What shares are rounded to, and exact numbers are whole multiples of; a power of two.
+            0: there is one part, on the grid of :meth:`numbers`.
         """
         values = self._values(exact)
         for _ in values:
             call = self._charge(call, NUMBERS)
         self._most_parts = max(self._most_parts, parts)
-        return self._share(call, _require_finite(values), parts) if call.private else values.copy()
+        if not call.private:
+            return values.copy()
+        if parts > 1 and not unit:
+            raise DoorError("a part of the noise, of no unit that parts are rounded to")
+        if call.mechanism == LAPLACE and parts > 1:
+            self._left.add(OF_SHARES)
+        return self._share(call, _require_finite(values), parts, unit)
 
     def party(self, n: int) -> list[Curator]:
         """Return the curators of `n` data holders, each with its own stream."""
@@ -259,6 +301,7 @@ class Curator(Account):
     def leave(self) -> None:
         """Note that a holder answers in its own process, so that its calls are not seen here."""
         self._away = True
+        self._left |= {OF_CHOICES, OF_SHARES}
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
@@ -268,6 +311,7 @@ class Curator(Account):
         """
         if self.sealed_for:
             raise DoorError("the stream of noise, of a private fit: coins are public ones")
+        self._left.add(OF_STREAMS)
         self._charge_all(calls, (len(calls),))
         return self._source
 
@@ -307,6 +351,7 @@ class Curator(Account):
         call = self._charge(call, OBJECTIVES)
         if not call.private:
             return minimise(np.zeros(dimension))
+        self._left.add(OF_OBJECTIVES)
         return self._objective(
             call,
             dimension,
@@ -357,10 +402,16 @@ class Curator(Account):
     # How they are drawn ----------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
-        return exact + MECHANISMS[call.mechanism].draw(self._source, exact.shape, call.scale)
+        grid = grid_of(call.mechanism, call.scale, call.loss, exact.size)
+        noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
+        # A float sum is the whole sum, rounded: a function of that alone, however large it is.
+        return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
 
     def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
-        return self._numbers(call, margins) > 0
+        return self._with_noise(call, margins) > 0
+
+    def _with_noise(self, call: Call, margins: Floats) -> Floats:
+        return margins + MECHANISMS[call.mechanism].draw(self._source, margins.shape, call.scale)
 
     def _choose(self, call: Call, scores: Floats) -> int:
         drawn = MECHANISMS[call.mechanism].draw(self._source, scores.shape)
@@ -399,11 +450,15 @@ class Curator(Account):
         return MECHANISMS[calls.flat[0].mechanism].draw(self._source, shape)
 
     def _whole_numbers(self, call: Call, exact: Ints) -> Ints:
+        return exact + self._draw_whole(call.mechanism, int(call.scale), exact.shape)
+
+    def _draw_whole(self, mechanism: str, scale: int, shape: tuple[int, ...]) -> Ints:
+        """Draw exact whole noise."""
         from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
-        draw = rounded_gaussian if call.mechanism == GAUSSIAN else discrete_laplace
-        drawn: Ints = draw(self._source, int(call.scale), exact.size)
-        return exact + drawn.reshape(exact.shape)
+        draw = rounded_gaussian if mechanism == GAUSSIAN else discrete_laplace
+        drawn: Ints = draw(self._source, scale, math.prod(shape))
+        return drawn.reshape(shape)
 
     def _choose_exactly(self, call: Call, scores: Ints) -> int:
         from privcurve.privacy.discrete import choose
@@ -414,8 +469,12 @@ class Curator(Account):
     def _inner(self, start: Start) -> Curator:
         return Curator(seeds.stream(start))
 
-    def _share(self, call: Call, exact: Floats, parts: int) -> Floats:
-        return exact + draw_share(call.mechanism, self._source, exact.shape, call.scale, parts)
+    def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
+        if not unit:
+            return self._numbers(call, exact)
+        return exact + unit * draw_share(
+            call.mechanism, self._source, exact.shape, call.scale / unit, parts
+        )
 
     def _holder(self, start: Start) -> Curator:
         return party_of(start)

@@ -28,10 +28,10 @@ def _word(rng: np.random.Generator) -> int:
 @jit
 def _draw_below(rng: np.random.Generator, m: int) -> int:
     """Draw a whole number of 0, …, m - 1."""
-    mask = 1
-    while mask < m:
-        mask <<= 1
-    mask -= 1
+    # As many ones as m - 1 has digits.
+    mask = m - 1
+    for shift in (1, 2, 4, 8, 16, 32):
+        mask |= mask >> shift
     while True:
         drawn = _word(rng) & mask
         if drawn < m:

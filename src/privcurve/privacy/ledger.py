@@ -56,7 +56,30 @@ NOT_SEED = (
     "knowledge of the random seed (random_state; in a study: the base seed, or the id of a cell), "
     "or a second fit with the same seed: a seed is used once"
 )
-NOT_FLOATS = "attacks on floating-point arithmetic (the proofs are in real numbers)"
+
+# What floating-point arithmetic leaves, by how a fit gives its answers (docs/proofs.md, F1, F2).
+# Released numbers are on a grid, with exact noise, and leave nothing.
+ANY_FLOATS = "floating-point arithmetic, "
+NOT_FLOATS = (
+    f"{ANY_FLOATS}except in released numbers, whose noise is exact: choices, labels, shares of a "
+    "secure sum and minimised objectives have floating-point noise"
+)
+OF_CHOICES = (
+    f"{ANY_FLOATS}in choices and labels: each, among k candidates (a label has two), differs from "
+    "the proof's with a probability of at most (k + M)/2^44, M the largest score in units of noise"
+)
+OF_SHARES = (
+    f"{ANY_FLOATS}in the shares of Laplace noise of a secure sum: that rounding them costs nothing "
+    "is computed, not proved"
+)
+OF_OBJECTIVES = (
+    f"{ANY_FLOATS}in minimised objectives: nothing is proved of the last digits of the minimum"
+)
+OF_STREAMS = (
+    f"{ANY_FLOATS}in noise that a compiled loop or another package draws: nothing is proved of it"
+)
+FLOATS = (OF_CHOICES, OF_SHARES, OF_OBJECTIVES, OF_STREAMS)
+
 NOT_SELECTION = "the choice of settings, unless that choice was itself private"
 NOT_OTHERS = (
     "further models released from the same records: the epsilons and the deltas of all of them "
@@ -72,7 +95,8 @@ NOT_IMPLIED = "what public columns tell of private ones (a category that implies
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers. The fit puts its own generator in place of `OF_NUMBER`.
+# What no statement covers. The fit puts its own generator in place of `OF_NUMBER`, and what its
+# answers leave in place of `NOT_FLOATS`.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
@@ -256,14 +280,18 @@ class PrivacyStatement:
     def reservations(self) -> tuple[str, ...]:
         """What is particular to this claim: its caveat, and exclusions that not all claims have."""
         others = [text for text in self.exclusions if text not in NOT_COVERED]
-        own = tuple(text for text in others if not text.startswith(ANY_GENERATOR))
+        own = tuple(text for text in others if not text.startswith((ANY_GENERATOR, ANY_FLOATS)))
         return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
-    def with_generator(self, generator: str) -> Self:
-        """Return the statement of the same fit with another generator."""
-        texts = self.exclusions
-        named = tuple(generator if text.startswith(ANY_GENERATOR) else text for text in texts)
-        return replace(self, exclusions=named)
+    def of_fit(self, generator: str, floats: Sequence[str] = (NOT_FLOATS,)) -> Self:
+        """Return the statement with a fit's generator, and what floating point leaves of it."""
+        exclusions: list[str] = []
+        for text in self.exclusions:
+            if text == NOT_FLOATS:
+                exclusions += floats
+            else:
+                exclusions.append(generator if text.startswith(ANY_GENERATOR) else text)
+        return replace(self, exclusions=tuple(exclusions))
 
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""

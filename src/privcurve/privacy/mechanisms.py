@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from privcurve.coding import Floats
+from privcurve.coding import Floats, Ints
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
@@ -47,6 +47,9 @@ AUTO = "auto"
 # The largest scale of the exact samplers (`privacy.discrete`), whose products then fit in a word.
 # It is here because the samplers are compiled, and refusing a budget should need no compiler.
 LARGEST_SCALE = 2**46
+
+# Points of the grid on which a point of an interval is chosen.
+POINTS = 2**40
 
 # Objective perturbation draws from NumPy's old generator, to get diffprivlib's numbers.
 Source = np.random.Generator | np.random.RandomState
@@ -278,8 +281,8 @@ SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
 # Mechanisms whose cost is that of the numbers with their noise, and those whose cost is that of the
 # labels by margins with their noise. Whoever has such numbers can make a label or a choice of them.
-NUMBERS = (LAPLACE, TWO_LAPLACE, GAUSSIAN)
-LABELS = (*NUMBERS, LOGISTIC, NOISY_LABEL)
+NUMBERS = (LAPLACE, GAUSSIAN)
+LABELS = (*NUMBERS, TWO_LAPLACE, LOGISTIC, NOISY_LABEL)
 
 # Mechanisms that draw a linear term of an objective.
 OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
@@ -312,37 +315,48 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
 def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
     """Sample the exponential mechanism on an interval where the score is piecewise constant.
 
-    Its density at x is ∝ exp(η s(x)), η the rate (§d iii): the first and the last of the ends,
-    which do not decrease, are public, and where the score jumps does not show.
+    The interval, from the first of the ends to the last, is public; the ends do not decrease. Its
+    density at x is ∝ exp(η s(x)), η the rate (§d iii), on a public grid of `POINTS` points: where
+    the score jumps, which follows from records, does not show in the digits of a point.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
-    widths = np.diff(ends)
-    wide = widths > 0
-    if not wide.any():
-        return float(ends[0])
-    best = scores[wide].max()
+    low, width = float(ends[0]), float(ends[-1] - ends[0])
+    if not width > 0:
+        return low
+    # The first point of each piece.
+    places = np.ceil((ends - low) / width * POINTS).astype(np.int64)
+    sizes = np.diff(places)
+    best = scores[sizes > 0].max()
     with np.errstate(invalid="ignore"):
         chances = np.where(
             scores == best, 1.0, arithmetic.exps(rate * np.minimum(scores - best, 0.0))
         )
-    total = np.cumsum(np.where(wide, widths * np.nan_to_num(chances), 0.0))
+    total = np.cumsum(sizes * np.nan_to_num(chances))
     piece = int(np.searchsorted(total, rng.random() * total[-1], side="right"))
-    return float(ends[piece] + (ends[piece + 1] - ends[piece]) * rng.random())
+    point = int(places[piece]) + int(rng.integers(int(sizes[piece])))
+    return low + width * (point / POINTS)
 
 
 def draw_share(
     mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
-) -> Floats:
-    """Draw shares of noise for `shape[0]` messages, `parts` of which add up to noise of `scale`.
+) -> Ints:
+    """Draw whole shares of noise for `shape[0]` messages; `parts` add up to noise of `scale`.
 
-    σ²/m each of m Gaussians; of a Laplace number the difference of two Gamma(1/m) numbers, m of
-    which add up to the difference of two exponential ones: Laplace's law. Those are drawn in half
-    the time of a logarithm.
+    m shares of Gaussian noise have a variance of σ²/m each, and are rounded to the nearest whole
+    number: exact. A share of Laplace noise is the difference of two Gamma(1/m) numbers, m of which
+    add up to Laplace's law; m > 1 of them are drawn in floating point.
     """
-    if mechanism == GAUSSIAN:
-        return MECHANISMS[GAUSSIAN].draw(rng, shape, scale / math.sqrt(parts))
-    from privcurve.privacy.draws import exponential, gamma
+    from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
-    halves = shape[0], 2, *shape[1:]
-    drawn = exponential(rng, halves) if parts == 1 else gamma(rng, halves, 1 / parts)
-    return (drawn[:, 0] - drawn[:, 1]) * scale
+    size = math.prod(shape)
+    if mechanism == GAUSSIAN:
+        # ⌊(⌊2Z⌋ + 1)/2⌋ is the whole number nearest to Z.
+        doubled: Ints = rounded_gaussian(rng, math.ceil(2 * scale / math.sqrt(parts)), size)
+        return (doubled + 1 >> 1).reshape(shape)
+    if parts == 1:
+        drawn: Ints = discrete_laplace(rng, math.ceil(scale), size)
+        return drawn.reshape(shape)
+    from privcurve.privacy.draws import gamma
+
+    halves = gamma(rng, (shape[0], 2, *shape[1:]), 1 / parts)
+    return np.rint((halves[:, 0] - halves[:, 1]) * scale).astype(np.int64)

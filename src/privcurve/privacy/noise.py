@@ -22,6 +22,7 @@ from privcurve.privacy.curator import Call
 from privcurve.privacy.ledger import (
     ASSUMED,
     NOT_COVERED,
+    NOT_FLOATS,
     NOT_SELECTION,
     LedgerEntry,
     PrivacyStatement,
@@ -252,8 +253,9 @@ def selection_statement(
     settings, as any of them may be kept.
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
-    # The selection of settings is covered, as it is private.
-    others = [text for text in NOT_COVERED if text != NOT_SELECTION]
+    # The selection of settings is covered, as it is private. Its score is a whole number: what
+    # floating-point arithmetic leaves is what it leaves of the settings.
+    others = [text for text in NOT_COVERED if text not in (NOT_SELECTION, NOT_FLOATS)]
     training = LedgerEntry(
         mechanism="training",
         what=f"one of a random number of runs: {base} with a setting drawn from {n_settings}",

@@ -17,6 +17,7 @@ import os
 import re
 import secrets
 import stat
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -72,6 +73,11 @@ _NAMED = b"privcurve: the name of a seed, 2\n"
 SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
+# Hashes of the starts that generators have given to fits of this process, the latest last.
+_begun: dict[bytes, None] = {}
+_MOST_MARKS = 10_000
+_PROCESS = os.getpid()
+
 
 class SeedError(ExpectedError, ValueError):
     """A seed that may not be used; the message names the fix."""
@@ -118,14 +124,21 @@ def generator(seed: Seed, digest: str) -> np.random.Generator:
     return stream(first.to_bytes(_SIZE, "big") if isinstance(seed, SecretSeed) else first)
 
 
-def stream(start: Start) -> np.random.Generator:
-    """Return the random stream of ChaCha20 under a key of 32 bytes, or of PCG64 from numbers."""
+def stream(start: Start, like: object = None) -> np.random.Generator:
+    """Return the random stream of ChaCha20 under a key of 32 bytes, or of PCG64 from numbers.
+
+    From numbers it is of the kind of the generator `like`, if that is another one of NumPy's.
+    """
     if isinstance(start, bytes):
         if len(start) != _SIZE:
             raise ValueError(f"a key of ChaCha20 has {_SIZE} bytes, not {len(start)}")
         return np.random.Generator(ChaCha(key=int.from_bytes(start, "little"), rounds=20))
-    numbers = start if isinstance(start, int) else [int(one) for one in start]
-    return np.random.default_rng(np.random.SeedSequence(numbers))
+    numbers = np.random.SeedSequence(
+        start if isinstance(start, int) else [int(one) for one in start]
+    )
+    if isinstance(like, np.random.Generator) and type(like.bit_generator) in KINDS[1:-1]:
+        return np.random.Generator(type(like.bit_generator)(numbers))
+    return np.random.default_rng(numbers)
 
 
 def fresh_stream() -> np.random.Generator:
@@ -142,10 +155,43 @@ def stream_starts(coins: np.random.Generator, n: int, size: int) -> list[Start]:
 
 def child_of(coins: Coins) -> Coins:
     """Return a stream of the kind of `coins`, whose start is drawn from `coins`."""
+    start = _draw_start(coins)
     if isinstance(coins, np.random.RandomState):
-        return np.random.RandomState(coins.randint(2**32, size=SEED, dtype=np.uint32))
-    (start,) = stream_starts(coins, 1, SEED)
-    return stream(start)
+        return np.random.RandomState(np.array(start, dtype=np.uint32))
+    return stream(start, coins)
+
+
+def start_of_fit(coins: np.random.Generator | np.random.RandomState) -> Start:
+    """Draw the start of a fit's stream from a generator that was handed in.
+
+    Warn where a copy of the generator may begin another fit with the same start: its state has
+    begun one in this process, or the process was forked.
+    """
+    if isinstance(coins, np.random.Generator):
+        check_generator(coins)
+    start = _draw_start(coins)
+    mark = hashlib.sha256(repr(start).encode("ascii")).digest()
+    got = "a generator in a state that has begun another fit" if mark in _begun else ""
+    if os.getpid() != _PROCESS:
+        got = "a generator in a process that was forked, of which other processes may have a copy"
+    if got:
+        warnings.warn(
+            f"random_state must be a generator that this fit alone uses; got {got}: equal noise on "
+            "two tables tells what it hides. Give each fit a stream of its own "
+            "(privcurve.privacy.seeds.stream with 32 new secret bytes), or None.",
+            stacklevel=6,  # the line of the user that calls `fit`
+        )
+    _begun[mark] = None
+    if len(_begun) > _MOST_MARKS:
+        del _begun[next(iter(_begun))]
+    return start
+
+
+def _draw_start(coins: np.random.Generator | np.random.RandomState) -> Start:
+    if isinstance(coins, np.random.RandomState):
+        drawn: Sequence[int] = coins.randint(2**32, size=SEED, dtype=np.uint32).tolist()
+        return drawn
+    return stream_starts(coins, 1, SEED)[0]
 
 
 def is_chacha(coins: np.random.Generator) -> bool:

@@ -249,7 +249,7 @@ def _format_guess(price: Price) -> str:
 
 def _state_guarantee(released: Released) -> Iterator[Block]:
     private, names = released.statement.private, released.domain.names
-    stated = released.statement if private else released.fit_statement.with_generator(OF_CHACHA)
+    stated = released.statement if private else released.fit_statement.of_fit(OF_CHACHA)
     public = tuple(names[j] if isinstance(j, int) else j for j in stated.public_columns)
     text = name_pages(str(replace(stated, public_columns=public)))
     yield Text(text if private else f"With a secret seed it would be: {text}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,11 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import mechanism
 
 THRESHOLD = "threshold"
+
+# Gradients that enter a tree, between ±1, are whole multiples of this: their sums over the largest
+# table are exact in floating point, in any order.
+GRADIENT_UNIT = 2.0**-21
+MOST_RECORDS = 2**32
 
 # Mean labels are clipped to ± this, so that no probability is below 1/20.
 SUREST = 0.9
@@ -56,7 +61,7 @@ def chunk_of(
     chunk = bins[start:stop]
     scores = np.zeros((len(chunk), 1))
     add_trees(chunk, trees, values, scores)
-    gradients = scores[:, 0] - signs[start:stop]
+    gradients = GRADIENT_UNIT * np.rint((scores[:, 0] - signs[start:stop]) / GRADIENT_UNIT)
     taken = np.abs(gradients) <= GRADIENT_BOUND
     return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
 
@@ -128,6 +133,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     """
 
     _learner = "dpboost"
+    _most_records: ClassVar[float] = MOST_RECORDS
 
     n_trees: int = 50
     trees_per_ensemble: int = 50

@@ -143,7 +143,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dpboost",
         path="privcurve.learners.boosting.dpboost:DPBoostClassifier",
-        version=3,
+        version=4,
         title="DPBoost",
         calibrations=BOTH,
         approximate=True,
@@ -194,7 +194,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="brc",
         path="privcurve.learners.brc:BRCClassifier",
-        version=4,
+        version=5,
         title="BRC",
         calibrations=BOTH,
         approximate=True,
@@ -213,7 +213,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="boosting_for_people",
         path="privcurve.learners.brc:BoostingForPeopleClassifier",
-        version=2,
+        version=3,
         title="Boosting for People",
         calibrations=BOTH,
         parameters=HALF_SPACES,
@@ -236,7 +236,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="noisy_bayes",
         path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
-        version=2,
+        version=3,
         title="Noisy naive Bayes",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -256,7 +256,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="distributed_topdown",
         path="privcurve.learners.distributed_topdown:DistributedTopDownClassifier",
-        version=4,
+        version=5,
         title="Distributed DP-TopDown",
         calibrations=BOTH,
         approximate=True,
@@ -280,7 +280,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="random_trees",
         path="privcurve.learners.random_trees:RandomTreesClassifier",
-        version=3,
+        version=4,
         title="Random trees",
         calibrations=(CERTIFIED,),
         approximate=True,
@@ -302,7 +302,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="bdpe",
         path="privcurve.learners.bdpe:BDPEClassifier",
-        version=3,
+        version=4,
         title="BDPEα",
         calibrations=BOTH,
         approximate=True,
@@ -336,7 +336,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_forest",
         path="privcurve.learners.dp_forest:DPForestClassifier",
-        version=3,
+        version=4,
         title="DP forest of random trees",
         calibrations=BOTH,
         parameters={
@@ -355,7 +355,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="noisy_majority",
         path="privcurve.learners.majority:NoisyMajorityClassifier",
-        version=2,
+        version=3,
         title="Noisy majority",
         calibrations=(CERTIFIED,),
         seconds=costs.majority,
@@ -390,7 +390,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_newton",
         path="privcurve.learners.linear.dp_newton:DPNewtonClassifier",
-        version=3,
+        version=4,
         title="DP joint Newton",
         **GAUSSIAN,
         parameters={
@@ -403,7 +403,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="dp_gradient_descent",
         path="privcurve.learners.linear.dp_gradient_descent:DPGradientDescentClassifier",
-        version=2,
+        version=3,
         title="DP gradient descent",
         **GAUSSIAN,
         parameters={
@@ -418,7 +418,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="boosted_adassp",
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",
-        version=2,
+        version=3,
         title="Boosted AdaSSP",
         **GAUSSIAN,
         parameters={
@@ -432,7 +432,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="mst",
         path="privcurve.learners.boosting.mst:MSTClassifier",
-        version=3,
+        version=4,
         title="MST, then boosting",
         **GAUSSIAN,
         parameters={
@@ -446,7 +446,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
     LearnerEntry(
         name="aim",
         path="privcurve.learners.boosting.aim:AIMClassifier",
-        version=3,
+        version=4,
         title="AIM, then boosting",
         **GAUSSIAN,
         parameters={

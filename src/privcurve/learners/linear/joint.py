@@ -26,6 +26,11 @@ SLOPES = "slopes of step {}"
 
 SOURCE = "docs/proofs.md, joint Newton steps"
 
+# Clipped residuals, between ±½, are whole multiples of this: their sums over the largest table are
+# exact in floating point, in any order.
+RESIDUAL_UNIT = 2.0**-22
+MOST_RECORDS = 2**32
+
 gram_kernel = kernel(gram)
 
 
@@ -37,6 +42,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
+    _most_records: ClassVar[float] = MOST_RECORDS
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         """Return what each of so many inputs adds to the score: groups of codes, and the one."""
@@ -70,7 +76,8 @@ def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> 
 def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
     """Return Σ clip(r, ±½)·u over the records, u their rows: what a step is made of."""
     clip = residual_norm(2)
-    return weighted_sum(rows, counts * np.clip(residuals, -clip, clip))
+    clipped = np.clip(residuals, -clip, clip)
+    return weighted_sum(rows, counts * (RESIDUAL_UNIT * np.rint(clipped / RESIDUAL_UNIT)))
 
 
 @kernel(rows=0)

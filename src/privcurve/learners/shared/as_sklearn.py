@@ -49,10 +49,12 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         what it was added to.
         """
         copied = super().__sklearn_clone__()
-        source: Any = self.random_state
-        if type(source) in (np.random.Generator, np.random.RandomState):
-            copied.random_state = seeds.child_of(source)
+        copied.random_state = _source_of_copy(self.random_state)
         return copied
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        """Return what a copy, or a pickle, has: a child of its generator, as a clone has."""
+        return {**super().__getstate__(), "random_state": _source_of_copy(self.random_state)}
 
     @classmethod
     @cache
@@ -64,3 +66,9 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._effective_entry().multiclass
         return tags
+
+
+def _source_of_copy(source: Any) -> Any:
+    """Return the `random_state` of a copy: a child of a generator."""
+    generators = (np.random.Generator, np.random.RandomState)
+    return seeds.child_of(source) if type(source) in generators else source

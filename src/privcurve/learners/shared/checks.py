@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 import math
 import warnings
@@ -25,7 +26,7 @@ from privcurve.privacy.budget import (
     is_private,
     suggest_delta,
 )
-from privcurve.privacy.seeds import fresh_stream, stream
+from privcurve.privacy.seeds import Start, fresh_stream, start_of_fit, stream
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -41,25 +42,28 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
 
     A secret seed may serve for fits that differ in a parameter. With the same random numbers, two
     noisy answers at different ε would reveal the answer without noise. So the stream follows from
-    the seed and from all public facts of the fit. Two fits that differ only in their records share
-    it: use one seed for one data set.
+    the seed, or from what a generator gives next, and from all public facts of the fit. Two fits
+    that differ only in their records share it: use one seed for one data set, and one generator in
+    one place.
     """
-    if isinstance(random_state, np.random.Generator):
-        return random_state
+    start: Start
     if random_state is None:
         return fresh_stream()
-    if isinstance(random_state, np.random.RandomState):
-        seed = random_state.randint(2**32, size=4, dtype=np.uint32).tolist()
+    if isinstance(random_state, (np.random.Generator, np.random.RandomState)):
+        start = start_of_fit(random_state)
     elif isinstance(random_state, Integral) and int(random_state) >= 0:
-        seed = int(random_state)
+        start = int(random_state)
     else:
         raise ValueError(
             f"random_state = {random_state!r} is none of: a whole number of at least 0, a "
             "Generator, a RandomState, None"
         )
-    text = json.dumps(_simplify({**facts, "random_state": seed}), sort_keys=True)
+    if isinstance(start, bytes):
+        text = json.dumps(_simplify(facts), sort_keys=True)
+        return stream(hmac.digest(start, text.encode(), "sha256"))
+    text = json.dumps(_simplify({**facts, "random_state": start}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return stream(int(digest, 16))
+    return stream(int(digest, 16), random_state)
 
 
 def _simplify(value: Any) -> Any:

@@ -1,0 +1,95 @@
+"""Attacks on floating-point noise: which of two exact numbers can have given an answer?
+
+They know how the samplers of ``privacy.draws`` work, the scale of the noise, and both numbers.
+`Floating` is a curator that they are for: it adds such noise to exact numbers.
+"""
+
+import numpy as np
+from scipy.stats import norm
+
+from privcurve.audit.bounds import clopper_pearson
+from privcurve.privacy import draws
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.grid import unit_of
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, MECHANISMS
+
+# Words near the inverse of a number: rounding may lead as far astray.
+NEAR = np.arange(-100, 101)
+# An answer near 0 has finer digits than the Gaussian noise in it.
+SMALL = 2.0**-5
+# The probability that an attack calls true noise broken.
+ERROR = 1e-9
+
+
+class Floating(Curator):
+    """Adds floating-point noise to exact numbers."""
+
+    def _numbers(self, call, exact):
+        return exact + MECHANISMS[call.mechanism].draw(self._source, exact.shape, call.scale)
+
+    def _share(self, call, exact, parts, unit):
+        return self._numbers(call, exact)
+
+
+def could_give(answers, exact, scale, mechanism):
+    """Whether floating-point noise on an exact number can have given each answer."""
+    attack = _laplace_could if mechanism == LAPLACE else _gaussian_could
+    return attack(answers, np.broadcast_to(exact, answers.shape), scale)
+
+
+def _laplace_could(answers, exact, scale):
+    x = (answers - exact) / scale
+    below = np.exp(-np.abs(x)) / 2
+    u = np.where(x < 0, below, 1 - below)
+    words = np.clip(np.rint(u * 2**53)[:, None] + NEAR, 0, 2.0**53 - 1)
+    noise = (words * 2.0**-53).ravel()
+    draws._laplaces(noise)
+    return (exact[:, None] + noise.reshape(words.shape) * scale == answers[:, None]).any(axis=1)
+
+
+def _gaussian_could(answers, exact, scale):
+    sign = np.where(answers < exact, -scale, scale)[:, None]
+    sizes = np.rint(np.abs(answers - exact)[:, None] / scale / draws._NORMAL_WIDTHS)
+    could = np.zeros(len(answers), dtype=bool)
+    for step in range(-6, 7):
+        given = exact[:, None] + np.maximum(sizes + step, 0) * draws._NORMAL_WIDTHS * sign
+        could |= (given == answers[:, None]).any(axis=1)
+    return could
+
+
+def tells_apart(curator_of, call, one, other, n):
+    """Whether n answers to either exact number break the law of the noise of a call."""
+    sides = (one, other)
+    answers = [
+        answer_of(curator_of(seed), call, np.full(n, exact)) for seed, exact in enumerate(sides)
+    ]
+    return any(
+        breaks_law(
+            *(count_one_alone(answer, mine, its, call) for answer in (answers[k], answers[1 - k])),
+            n, call.mechanism, abs(one - other) / call.scale,
+        )
+        for k, (mine, its) in enumerate([sides, sides[::-1]])
+    )  # fmt: skip
+
+
+def answer_of(curator, call, exact):
+    """Answers to exact numbers, of a party whose counts are whole if a call has no entry."""
+    if call.entry is None:
+        return curator._share(call, exact, 1, min(1.0, unit_of(call.scale)))
+    return curator._numbers(call, exact)
+
+
+def count_one_alone(answers, one, other, call):
+    """How many answers floating-point noise on `one` can have given, but not on `other`."""
+    if call.mechanism == GAUSSIAN:
+        answers = answers[np.abs(answers) < SMALL * call.scale]
+    could = (could_give(answers, exact, call.scale, call.mechanism) for exact in (one, other))
+    return int((next(could) & ~next(could)).sum())
+
+
+def breaks_law(hits, others, n, mechanism, shift):
+    """Whether an event is too frequent on one side for noise that hides a shift, in its units."""
+    least, most = clopper_pearson(hits, n, ERROR)[0], clopper_pearson(others, n, ERROR)[1]
+    if mechanism == LAPLACE:
+        return bool(least > np.exp(shift) * most)
+    return bool(least > norm.cdf(norm.ppf(most) + shift))

@@ -1,0 +1,375 @@
+"""Floating point tells nothing of exact numbers (docs/proofs.md, F1 and F2)."""
+
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from float_attacks import Floating, breaks_law, could_give, count_one_alone, tells_apart
+
+from privcurve.audit.contract import Case, neighbours, train
+from privcurve.audit.contract_cases import (
+    CASES,
+    CHOICES,
+    MINIMA,
+    NUMBERS,
+    POINTS,
+    RELEASES,
+    SHARES,
+    STREAMS,
+    WHOLE,
+)
+from privcurve.audit.replay_fits import Replay
+from privcurve.coding import Records
+from privcurve.learners.boosting.dpboost import DPBoostClassifier
+from privcurve.learners.majority import NoisyMajorityClassifier
+from privcurve.learners.registry import LEARNERS
+from privcurve.privacy.account import DoorError
+from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.curator import Curator, call_of
+from privcurve.privacy.grid import BITS, LARGEST, grid_of, unit_of
+from privcurve.privacy.ledger import (
+    ANY_FLOATS,
+    OF_CHOICES,
+    OF_OBJECTIVES,
+    OF_SHARES,
+    OF_STREAMS,
+    LedgerEntry,
+)
+from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LARGEST_SCALE, draw_piece
+from privcurve.privacy.mechanisms import POINTS as N_POINTS
+
+LAWS = (LAPLACE, GAUSSIAN)
+
+
+def call(mechanism, scale, loss=1.0):
+    """A call of numbers whose sensitivity is `loss` scales."""
+    return call_of(LedgerEntry(mechanism, "numbers", 1 / scale, loss * scale, loss))
+
+
+def curator(seed, kind=Curator):
+    return kind(np.random.default_rng(seed))
+
+
+# The grid ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", LAWS)
+def test_answers_are_whole_units_with_noise_that_no_exact_number_changes(mechanism):
+    """Exact numbers from 2^-30 to 2^50, of either sign: answers differ as rounded numbers do."""
+    rng = np.random.default_rng(0)
+    sizes = 2.0 ** rng.uniform(-30, 50, 300)
+    for scale in (2.0**-20, 0.3, 1.0, 77.7, 2.0**33):
+        of, unit = call(mechanism, scale), unit_of(scale)
+        # Below 2^51 units a float holds sums to the unit.
+        exact = (rng.choice([-1, 1], 300) * sizes)[sizes < 2.0**51 * unit]
+        if not len(exact):
+            continue
+        none = curator(1)._numbers(of, np.zeros(len(exact))) / unit
+        some = curator(1)._numbers(of, exact) / unit
+        assert (some == np.rint(some)).all()
+        assert (some - none == np.rint(exact / unit)).all()
+
+
+def test_the_largest_sums_are_rounded_as_functions_of_the_whole_sum():
+    """Beyond 2^53 units a float is the nearest one to the sum of the whole numbers."""
+    of, unit = call(LAPLACE, 1.0, loss=2.0**20), unit_of(1.0)
+    exact = np.array([2.0**49 + 1 / 8, -(2.0**50) - 0.25, 2.0**30 + 0.75])
+    noise = curator(1)._numbers(of, np.zeros(3)) / unit
+    answers = curator(1)._numbers(of, exact)
+    sums = [int(e / unit) + int(z) for e, z in zip(exact, noise, strict=True)]
+    assert answers.tolist() == [float(one) * unit for one in sums]
+
+
+@pytest.mark.parametrize("mechanism", LAWS)
+def test_whole_noise_pays_for_rounding(mechanism):
+    """Sensitivity of the rounded numbers over the whole scale is at most the announced loss.
+
+    Numbers of magnitudes from 2^-30 to 2^50 that differ by the sensitivity, computed with an error
+    of one part in 2^52.
+    """
+    rng = np.random.default_rng(2)
+    norm = np.linalg.norm if mechanism == GAUSSIAN else lambda x: np.abs(x).sum()
+    for _ in range(400):
+        size = int(rng.integers(1, 200))
+        loss, sensitivity = 2.0 ** rng.uniform(-12, 6), 2.0 ** rng.uniform(-30, 20)
+        scale = sensitivity / loss
+        grid = grid_of(mechanism, scale, loss, size)
+        exact = rng.normal(size=size) * min(2.0 ** rng.uniform(-30, 50), LARGEST * sensitivity)
+        exact /= max(1.0, np.abs(exact).sum() / (LARGEST * sensitivity))
+        step = rng.normal(size=size) * (rng.random(size) < rng.random())
+        step[0] += 1e-9
+        moved = exact + step * sensitivity / norm(step)
+        sides = [x * (1 + rng.choice([-1, 1], size) * 2.0**-52) for x in (exact, moved)]
+        rounded = [np.rint(side / grid.unit) for side in sides]
+        assert norm(rounded[0] - rounded[1]) <= loss * grid.scale
+        assert grid.scale * grid.unit <= scale * (1 + 2.0**-19) + 2 * size * grid.unit / loss
+
+
+def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
+    for scale in (1e-300, 1e-6, 0.5, 1.0, 3.0, 1e30):
+        grid = grid_of(LAPLACE, scale, 1.0, 10)
+        assert np.frexp(grid.unit)[0] == 0.5
+        assert 2 ** (BITS - 1) <= grid.scale <= 2**BITS * 1.001
+    with pytest.raises(ValueError, match=r"epsilon must be larger: laplace noise .* no room"):
+        grid_of(LAPLACE, 1.0, 1e-12, 100)
+    assert grid_of(LAPLACE, 1.0, 1e-10, 100).scale <= LARGEST_SCALE
+
+
+@pytest.mark.parametrize("mechanism", LAWS)
+@pytest.mark.parametrize(
+    ("exact", "why"),
+    [
+        (np.nan, "finite"),
+        (np.inf, "finite"),
+        (-np.inf, "finite"),
+        (2.0**50, "times their sensitivity"),
+        (-(2.0**1000), "times their sensitivity"),
+    ],
+)
+def test_what_no_grid_holds_is_refused(mechanism, exact, why):
+    """Floating-point sums of 2^50 keep to a sensitivity of 2^20, and not to one of 1."""
+    entry = LedgerEntry(mechanism, "numbers", 1.0, 1.0, 1.0)
+    with pytest.raises(DoorError, match=why):
+        curator(0).numbers(call_of(entry), [0.0, exact])
+    if exact == 2.0**50:
+        wide = replace(entry, noise_rate=2.0**-20, sensitivity=2.0**20)
+        curator(0).numbers(call_of(wide), [0.0, exact])
+
+
+# What each learner releases --------------------------------------------------------------------
+
+ASKED = {
+    "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose_exactly": WHOLE, "_choose": CHOICES,
+    "_signs": CHOICES, "_noise": CHOICES, "uniform": CHOICES, "_threshold": POINTS,
+    "_objective": MINIMA, "generator": STREAMS,
+}  # fmt: skip
+
+
+class Noted(Curator):
+    """Notes how a fit, its runs and its parties release answers."""
+
+    def __init__(self, source, party=False, seen=None):
+        super().__init__(source, party)
+        self.seen = set() if seen is None else seen
+
+    def _inner(self, start):
+        return Noted(super()._inner(start)._source, seen=self.seen)
+
+    def _holder(self, start):
+        return Noted(super()._holder(start)._source, True, self.seen)
+
+    def _share(self, call, exact, parts, unit):
+        self.seen.add(SHARES if parts > 1 and call.mechanism == LAPLACE else NUMBERS)
+        return super()._share(call, exact, parts, unit)
+
+
+def noting(name, kind):
+    def ask(self, *given, **more):
+        self.seen.add(kind)
+        return getattr(super(Noted, self), name)(*given, **more)
+
+    return ask
+
+
+for method, kind in ASKED.items():
+    setattr(Noted, method, noting(method, kind))
+
+# Published loops that draw for themselves are no cases, as no script can answer to them.
+FITTED = [*CASES, *(Case(name, {"calibration": PUBLISHED}) for name in ("bdpe", "dp_forest"))]
+
+
+# What floating-point arithmetic leaves of answers.
+LEAVES = {CHOICES: OF_CHOICES, POINTS: OF_CHOICES, SHARES: OF_SHARES, MINIMA: OF_OBJECTIVES,
+          STREAMS: OF_STREAMS}  # fmt: skip
+
+
+def seen_in(case):
+    """How a real fit releases answers, and the statement; nothing if all tables are refused."""
+    rng = np.random.default_rng(1)
+    universe = case.universe
+    for _ in range(5):
+        rows = [universe[k] for k in rng.integers(len(universe), size=max(case.sizes))]
+        noted = Noted(np.random.default_rng(3))
+        try:
+            model = train(case, case.table(rows), noted)
+        except ValueError:
+            continue
+        return noted.seen, {t for t in model.privacy_.exclusions if t.startswith(ANY_FLOATS)}
+    return set(), set()
+
+
+@pytest.mark.parametrize("name", [n for n, e in LEARNERS.items() if e.private and not e.peer])
+def test_each_learner_says_how_it_releases_answers(name):
+    """A new one fails here until it does; what releases numbers or points is attacked below."""
+    fits = [seen_in(case) for case in FITTED if case.learner == name]
+    assert set().union(*(seen for seen, _ in fits)) == RELEASES[name]
+    for seen, said in fits:
+        left = {LEAVES[kind] for kind in seen & set(LEAVES)}
+        # Which settings `tuned` draws is a secret: it says what any of them leaves.
+        assert said >= left if name == "tuned" else said == left
+
+
+# Attacks on exact numbers ----------------------------------------------------------------------
+
+
+@cache
+def numbers_of(name):
+    """Calls of a learner, each with two exact numbers that a replaced record makes of it."""
+    calls = []
+    for case in (case for case in CASES if case.learner == name):
+        some = {}
+        for k, pair in enumerate(neighbours(replace(case, sizes=case.sizes[-1:]), 8, seed=3)):
+            first = Replay([k])
+            second = Replay([k], first)
+            try:
+                for side, replay in zip(pair, (first, second), strict=True):
+                    train(case, side, replay)
+            except ValueError:
+                continue
+            runs = [(first, second), *zip(first.runs, second.runs, strict=True)]
+            events = [e for a, b in runs for e in zip(a.all_events, b.all_events, strict=True)]
+            for one, other in events:
+                if one.kind == "numbers":
+                    (of,) = one.calls.ravel().tolist()
+                    place = np.argmax(np.abs(one.exact - other.exact))
+                    exact = [side.exact.ravel()[place] * of.scale for side in (one, other)]
+                    if exact[0] != exact[1]:
+                        some.setdefault((of.mechanism, of.what or of.entry.what), (of, *exact))
+        calls += [value for _, value in sorted(some.items())[:1]]
+    return calls
+
+
+CONTINUOUS = sorted(name for name, kinds in RELEASES.items() if NUMBERS in kinds)
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_an_attack_on_floating_point_noise_finds_nothing(name):
+    """Answers to the exact numbers of neighbours, told apart by what their digits could be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        calls = numbers_of(name)
+    assert calls
+    told = {"exact": 0, "floating": 0}
+    for of, one, other in calls[:3]:
+        n = 500 if of.mechanism == LAPLACE else 20_000
+        told["exact"] += tells_apart(curator, of, one, other, n)
+        told["floating"] += tells_apart(lambda k: curator(k, Floating), of, one, other, n)
+    # The same attacks tell noise in floating point from what it should be.
+    assert told["exact"] == 0
+    assert told["floating"] > 0
+
+
+def fits(kind, learner, rows, n):
+    for seed in range(n):
+        yield learner.fit_records(rows, [{}], [curator(seed, kind)])[0]
+
+
+def test_a_majority_does_not_tell_its_margin():
+    """Of one released number: floating-point noise ruled out a neighbour in 376 of 400 fits."""
+    learner = NoisyMajorityClassifier(n_bins=2, classes=(-1, 1), epsilon=1.0)
+    codes, n_bins, ones = np.zeros((100, 1), np.uint8), np.array([2]), np.ones(100, np.int64)
+    labels = np.where(np.arange(100) < 50, 1, -1).astype(np.int8)
+    moved = labels.copy()
+    moved[0] = -1
+    told = {}
+    for kind in (Floating, Curator):
+        margins = [
+            np.array([
+                model.margin_
+                for model in fits(kind, learner, Records(codes, side, ones, n_bins), 300)
+            ])
+            for side in (labels, moved)
+        ]  # fmt: skip
+        hits = [count_one_alone(answers, 0.0, -2.0, call(LAPLACE, 2.0)) for answers in margins]
+        told[kind] = breaks_law(*hits, 300, LAPLACE, 1.0)
+    assert told == {Floating: True, Curator: False}
+
+
+def empty_and_others(kind):
+    """How often the attack of DPBoost calls empty leaves empty, and other leaves."""
+    rng = np.random.default_rng(0)
+    log = []
+
+    class Logged(kind):
+        def _numbers(self, call, exact):
+            log.append((exact.copy(), call))
+            return super()._numbers(call, exact)
+
+    codes = rng.integers(0, 8, (2000, 6)).astype(np.uint8)
+    labels = np.where(codes[:, 0] + rng.normal(0, 2, 2000) > 4, 1, -1).astype(np.int8)
+    rows = Records(codes, labels, np.ones(2000, np.int64), np.full(6, 8))
+    learner = DPBoostClassifier(n_bins=[8] * 6, classes=(-1, 1), n_trees=20)
+    model = learner.fit_records(rows, [{}], [Logged(np.random.default_rng(1))])[0]
+    called, shift = {True: [], False: []}, 0.0
+    for (exact, of), values in zip(log, model.leaf_values_, strict=True):
+        # The learning rate is public: which floats times 0.1 are a leaf's value?
+        for leaf, value in zip(exact, values, strict=True):
+            near = value / 0.1 + np.arange(-2, 3) * np.spacing(value / 0.1)
+            answers = near[0.1 * near == value]
+            called[bool(leaf == 0)].append(could_give(answers, 0.0, of.scale, LAPLACE).any())
+            shift = max(shift, abs(leaf) / of.scale)
+    return called[True], called[False], shift
+
+
+def test_dpboost_does_not_tell_empty_leaves_from_others():
+    """Floating-point noise told all of 365 empty leaves, and 718 of 915 others, for certain."""
+    empty, others, _ = empty_and_others(Floating)
+    assert all(empty)
+    assert np.mean(others) < 0.6
+    empty, others, shift = empty_and_others(Curator)
+    assert min(len(empty), len(others)) > 300
+    # Five standard errors, and what the noise allows.
+    spread = 5 * 0.5 * (len(empty) ** -0.5 + len(others) ** -0.5)
+    assert abs(np.mean(empty) - np.mean(others)) < spread + np.expm1(shift)
+
+
+# Points of an interval -------------------------------------------------------------------------
+
+
+def draw_between_floats(ends, scores, rate, rng):
+    """A piece by its score, and a uniform point of it: its ends show in the digits."""
+    weights = np.diff(ends) * np.exp(rate * np.asarray(scores))
+    piece = np.searchsorted(np.cumsum(weights), rng.random() * weights.sum(), side="right")
+    return ends[piece] + (ends[piece + 1] - ends[piece]) * rng.random()
+
+
+def could_be_between(points, ends):
+    """Whether a uniform number of 53 bits in a piece of an interval can be each point."""
+    low = np.asarray(ends)[np.searchsorted(ends, points, side="right") - 1]
+    high = np.asarray(ends)[np.searchsorted(ends, points, side="right")]
+    words = np.rint((points - low) / (high - low) * 2**53)[:, None] + np.arange(-4, 5)
+    return (low[:, None] + (high - low)[:, None] * (words * 2.0**-53) == points[:, None]).any(1)
+
+
+def test_a_point_does_not_show_where_pieces_begin():
+    """As BRC's intercepts by the exponential mechanism did, whose pieces begin at records."""
+    sides, scores, n = ([-1.0, 0.3, 1.0], [-1.0, 0.31, 1.0]), [0.0, 0.0], 2_000
+    told = {}
+    for draw in (draw_between_floats, draw_piece):
+        points = [
+            np.array([draw(ends, scores, 1.0, rng) for _ in range(n)])
+            for ends, rng in ((ends, np.random.default_rng(3)) for ends in sides)
+        ]
+        hits = [
+            int((could_be_between(p, sides[0]) & ~could_be_between(p, sides[1])).sum())
+            for p in points
+        ]
+        told[draw] = breaks_law(*hits, n, LAPLACE, 0.0)
+    assert told == {draw_between_floats: True, draw_piece: False}
+    cells = (points[0] + 1) / 2 * N_POINTS
+    assert (cells == np.rint(cells)).all()
+
+
+def test_points_have_the_density_of_the_mechanism():
+    """Widths of pieces differ much: one has no point of the grid."""
+    ends = [-1.0, -0.9, 0.5, 0.5 + 2.0**-45, 1.0]
+    scores, rate, n = [3.0, 1.0, 9.0, 0.0], 0.7, 4_000
+    rng = np.random.default_rng(0)
+    points = np.array([draw_piece(ends, scores, rate, rng) for _ in range(n)])
+    weights = np.diff(ends) * np.exp(rate * np.array(scores))
+    weights[2] = 0.0
+    shares = np.histogram(points, ends)[0] / n
+    # Five standard errors.
+    assert shares == pytest.approx(weights / weights.sum(), abs=5 * 0.5 / np.sqrt(n))
