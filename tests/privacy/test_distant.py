@@ -163,11 +163,6 @@ left_on_the_majority(
     ),
     "told_ differ",
 )
-left_on_the_majority(
-    "the_length_of_a_text",
-    lambda records: kernel(lambda n: np.array(f"{n.max()} records"))(records.counts).dtype.itemsize,
-    "told_ differ",
-)
 
 
 @mutant(NoisyBayesClassifier, "_release", COUNTS, CONTROL, "numbers of the shape")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from privcurve.privacy.budget import CERTIFIED
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
+from privcurve.privacy.refused import end_fit
 
 # The share by which a sum of costs may exceed its charge.
 ROUNDING = 1e-9
@@ -26,7 +27,14 @@ SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
 class DoorError(RuntimeError):
-    """A learner called a mechanism that it did not announce, or did not call one that it did."""
+    """A learner called a mechanism that it did not announce, or did not call one that it did.
+
+    Some follow from exact values (a number that is not finite), so each ends its fit.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        end_fit(self)
 
 
 @dataclass(frozen=True)

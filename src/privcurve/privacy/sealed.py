@@ -9,59 +9,21 @@ the length of that axis is sealed too.
 
 from __future__ import annotations
 
-import linecache
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, wraps
-from pathlib import Path
-from types import ModuleType
+from types import FunctionType
 from typing import Any, NoReturn, cast
 
 import numpy as np
 
-REMEDY = (
-    "ask the curator (numbers, choose, signs), or compute with it in a kernel "
-    "(privcurve.privacy.sealed.kernel)"
-)
+from privcurve.privacy.reach import PLAIN, can_change, refuse_outside, steps_outside
+from privcurve.privacy.refused import SealedError
+
 WHOLE = "whole"
 BY_VALUE = "a result whose shape follows from values"
 ALONG_ROWS = "a public array, or a place, along the rows"
 
 NUMBER = "the number of records, where one may be added"
-
-# Files that are not the learner's: they are skipped in the search for the line that looks.
-_NOT_A_LEARNER = (__file__, str(Path(np.__file__).parent))
-
-
-class SealedError(RuntimeError):
-    """A learner looked at exact values: which, on what line, and what to do instead."""
-
-    def __init__(self, learner: str, what: str, remedy: str = REMEDY, place: str = "") -> None:
-        place = place or _line()
-        super().__init__(f"{learner}: {place}: {what}: exact values are sealed; {remedy}")
-        if isinstance(learner, FitName):
-            learner.refused = learner.refused or self
-
-
-class FitName(str):
-    """The name of a learner as an object of one fit, to which each of its sealed values refers."""
-
-    # The first error of the fit, which ends the fit even if the learner catches it.
-    refused: SealedError | None = None
-
-
-def _line() -> str:
-    """Return the line of the learner that looks."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_A_LEARNER):
-        frame = frame.f_back
-    return name_line(frame.f_code.co_filename, frame.f_lineno)
-
-
-def name_line(path: str, number: int) -> str:
-    """Return what errors call a line of a file."""
-    place = "/".join(Path(path).parts[-2:])
-    return f"{place}, line {number} ({linecache.getline(path, number).strip()})"
 
 
 class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
@@ -124,9 +86,9 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._wrap(self._array.T, rows)
 
     def astype(self, dtype: Any) -> Sealed:
-        """As of an array; a text as long as an object would tell it by its type."""
-        if self.dtype.hasobject:
-            self._refuse("another type of objects")
+        """As of an array, but for objects and texts, which tell values by their type."""
+        if self.dtype.hasobject or not _is_of_numbers(np.dtype(dtype)):
+            self._refuse("another type than that of numbers")
         return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
 
     def copy(self) -> Sealed:
@@ -224,6 +186,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
                 self._refuse(ALONG_ROWS)
         else:
             self._refuse(f"{ufunc.__name__}.{method}")
+        self._check_type(more)
         if out is not None:
             if not all(isinstance(one, Sealed) for one in out):
                 self._refuse("a plain array as out")
@@ -251,11 +214,18 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             self._refuse(f"np.{function.__name__} into an array, or with more arguments by place")
         if _sealed_names(more):
             self._refuse(BY_VALUE)
+        self._check_type(more)
         rows = rule(self, inputs, more)
         if function in (np.shape, np.ndim, np.size):
             return getattr(self, function.__name__)
         result = call_quietly(self._learner, function, _open_each(inputs), more)
         return seal(result, self._learner, rows)
+
+    def _check_type(self, more: Mapping[str, Any]) -> None:
+        """Refuse a result of objects: one of Python's has a type that follows from its value."""
+        wanted = more.get("dtype")
+        if wanted is not None and not _is_of_numbers(np.dtype(wanted)):
+            self._refuse("a result of objects or texts")
 
     # Where the rows of a result are -------------------------------------------------------
 
@@ -328,8 +298,8 @@ def _make_refusal(name: str) -> Callable[..., Any]:
 
 
 for _name in ("bool", "int", "float", "complex", "index", "array", "repr", "str", "reduce_ex",
-              "copy", "deepcopy", "round", "buffer", "iter", "contains", "hash",
-              "format"):  # fmt: skip
+              "reduce", "getstate", "copy", "deepcopy", "round", "buffer", "iter", "contains",
+              "hash", "format"):  # fmt: skip
     setattr(Sealed, f"__{_name}__", _make_refusal(_name))
 
 
@@ -400,7 +370,6 @@ _OF_ONE = {
 
 
 # Types that are never sealed: the quickest test for most values.
-PLAIN = frozenset({int, float, bool, str, type(None)})
 _OPEN = PLAIN | {np.ndarray}
 
 
@@ -449,10 +418,15 @@ def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
     return {name: open_values(one) for name, one in more.items()}
 
 
+def _is_of_numbers(kind: np.dtype[Any]) -> bool:
+    """Return whether all values of a type have one size, which texts and objects have not."""
+    return kind.kind in "biufc"
+
+
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
     """Seal arrays and numbers, also in tuples and lists; `rows` may then be one for each."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
-        return Sealed(value, learner, rows)
+        return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
         return value
     if rows == WHOLE:
@@ -460,19 +434,28 @@ def seal(value: Any, learner: str, rows: Any = None) -> Any:
         box[()] = value
         return Sealed(box, learner)
     if not isinstance(value, (tuple, list)):
-        return Sealed(value, learner, rows)
+        return _seal_array(np.asarray(value), learner, rows)
     axes = rows if isinstance(rows, tuple) else (rows,) * len(value)
     return _remake(value, [seal(one, learner, axis) for one, axis in zip(value, axes, strict=True)])
+
+
+def _seal_array(array: Any, learner: str, rows: int | None) -> Sealed:
+    if not _is_of_numbers(array.dtype):
+        raise SealedError(
+            learner, f"a result of the type {array.dtype}",
+            "let a kernel return numbers, or say rows=WHOLE",
+        )  # fmt: skip
+    return Sealed(array, learner, rows)
 
 
 def kernel(function: Any = None, rows: Any = None) -> Any:
     """Return a function that opens its arguments and seals what it returns.
 
     Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
-    public ones it gets copies, and it has none by closure, default or object (globals are not
-    watched). One that returns nothing is annotated ``-> None``, and others return no None, by which
-    exact values would be told. What it returns has a shape that follows from public arguments, but
-    for the rows.
+    public ones it gets copies, and it has none by closure, default, object or global of its module.
+    What the functions that it calls write is not watched. One that returns nothing is annotated
+    ``-> None``, and others return no None, by which exact values would be told. What it returns has
+    a shape and type that follow from public arguments, but for the rows.
 
     Parameters
     ----------
@@ -490,8 +473,11 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         loop = loop.func
     beside += getattr(loop, "__defaults__", None) or ()
     beside += [*(getattr(loop, "__kwdefaults__", None) or {}).values()]
-    remembers = any(map(_can_change, [*beside, getattr(loop, "__self__", None)]))
+    remembers = any(map(can_change, [*beside, getattr(loop, "__self__", None)]))
     cells = getattr(loop, "__closure__", None) or ()
+    # Numba takes the globals of a compiled loop for constants.
+    plain = isinstance(loop, FunctionType) and not hasattr(function, "py_func")
+    outside = list(steps_outside(loop.__code__)) if plain else []
     writes = getattr(loop, "__annotations__", {}).get("return", "") in (None, "None")
 
     @wraps(function)
@@ -502,9 +488,12 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         learner = sealed._learner
         arguments = [one if type(one) in PLAIN else _lend(one, learner) for one in given]
         named = {name: _lend(one, learner) for name, one in more.items()} if more else more
+        for step in outside:
+            refuse_outside(learner, loop, step)
+        outside.clear()  # it is what it was at the first call
         reached = [cell.cell_contents for cell in cells] if cells else ()
         result = call_open(learner, function, arguments, named)
-        if remembers or (cells and any(cell.cell_contents is not one or _can_change(one)
+        if remembers or (cells and any(cell.cell_contents is not one or can_change(one)
                for cell, one in zip(cells, reached, strict=True))):  # fmt: skip
             what = f"{loop.__name__} encloses what can be changed"
             raise SealedError(learner, what, "hand it over as an argument")
@@ -517,15 +506,6 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         return seal(result, learner, rows)
 
     return run
-
-
-def _can_change(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_can_change, value))
-    if isinstance(value, np.ndarray):
-        return value.flags.writeable
-    fixed = callable(value) or isinstance(value, (np.generic, ModuleType, range, np.dtype))
-    return not fixed and type(value) not in PLAIN
 
 
 def _holds_none(result: Any) -> bool:

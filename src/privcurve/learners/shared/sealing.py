@@ -19,7 +19,8 @@ from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator, party_of
-from privcurve.privacy.sealed import PLAIN, FitName, Sealed, SealedError, name_line
+from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
+from privcurve.privacy.sealed import PLAIN, Sealed
 
 # Private fits that see open records, by learner, or learner and calibration, with the reason. Peers
 # see open records too, as their package draws the noise.
@@ -74,7 +75,7 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         _seal_for(doors, fit_name)
         n_before = _count_references(doors)
         # NumPy's warnings would reveal exact values; those about public numbers are off too.
-        with np.errstate(all="ignore"):
+        with fit_named(fit_name), np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(fit_name, records, counted), doors)
         if fit_name.refused:
             raise fit_name.refused

@@ -1,0 +1,49 @@
+"""What a kernel, which sees exact values, can write into beside its results."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from types import CodeType, FunctionType, MappingProxyType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from privcurve.privacy.refused import SealedError
+
+# Types whose values can't be changed.
+PLAIN = frozenset({int, float, bool, str, type(None)})
+
+
+_FIXED = (np.generic, ModuleType, range, np.dtype, frozenset, MappingProxyType)
+
+_STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR")
+
+
+def can_change(value: Any) -> bool:
+    """Return whether a value can be written into: functions, types and modules count as fixed."""
+    if isinstance(value, tuple):
+        return any(map(can_change, value))
+    if isinstance(value, np.ndarray):
+        return value.flags.writeable
+    fixed = callable(value) or isinstance(value, _FIXED)
+    return not fixed and type(value) not in PLAIN
+
+
+def steps_outside(code: CodeType) -> Iterator[dis.Instruction]:
+    """Yield the instructions of a function that reach beyond its own variables."""
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", *_STORES):
+            yield step
+        elif isinstance(step.argval, CodeType):
+            yield from steps_outside(step.argval)
+
+
+def refuse_outside(learner: str, loop: FunctionType, step: dis.Instruction) -> None:
+    """Refuse a kernel that sets an attribute or a global, or reads one that it could change."""
+    remedy = "return it; hand over what is read, or make it a tuple or a read-only array"
+    if step.opname in _STORES:
+        raise SealedError(learner, f"{loop.__name__} sets {step.argval} outside of it", remedy)
+    if can_change(loop.__globals__.get(step.argval)):
+        what = f"{loop.__name__} reads {step.argval} of its module, which can be changed"
+        raise SealedError(learner, what, remedy)

@@ -1,0 +1,73 @@
+"""What ends a private fit: a look at exact values, and who has looked."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+import numpy as np
+
+REMEDY = (
+    "ask the curator (numbers, choose, signs), or compute with it in a kernel "
+    "(privcurve.privacy.sealed.kernel)"
+)
+
+# Files that are not the learner's: they are skipped in the search for the line that looks.
+_NOT_A_LEARNER = (
+    __file__, str(Path(__file__).with_name("sealed.py")), str(Path(np.__file__).parent)
+)  # fmt: skip
+
+
+class SealedError(RuntimeError):
+    """A learner looked at exact values: which, on what line, and what to do instead."""
+
+    def __init__(self, learner: str, what: str, remedy: str = REMEDY, place: str = "") -> None:
+        place = place or _line()
+        super().__init__(f"{learner}: {place}: {what}: exact values are sealed; {remedy}")
+        if isinstance(learner, FitName):
+            learner.refused = learner.refused or self
+
+
+class FitName(str):
+    """The name of a learner as an object of one fit, to which each of its sealed values refers."""
+
+    # The first error of the fit, which ends the fit even if the learner catches it.
+    refused: RuntimeError | None = None
+
+
+# The private fit that runs in this thread.
+_FIT: ContextVar[FitName | None] = ContextVar("fit", default=None)
+
+
+@contextmanager
+def fit_named(name: FitName) -> Iterator[None]:
+    """Run a private fit, which :func:`end_fit` ends."""
+    token = _FIT.set(name)
+    try:
+        yield
+    finally:
+        _FIT.reset(token)
+
+
+def end_fit(error: RuntimeError) -> None:
+    """End the private fit of this thread with an error, even if its learner catches it."""
+    if (fit := _FIT.get()) is not None:
+        fit.refused = fit.refused or error
+
+
+def _line() -> str:
+    """Return the line of the learner that looks."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_A_LEARNER):
+        frame = frame.f_back
+    return name_line(frame.f_code.co_filename, frame.f_lineno)
+
+
+def name_line(path: str, number: int) -> str:
+    """Return what errors call a line of a file."""
+    place = "/".join(Path(path).parts[-2:])
+    return f"{place}, line {number} ({linecache.getline(path, number).strip()})"
