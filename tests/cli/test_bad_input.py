@@ -175,8 +175,18 @@ CHECKS = [
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
     (
         CHECK,
-        r"can't be read: 'utf-8' codec.*parser \(encoding",
+        r"can't be read: line 2 has the byte 0xf8, which is not utf-8.*parser \(encoding",
         {"patients.csv": TABLE.replace("Oslo", "Tromsø").encode("latin-1")},
+    ),
+    (
+        CHECK,
+        r"can't be read: line 70006 has the byte 0xf8, .*parser \(encoding",
+        {"patients.csv": (TABLE + "P6,60,Bergen,,no\n" * 69999 + "P6,60,ø").encode("latin-1")},
+    ),
+    (
+        CHECK,
+        r"can't be read: it is written in utf-16, it seems.*parser \(encoding",
+        {"patients.csv": TABLE.encode("utf-16")},
     ),
 ]
 

@@ -207,8 +207,8 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
-            f"{source} is not written in {encoding}: say in which encoding it is, such as "
-            "--encoding cp1252"
+            f"{source} is not written in {encoding}: {error}. Say in which encoding it is, such as "
+            "--encoding utf-16 or --encoding cp1252"
         )
     if description.label is None:
         reason = getattr(error, "strerror", None) or error
