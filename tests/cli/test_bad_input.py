@@ -119,6 +119,11 @@ DESCRIBE = [
     (NEW, "R's write.table leaves out the name of row names", {"t.csv": WITH_ROW_NAMES}),
     (NEW, "R's write.table", {"t.csv": WITH_ROW_NAMES.replace(",", "\t")}),
     (NEW, "R's write.table", {"t.csv": WITH_ROW_NAMES.replace(",", " ")}),
+    (
+        NEW,
+        "most others have 4. Lines end with a sep",
+        {"t.csv": WITH_ROW_NAMES.replace("o\n", "o,\n").replace('"', "").replace(",Oslo", "")},
+    ),
     (NEW.replace("t.csv", "t.arff"), "It is ARFF: write its records as CSV", {"t.arff": ARFF}),
     (NEW, "It is ARFF", {"t.csv": ARFF.partition("\n")[2]}),
     (f"{NEW} -o descriptions", "descriptions is a folder", {"t.csv": TABLE}),
@@ -173,6 +178,11 @@ CHECKS = [
     (CHECK, "has no columns 'age'", {"patients.csv": ""}),
     (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
+    (
+        CHECK,
+        "line 2 of patients.csv has 6 fields, not 5.*Lines end with a separator: delete it",
+        {"patients.csv": TABLE.replace("yes\n", "yes,\n").replace("no\n", "no,\n")},
+    ),
     (
         CHECK,
         r"can't be read: line 2 has the byte 0xf8, which is not utf-8.*parser \(encoding",
