@@ -140,9 +140,20 @@ def check_type(name: str) -> str:
     return name
 
 
+def check_word(value: Any) -> None:
+    """Raise ValueError if a value can be neither a class nor a category."""
+    if is_absent(value):
+        raise ValueError(
+            f"labels and categories must be values; got {value!r}, which stands for a missing one: "
+            'drop it (in a Schema missing="bin" gives each column a code for missing values)'
+        )
+    check_type(name_type(value))
+
+
 def is_absent(value: Any) -> bool:
     """Return whether a value stands for a missing one."""
-    return type(value).__name__ in ABSENT or bool(isinstance(value, float) and value != value)
+    is_nan = isinstance(value, (float, np.floating, np.datetime64)) and value != value
+    return type(value).__name__ in ABSENT or bool(is_nan)
 
 
 def type_of_classes(classes: Any) -> str:

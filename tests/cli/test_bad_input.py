@@ -119,6 +119,11 @@ DESCRIBE = [
     (NEW, "R's write.table leaves out the name of row names", {"t.csv": WITH_ROW_NAMES}),
     (NEW, "R's write.table", {"t.csv": WITH_ROW_NAMES.replace(",", "\t")}),
     (NEW, "R's write.table", {"t.csv": WITH_ROW_NAMES.replace(",", " ")}),
+    (
+        NEW,
+        "most others have 4. Lines end with a sep",
+        {"t.csv": WITH_ROW_NAMES.replace("o\n", "o,\n").replace('"', "").replace(",Oslo", "")},
+    ),
     (NEW.replace("t.csv", "t.arff"), "It is ARFF: write its records as CSV", {"t.arff": ARFF}),
     (NEW, "It is ARFF", {"t.csv": ARFF.partition("\n")[2]}),
     (f"{NEW} -o descriptions", "descriptions is a folder", {"t.csv": TABLE}),
@@ -175,8 +180,23 @@ CHECKS = [
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
     (
         CHECK,
-        r"can't be read: 'utf-8' codec.*parser \(encoding",
+        "line 2 of patients.csv has 6 fields, not 5.*Lines end with a separator: delete it",
+        {"patients.csv": TABLE.replace("yes\n", "yes,\n").replace("no\n", "no,\n")},
+    ),
+    (
+        CHECK,
+        r"can't be read: line 2 has the byte 0xf8, which is not utf-8.*parser \(encoding",
         {"patients.csv": TABLE.replace("Oslo", "Tromsø").encode("latin-1")},
+    ),
+    (
+        CHECK,
+        r"can't be read: line 70006 has the byte 0xf8, .*parser \(encoding",
+        {"patients.csv": (TABLE + "P6,60,Bergen,,no\n" * 69999 + "P6,60,ø").encode("latin-1")},
+    ),
+    (
+        CHECK,
+        r"can't be read: it is written in utf-16, it seems.*parser \(encoding",
+        {"patients.csv": TABLE.encode("utf-16")},
     ),
 ]
 

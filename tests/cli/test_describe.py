@@ -362,6 +362,18 @@ def test_other_texts_are_no_amounts(folder, capsys, value):
     assert "amounts" not in described(capsys, of(value.format(k, 65 + k % 9) for k in range(60)))
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        *[("0001E{}", "text"), ("0E1{}", "text"), ("007{}", "text")],
+        *[("1E{}", "numeric"), ("0.5e{}", "numeric"), ("0e+0{}", "numeric")],
+    ],
+)
+def test_codes_with_leading_zeros_are_no_powers_of_ten(folder, capsys, value, kind):
+    values = [*(value.format(k % 10) for k in range(59)), "1"]
+    assert f"x    {kind} " in described(capsys, of(values))
+
+
 def german(amount):
     """Write an amount as 8.333,96."""
     return f"{amount:,.2f}".translate({ord(","): ".", ord("."): ","})

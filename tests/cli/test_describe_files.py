@@ -134,10 +134,12 @@ def test_a_record_is_not_taken_for_names_in_sheets_and_frames_either(folder, cap
 
 @pytest.mark.parametrize("option", ["", "--json", "--quiet"])
 def test_without_a_label_the_columns_are_shown(folder, capsys, option):
-    Path("t.csv").write_text("\n".join(patients()) + "\n")
+    rows = patients()
+    Path("t.csv").write_text("\n".join([*rows, "31,Moss"]) + "\n")
     code = main.main(["describe", "t.csv", "--no-header", *option.split()])
     told = capsys.readouterr()
     assert (code, DRAFT.exists()) == (2, False)
+    assert (f"line {len(rows) + 1} of t.csv has 2 fields" in told.out) == (option != "--quiet")
     assert "which column is to be predicted: --label" in told.err
     assert ("column6" in told.out) == (option != "--quiet")
     assert ("Moss" in told.out) == (not option)

@@ -239,6 +239,9 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
     wrong = r"line 2 of dots.csv: the label 'sick' is '\w+\.', which is none of .*\(no, yes\)"
     refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
+    table.assign(sick=table.sick.where(table.index != 1)).to_csv("gap.csv", index=False)
+    wrong = "line 3 of gap.csv: the label 'sick' is missing: leave out records without a label"
+    refuse(tmp_path, capsys, "evaluate model.json gap.csv", wrong)
     table[:0].to_csv("none.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
     refuse(tmp_path, capsys, "evaluate model.json -", "reads no standard input: name a file")

@@ -317,6 +317,19 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     refuse(tmp_path, capsys, "export model.json", r"groups of patterns with \*")
 
 
+@pytest.mark.parametrize("other", ["Alter Ö", "ALTER ö"])
+def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkeypatch):
+    """To SQL "Age" is "age": of a table with one of them the query would read it twice."""
+    monkeypatch.chdir(tmp_path)
+    columns = tuple(Column(name, "numeric", (0.0, 100.0), 8) for name in ("alter ö", other))
+    codes = np.random.default_rng(0).integers(8, size=(300, 2)).astype(np.uint8)
+    bayes = NoisyBayesClassifier(n_bins=8, classes=("no", "yes"))
+    bayes.fit(codes, np.where(codes[:, 1] > 3, "yes", "no"))
+    models.save("model.json", bayes, Domain(columns, Label("y", "no", "yes")))
+    message = f"the columns 'alter ö' and '{other}' are one column to SQL"
+    refuse(tmp_path, capsys, "export model.json", message)
+
+
 def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():
     cells = ["-9", -9, "-9.0", -9.0, "-9.00", "-9.000", "0.5", 0.5, "0.50", "9", "a"]
     check_texts(["a", "?", "other"], cells, missing=("-9.00", "0.50"))

@@ -378,8 +378,13 @@ BAD = [
     (ASK, "line 3 of new.csv has 4 fields, not 5.*--separator", rows("95,", "")),
     (
         ASK,
-        "not written in utf-8: say in which encoding",
+        "not written in utf-8: line 2 has the byte 0xf8.*Say in which encoding",
         {"new.csv": TABLE.replace("a, b", "ø").encode("latin-1")},
+    ),
+    (
+        ASK,
+        "in utf-8: it is written in utf-16.*--encoding utf-16",
+        {"new.csv": TABLE.encode("utf-16")},
     ),
     (f"{ASK} --encoding utf-88", "unknown encoding"),
     (f"{ASK} --separator ';;'", "is not one character"),

@@ -234,6 +234,15 @@ def test_a_file_without_any_of_the_columns_is_one_fault(own):
     assert len(message.splitlines()) == 1
 
 
+def test_names_with_a_prefix_are_shown_where_none_fits(own):
+    """A ColumnTransformer makes cat__town of town."""
+    own(["num__age,cat__town,y", *LINES[1:]])
+    message = refused()
+    assert "nor any other that is asked for, where it should name its 3; did you mean" in message
+    assert "did you mean 'cat__town'? Correct the names" in message
+    assert "title" not in message
+
+
 def test_composed_and_decomposed_letters_are_the_same(own):
     nfc, nfd = (unicodedata.normalize(form, "Malmö") for form in ("NFC", "NFD"))
     for written, listed in ((nfc, nfd), (nfd, nfc)):

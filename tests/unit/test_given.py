@@ -186,6 +186,24 @@ class DuckDBPyRelation:
         raise AssertionError
 
 
+ABSENT = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")]
+
+
+@pytest.mark.parametrize("absent", ABSENT, ids=repr)
+def test_a_missing_value_is_no_category_and_no_class(absent):
+    """`list(frame["town"].unique())` holds nan where a town is missing."""
+    asks = "labels and categories must be values; got .* a missing one: drop it"
+    for can in (["Oslo", absent], {"categories": ["Oslo", absent]}, {"groups": ["Oslo", absent]}):
+        with pytest.raises(DatasetError, match=asks):
+            Schema({"town": can}, ["no", "yes"])
+    for label in ([absent, 1], [0, 1, absent], {"negative": [0], "positive": [absent]}):
+        with pytest.raises(DatasetError, match=asks):
+            Schema(COLUMNS, label)
+    learner = NoisyBayesClassifier(n_bins=2, classes=[0, absent])
+    with pytest.raises(ValueError, match=r"classes must be labels; got .*: a missing one is no"):
+        learner.fit([[0], [1]], [0, 0])
+
+
 @pytest.mark.parametrize(("kind", "way"), [(LazyFrame, "collect"), (DuckDBPyRelation, "df")])
 def test_a_query_has_no_rows(kind, way, fitted, loaded):
     query, says = kind(), rf"{kind.__name__}, which is a query: give its table, \.{way}\(\)"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,9 @@ def _show_columns(arguments: argparse.Namespace) -> int:
         console.remark(arguments, f"privcurve: {remark}")
     columns = proposals(form, profiles)
     shares = {key: profile.missing.total() / profile.n for key, profile in profiles.items()}
-    console.print_result(arguments, _list_columns(columns, shares), {"columns": list(columns)})
+    lines = chain(_list_columns(columns, shares), _list_faults(problems.messages))
+    content = {"columns": list(columns), "problems": list(problems.messages)}
+    console.print_result(arguments, lines, content)
     print("privcurve: say which column is to be predicted: --label <column>", file=sys.stderr)
     return USAGE
 
@@ -164,9 +167,13 @@ def _describe_table(file: Path, draft: Draft) -> Iterator[str]:
             "file; or, if their word is a class, name all: --classes, of two --positive --negative."
         )
     yield from (f"\nNote: {remark}." for remark in draft.remarks)
-    if draft.faults:
+    yield from _list_faults(draft.faults)
+
+
+def _list_faults(faults: Sequence[str]) -> Iterator[str]:
+    if faults:
         yield "Lines that can't be read:"
-        yield from (f"  {fault}" for fault in draft.faults)
+        yield from (f"  {fault}" for fault in faults)
 
 
 def _list_columns(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:

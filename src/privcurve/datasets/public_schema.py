@@ -532,7 +532,8 @@ def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any
             words[key] = _yaml_value(value)
         elif key in entry:
             is_one = isinstance(value, str) or not hasattr(value, "__iter__")
-            words[key] = _word(value) if is_one else _list_words(value)
+            # None is to be decided.
+            words[key] = None if value is None else _word(value) if is_one else _list_words(value)
     return words
 
 
@@ -547,10 +548,10 @@ def _word(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) and not is_time else value
     if isinstance(value, bool):
         return str(value)
-    if value is None or isinstance(value, (str, int)):
+    if isinstance(value, (str, int)):
         return value
     try:
-        given.check_type(given.name_type(value))
+        given.check_word(value)
     except ValueError as error:
         raise DatasetError(f"Schema: {error}") from None
     # A day may be given as its midnight.

@@ -68,7 +68,15 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             f"{model.learner} has no form in SQL: its score is no sum over columns. Release a "
             "model whose score is (privgam, noisy_bayes, dp_newton), or predict with privcurve"
         )
+    same: dict[str, str] = {}
     for column in domain.columns:
+        twin = same.setdefault(column.name.lower(), column.name)
+        if twin != column.name:
+            raise ModelError(
+                f"the columns {twin!r} and {column.name!r} are one column to SQL, whose names have "
+                "no case: rename one in the table and its description and train again, or predict "
+                "with privcurve"
+            )
         if column.patterns and any("*" in pattern for pattern in column.codes):
             raise ModelError(
                 f"the column {column.name!r} has groups of patterns with *, which SQL compares in "

@@ -120,6 +120,11 @@ def ask(
         for row, text in enumerate(part.copied[0]):
             word = text.strip().removesuffix(label.strip)
             place = places.get(word, places.get(strip_point(word)))
+            if place is None and markers.include(word):
+                raise ReleaseError(
+                    f"{part.table.place_of(row)}: the label {label.column!r} is missing: leave out "
+                    "records without a label"
+                )
             if place is None:
                 raise ReleaseError(
                     f"{part.table.place_of(row)}: the label {label.column!r} is {word!r}, which is "

@@ -39,7 +39,8 @@ _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
 LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-_LEADING_ZERO = re.compile(r"-?0\d+$")
+# As 007, and as 0001E0 and 0E12, which are no powers of ten.
+_LEADING_ZERO = re.compile(r"-?0(\d+([eE]\d+)?|[eE]\d+)$")
 
 
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:

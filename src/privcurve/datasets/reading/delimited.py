@@ -44,6 +44,8 @@ ROW_NAMES = (
     "table with row.names = FALSE."
 )
 
+ENDS = "Lines end with a separator: delete it, or name one more column."
+
 # The number of a line or row, and its fields: texts; of Excel, cells of any types.
 Record = tuple[int, Sequence[Any]]
 
@@ -250,7 +252,9 @@ def tables(
                 is_first = False
                 yield number, record
                 continue
-            hint = hint_of(source, [*map(str, record)]) or ROW_NAMES * (len(record) == width + 1)
+            hint = hint_of(source, [*map(str, record)])
+            if not hint and len(record) == width + 1:
+                hint = ENDS if record[-1] == "" else ROW_NAMES
             more, is_first = f" {hint}" * bool(is_first and hint), False
             problems.n_unread += 1
             problems.refuse(

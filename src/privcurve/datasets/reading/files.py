@@ -103,11 +103,28 @@ def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
 def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, None, None]:
     """Yield the numbered lines of an open file, and close it.
 
-    Text is brought into one form of Unicode (NFC), as descriptions are.
+    Text is brought into one form of Unicode (NFC), as descriptions are. Raises UnicodeError where
+    bytes are not of the encoding.
     """
+    number = first - 1
     with io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
-        for number, line in enumerate(stream, start=first):
-            yield number, compose(line)
+        try:
+            for number, line in enumerate(stream, start=first):
+                yield number, compose(line)
+        except UnicodeDecodeError as error:
+            raise UnicodeError(_explain_byte(error, encoding, number + 1)) from None
+
+
+def _explain_byte(error: UnicodeDecodeError, encoding: str, number: int) -> str:
+    """Say which line has a byte of another encoding; the bytes of the error begin in `number`."""
+    if number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it is written in utf-16, it seems"
+    place = f"a line from {number} on"
+    if has_byte_ends(encoding):
+        # The text stream asks for more bytes only within a line.
+        ends = re.findall(rb"\r\n?|\n", error.object[: error.start])
+        place = f"line {number + len(ends)}"
+    return f"{place} has the byte 0x{error.object[error.start]:02x}, which is not {encoding}"
 
 
 def has_byte_ends(encoding: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from privcurve.datasets.description import DELIMITED, EXCEL, PARQUET, Parser
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.reading.delimited import ROW_NAMES, SEPARATORS, Record, records_of
+from privcurve.datasets.reading.delimited import ENDS, ROW_NAMES, SEPARATORS, Record, records_of
 from privcurve.datasets.reading.excel import EXCEL_ENDINGS, load_sheet, top_rows
 from privcurve.datasets.reading.files import PIECE, lines, open_raw
 from privcurve.datasets.reading.parquet import schema_of
@@ -147,14 +147,15 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
         hint = hint or hint_of(str(path), records[0][1])
         lacks_one = first == width - 1 and count == len(records) - 1 > 0
         if 1 < first != width > 1 and (separator != "whitespace" or lacks_one) and not unlike:
+            remedy = (
+                "Give each column a name there, and each line as many fields; or delete it, if it "
+                "names no columns."
+            )
+            if lacks_one:
+                remedy = ROW_NAMES if records[1][1][-1] else ENDS
             unlike = (
                 f"its first line has {first} fields (separator {separator!r}), most others "
-                f"have {width}. "
-            ) + (
-                ROW_NAMES
-                if lacks_one
-                else "Give each column a name there, and each line as many fields; or delete it, "
-                "if it names no columns."
+                f"have {width}. {remedy}"
             )
         # The separator has to divide the first line too. Blanks also stand in texts.
         if 1 < first == width and score > best:

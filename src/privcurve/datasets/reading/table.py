@@ -136,10 +136,13 @@ def find_fields(
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # The header is another line. The fields of this one may be a record: they are not shown.
+        # The header is another line. The fields of this one may be a record: they are not shown,
+        # except what is nearly the name of a column.
+        near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
+        hint = hint or (_TITLE if near == "." else "")
         problems.add(
             f"{source} has no {names}, nor any other that is asked for, where it should name its "
-            f"{len(fields)}. {hint or _TITLE}{remedy}"
+            f"{len(fields)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:
         near = suggestion(missing[0], fields) if len(missing) == 1 else "."
@@ -207,8 +210,8 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
-            f"{source} is not written in {encoding}: say in which encoding it is, such as "
-            "--encoding cp1252"
+            f"{source} is not written in {encoding}: {error}. Say in which encoding it is, such as "
+            "--encoding utf-16 or --encoding cp1252"
         )
     if description.label is None:
         reason = getattr(error, "strerror", None) or error

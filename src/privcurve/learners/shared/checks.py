@@ -347,6 +347,8 @@ def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]
             f"classes must be two different labels{more}, not {classes!r}"
             + (f": {why}" if why else "")
         )
+    if any(map(is_absent, labels.tolist())):
+        raise ValueError(f"classes must be labels; got {classes!r}: a missing one is no class")
     return labels
 
 
