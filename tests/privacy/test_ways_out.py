@@ -124,7 +124,9 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize(("function", "why"), OUTSIDE.items(), ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(
+    ("function", "why"), OUTSIDE.items(), ids=lambda one: getattr(one, "__name__", "")
+)
 def test_a_kernel_writes_nothing_into_its_module(function, why):
     for made in (kernel(function), kernel(partial(function))):
         for _ in range(2):
