@@ -393,7 +393,12 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     # The other way round it can be seen.
     train(*CASES["header"])
     write("new.csv", lines().encode("cp1252"))
-    refuse(Path(), capsys, "predict model.json new.csv", "not written in utf-8: line 3 has the byte 0xf8")
+    refuse(
+        Path(),
+        capsys,
+        "predict model.json new.csv",
+        "not written in utf-8: line 3 has the byte 0xf8",
+    )
 
 
 def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
