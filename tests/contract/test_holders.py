@@ -79,7 +79,7 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
         assert a.transcript_ == b.transcript_, setting
         said, other = a.privacy_, b.privacy_
         assert replace(said, exclusions=()) == replace(other, exclusions=()), setting
-        # Answers of other processes are not seen, so all that they may leave is named.
+        # Answers of other processes are not seen: the statement names all that they may leave.
         more = {*other.exclusions} - {*said.exclusions}
         assert {*said.exclusions} <= {*other.exclusions}, setting
         assert more <= {OF_CHOICES, OF_SHARES}, setting
