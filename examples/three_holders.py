@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
-from privcurve.holders.placement import deal
+from privcurve.holders.placement import deal, draw_placement
 from privcurve.holders.sums import Release
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
@@ -171,7 +171,8 @@ def write_files(folder: Path, data: Any, questions: Questions, seed: int | None)
     classes = np.searchsorted([-1, 1], data.y)
     records = np.ones(len(classes), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    parts = deal(codes, classes, records, 2, N_HOLDERS, "random", rng)
+    draws = draw_placement(len(classes), 2, N_HOLDERS, "random", rng)
+    parts = deal(codes, classes, records, N_HOLDERS, "random", draws)
     bins = bin_codes(codes, np.diff(questions.starts))
     keys = np.zeros((N_HOLDERS, N_HOLDERS), dtype=np.uint64)
     for i in range(N_HOLDERS):
