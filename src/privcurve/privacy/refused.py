@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -39,14 +40,15 @@ class FitName(str):
     refused: RuntimeError | None = None
 
 
-# The private fit that runs in this thread.
-_FIT: ContextVar[FitName | None] = ContextVar("fit", default=None)
+# The private fit that runs in this thread. Callbacks that an event loop registers during the
+# fit keep a copy of the context, so a plain reference would pass for a sealed value that is left.
+_FIT: ContextVar[ReferenceType[FitName] | None] = ContextVar("fit", default=None)
 
 
 @contextmanager
 def fit_named(name: FitName) -> Iterator[None]:
     """Run a private fit, which :func:`end_fit` ends."""
-    token = _FIT.set(name)
+    token = _FIT.set(ref(name))
     try:
         yield
     finally:
@@ -55,7 +57,8 @@ def fit_named(name: FitName) -> Iterator[None]:
 
 def end_fit(error: RuntimeError) -> None:
     """End the private fit of this thread with an error, even if its learner catches it."""
-    if (fit := _FIT.get()) is not None:
+    running = _FIT.get()
+    if running is not None and (fit := running()) is not None:
         fit.refused = fit.refused or error
 
 
