@@ -22,7 +22,16 @@ from privcurve.privacy.sealed import kernel
 FIRST = {(case.learner, case.neighbours): case for case in reversed(CASES)}.values()
 
 
-@pytest.mark.parametrize("case", FIRST, ids=lambda case: f"{case}-{case.neighbours}")
+# These take a second.
+LONG = {"aim", "mst", "boosting_for_people"}
+
+
+def with_mark(case, is_slow):
+    marks = [pytest.mark.slow] * bool(is_slow)
+    return pytest.param(case, id=f"{case}-{case.neighbours}", marks=marks)
+
+
+@pytest.mark.parametrize("case", [with_mark(case, case.learner in LONG) for case in FIRST])
 def test_learners_keep_it(case):
     verdict = check_distant(case, sizes=(12,))
     assert str(verdict.breach or "") == ""
@@ -48,9 +57,11 @@ def test_each_learner_that_may_be_chosen_is_a_candidate():
 # Calibrations with δ take seconds.
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(one, marks=[pytest.mark.slow] * bool(one.parameters["delta"]), id=str(one))
-     for one in CANDIDATES],
-)  # fmt: skip
+    [
+        with_mark(case, case.parameters["delta"] or case.parameters["learner"] in LONG)
+        for case in CANDIDATES
+    ],
+)
 def test_candidates_of_a_private_selection_keep_it(case):
     verdict = check_distant(case, sizes=())
     assert str(verdict.breach or "") == ""

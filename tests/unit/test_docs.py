@@ -38,7 +38,7 @@ MOST_WORDS = {
     "README.md": 600,
     "config/README.md": 1400,
     "docs/architecture.md": 1250,
-    "docs/audit.md": 1100,
+    "docs/audit.md": 1300,
     "docs/big_tables.md": 850,
     "docs/clusters.md": 1100,
     "docs/compare.md": 850,
@@ -96,7 +96,7 @@ def test_a_page_is_read_to_its_end():
 
 def test_the_pages_together_are_read_in_a_few_hours():
     pages = [page for page in (ROOT / "docs").rglob("*.md") if RESEARCH not in page.parents]
-    assert sum(len(page.read_text().split()) for page in pages) <= 30_000
+    assert sum(len(page.read_text().split()) for page in pages) <= 30_500
 
 
 def test_the_site_leads_to_every_page():

@@ -33,9 +33,11 @@ SIZES = (2, 12, 60, 300)
 def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Verdict:
     """Try points 1 and 2 on distant tables; stop at the first pair that breaks one.
 
-    `sizes` are numbers of records that are tried beside those of the case.
+    `sizes` are numbers of records that are tried beside those of the case, unless a number of it
+    is at an end of its range.
     """
     verdict = Verdict(case)
+    sizes = () if case.at_end else sizes
     for bins in dict.fromkeys((*DOMAINS, tuple(case.bins))):
         at = replace(case, bins=bins)
         for n in dict.fromkeys((*sizes, *case.sizes)):
