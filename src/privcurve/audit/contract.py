@@ -46,7 +46,7 @@ from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
-from privcurve.learners.shared.sealing import replaced_methods
+from privcurve.learners.shared.sealing import NOT_SEALED, replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
@@ -428,8 +428,13 @@ Fit = Callable[[Case, Records, Curator], CodedClassifier]
 
 def released(model: CodedClassifier) -> dict[str, Any]:
     """Return what a fit left on a model, without attributes that stay with the data owner."""
-    held = getattr(model, "_held", ())
+    held = getattr(model, "_held", ()) if _is_held(model) else ()
     return {name: value for name, value in fitted_attributes(model).items() if name not in held}
+
+
+def _is_held(model: CodedClassifier) -> bool:
+    """Return whether a part of a model stays with the data owner: of a named learner alone."""
+    return model._learner in NOT_SEALED
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
@@ -438,7 +443,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
         # What stays with the data owner answers scores with noise of its own.
-        if not hasattr(model, "_held"):
+        if not _is_held(model):
             state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
     return [name for name in names if not is_same(*(state.get(name) for state in states))]

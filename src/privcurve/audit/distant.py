@@ -21,7 +21,7 @@ from privcurve.audit.contract import (
     compare_sides,
     train_by_fit,
 )
-from privcurve.audit.replay_fits import BreachError
+from privcurve.audit.replay_fits import CHARGE, BreachError
 from privcurve.coding import Records
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
@@ -52,6 +52,9 @@ def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Ve
                     verdict.refusal = sides
                 else:
                     verdict.n_pairs += 1
+    if not verdict.n_pairs:
+        why = f"no distant tables could be trained: {verdict.refusal}"
+        verdict.breach = BreachError(CHARGE, why)
     return verdict
 
 
