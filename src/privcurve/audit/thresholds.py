@@ -29,8 +29,9 @@ NEAR = (1e-3, 2e-3)
 # clips its noise decides the latter by the scores alone.
 LEVELS = (0.0, 30.0)
 
-# Most decisions that are tried of one event: those of the largest scores.
-MOST = 6
+# Most decisions that are tried of one event: half of them have the largest scores, the others are
+# from all over it.
+MOST = 8
 
 # Records of a table; another has as many as the largest of the case.
 N = 40
@@ -109,10 +110,12 @@ def _parts(event: Event) -> Iterator[Part]:
         for place in np.ndindex(*spread.shape):
             first, last = _ends(event.exact[place])
             spread[place] = event.exact[place][first] - event.exact[place][last]
-    for k in np.argsort(-spread, axis=None, kind="stable")[:MOST]:
-        part = np.unravel_index(k, spread.shape)
-        if spread[part] > 0:
-            yield tuple(int(axis) for axis in part)
+    scored = np.flatnonzero(spread > 0)
+    largest = scored[np.argsort(-spread.ravel()[scored], kind="stable")][: MOST // 2]
+    others = np.setdiff1d(scored, largest)
+    even = np.linspace(0, max(len(others) - 1, 0), MOST - MOST // 2).astype(int)
+    for k in np.union1d(largest, others[np.unique(even)] if len(others) else others):
+        yield tuple(int(axis) for axis in np.unravel_index(k, spread.shape))
 
 
 def _ends(scores: Floats) -> tuple[int, int]:
