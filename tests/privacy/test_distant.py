@@ -7,7 +7,7 @@ from mistakes_any import COUNTS, MAJORITY, VOTES, mistake
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, candidates
 from privcurve.audit.distant import check_distant
-from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING, SEALED
+from privcurve.audit.replay_fits import CHARGE, CONTROL, POST_PROCESSING, SEALED
 from privcurve.learners import noisy_bayes
 from privcurve.learners.base import CodedClassifier, PrivateClassifier
 from privcurve.learners.dp_forest import DPForestClassifier
@@ -22,7 +22,16 @@ from privcurve.privacy.sealed import kernel
 FIRST = {(case.learner, case.neighbours): case for case in reversed(CASES)}.values()
 
 
-@pytest.mark.parametrize("case", FIRST, ids=lambda case: f"{case}-{case.neighbours}")
+# These take a second.
+LONG = {"aim", "mst", "boosting_for_people"}
+
+
+def with_mark(case, is_slow):
+    marks = [pytest.mark.slow] * bool(is_slow)
+    return pytest.param(case, id=f"{case}-{case.neighbours}", marks=marks)
+
+
+@pytest.mark.parametrize("case", [with_mark(case, case.learner in LONG) for case in FIRST])
 def test_learners_keep_it(case):
     verdict = check_distant(case, sizes=(12,))
     assert str(verdict.breach or "") == ""
@@ -48,9 +57,11 @@ def test_each_learner_that_may_be_chosen_is_a_candidate():
 # Calibrations with δ take seconds.
 @pytest.mark.parametrize(
     "case",
-    [pytest.param(one, marks=[pytest.mark.slow] * bool(one.parameters["delta"]), id=str(one))
-     for one in CANDIDATES],
-)  # fmt: skip
+    [
+        with_mark(case, case.parameters["delta"] or case.parameters["learner"] in LONG)
+        for case in CANDIDATES
+    ],
+)
 def test_candidates_of_a_private_selection_keep_it(case):
     verdict = check_distant(case, sizes=())
     assert str(verdict.breach or "") == ""
@@ -165,6 +176,12 @@ left_on_the_majority(
 )
 
 
+@mutant(NoisyMajorityClassifier, "_release", MAJORITY, POST_PROCESSING, "told_ differ")
+def what_is_told_is_said_to_stay_with_the_owner(own, self, records, curator):
+    own(self, records, curator)
+    self.told_, self._held = len(kernel(np.unique)(records.codes)), ("told_", "_held")
+
+
 @mutant(NoisyBayesClassifier, "_release", COUNTS, CONTROL, "numbers of the shape")
 def empty_bins_get_no_noise(own, self, records, curator):
     call = curator.call(noisy_bayes.COUNTS.format(2))
@@ -209,6 +226,15 @@ def test_a_mistake_is_seen(monkeypatch, change, case, point, why):
     breach = check_distant(case).breach
     assert (breach.point, why in breach.why) == (point, True), breach.why
     assert len(breach.tables) == 2
+
+
+def test_a_setting_that_no_table_can_be_trained_with_is_not_called_tried():
+    never = Case("brc", {"n_rounds": 3, "n_kept": 4})
+    breach = check_distant(never, sizes=()).breach
+    assert (
+        breach.point,
+        "no distant tables could be trained: ValueError: brc: n_kept" in breach.why,
+    ) == (CHARGE, True)
 
 
 FINAL = ("fit", "fit_records", "_fit_rows", "_train", "_encode", "_targets", "_with_schema_facts")

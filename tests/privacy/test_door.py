@@ -75,6 +75,7 @@ SHOWN = {
     "an infinite number": (lambda curator, margin: curator.number(MARGIN, margin / 0), "finite"),
     "noise to come": (lambda curator, margin: curator.generator(()), "the stream of noise"),
     "no score": (lambda curator, margin: curator.choose(MARGIN, [0 * margin / 0, 0]), "finite"),
+    "no margin": (lambda curator, margin: curator.signs(MARGIN, (0 * margin / 0)[None]), "finite"),
 }
 
 

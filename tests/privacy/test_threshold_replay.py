@@ -77,6 +77,11 @@ def none(noise):
     return 0 * noise
 
 
+def clipped(noise):
+    """It keeps the order of what the script's answers are."""
+    return np.where(np.abs(noise) > 1e3, noise, np.clip(noise, -20, 20))
+
+
 def splits_of(given):
     return given[11].splits
 
@@ -95,6 +100,7 @@ deciding_by(
     first_for_all, lambda given: given[7], "the_noise_of_the_first_round_in_all", *RULES_LOOP,
     RULES,
 )  # fmt: skip
+deciding_by(clipped, lambda given: given[7], "noise_without_a_tail", *RULES_LOOP, RULE)
 deciding_by(half, splits_of, "half_the_noise_of_splits", trees, "grow_trees", TREE)
 deciding_by(half, labels_of, "half_the_noise_of_labels", trees, "grow_trees", LABELS)
 deciding_by(none, labels_of, "labels_without_noise", trees, "grow_trees", LABELS, why="of 2 of ")

@@ -253,6 +253,13 @@ def test_compiled_loops_draw_nothing_but_where_it_is_said():
 def test_sealed_values_are_opened_by_a_short_list():
     names = {name for name in MODULES if "open_values" in imported_from(name, "privacy.sealed")}
     assert names == OPENS
+    private = {
+        name
+        for name in MODULES
+        for node in nodes(name)
+        if isinstance(node, ast.Attribute) and node.attr in ("open_values", "_array")
+    }
+    assert private == {"privacy.sealed"}
 
 
 def imported_from(module, source):

@@ -13,6 +13,7 @@ import pytest
 
 import privcurve
 from privcurve.audit.__main__ import main as audit
+from privcurve.audit.contract import check
 from privcurve.audit.contract_cases import cases_of
 from privcurve.experiments import study
 from privcurve.learners import own, registry
@@ -269,6 +270,28 @@ def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_f
         "mean_vote(delta=0.0, calibration='certified', epsilon=2.0)",
         "mean_vote(delta=0.0, calibration='certified', epsilon=2.0), 3 classes",
     ]
+
+
+def test_a_number_that_multiplies_sums_alone_is_seen_at_its_end(mean_vote):
+    text = mean_vote.read_text()
+    weight = '    parameters={"weight": Parameter(1.0, float, low=0, high=10, open_low=True)},\n'
+    for old, new in {
+        "    approximate=True,\n": weight,
+        "import LearnerEntry\n": "import LearnerEntry, Parameter\n",
+        "class Mean": "@dataclass(kw_only=True, eq=False, repr=False)\nclass Mean",
+        "import numpy as np\n": "from dataclasses import dataclass\n\nimport numpy as np\n",
+        "    def _calls": "    weight: float = 1.0\n\n    def _calls",
+        '"signed sums", sums)': '"signed sums", self.weight * sums)',
+    }.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    mean_vote.write_text(text)
+    default, *ends = cases_of("mean_vote")
+    assert [case.parameters["weight"] for case in ends] == [1e-3, 10.0]
+    assert check(default, n_random=6).breach is None
+    breaches = [check(case).breach for case in ends]
+    assert breaches[0] is None
+    assert "times what is announced (6)" in breaches[1].why
 
 
 def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):

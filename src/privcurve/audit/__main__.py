@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -43,10 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    jobs = [(_check, case) for case in cases]
     if TUNED in names:
-        cases += candidates()
+        jobs += [(_check_candidate, case) for case in candidates()]
     start = time.monotonic()
-    verdicts = list(_check_all(cases, options.processes, options.table is None))
+    verdicts = list(_check_all(jobs, options.processes, options.table is None))
     if options.table is not None:
         old = options.table.read_text() if options.table.is_file() else ""
         options.table.write_text(insert_table(table(verdicts), old))
@@ -109,33 +110,43 @@ def _check_releases(names: Sequence[str]) -> int:
     return 1 if broken else 0
 
 
-def _check_all(cases: Sequence[Case], processes: int, tell: bool) -> Iterable[Verdict]:
+def _check_all(jobs: Sequence[Job], processes: int, tell: bool) -> Iterable[Verdict]:
     # Other processes have not imported the file of a user's own learner.
-    alone = processes < 2 or len(cases) < 2 or {case.learner for case in cases} & set(own.names())
+    alone = processes < 2 or len(jobs) < 2 or {case.learner for _, case in jobs} & set(own.names())
     if alone:
-        yield from (_report(_check(case), tell) for case in cases)
+        yield from (_report(_do(job), tell) for job in jobs)
         return
     with ProcessPoolExecutor(processes) as pool:
-        yield from (_report(verdict, tell) for verdict in pool.map(_check, cases))
+        yield from (_report(verdict, tell) for verdict in pool.map(_do, jobs))
+
+
+def _do(job: Job) -> Verdict:
+    one, case = job
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return one(case)
 
 
 def _check(case: Case) -> Verdict:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if case.learner == TUNED and case not in CASES:
-            return check_distant(case, sizes=())
-        verdict = check(case)
-        # Learners of this project are tried at real size by a test.
-        for more in (
-            check_distant,
-            check_thresholds,
-            *[check_at_size] * (case.learner in own.names()),
-        ):
-            if not verdict.breach:
-                other = more(case)
-                verdict.breach = other.breach
-                verdict.n_pairs += other.n_pairs
-        return verdict
+    """Try all that there is on a setting; stop at what it breaks."""
+    verdict = check(case)
+    # Learners of this project are tried at real size by a test.
+    at_size = [check_at_size] * (case.learner in own.names())
+    for more in (check_distant, check_thresholds, *at_size):
+        if not verdict.breach:
+            other = more(case)
+            verdict.breach = other.breach
+            verdict.n_pairs += other.n_pairs
+    return verdict
+
+
+def _check_candidate(case: Case) -> Verdict:
+    """Try a private selection over a learner that is tried by itself."""
+    return check_distant(case, sizes=())
+
+
+# A setting, and what is tried on it.
+Job = tuple[Callable[[Case], Verdict], Case]
 
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:
@@ -158,6 +169,8 @@ def table(verdicts: Iterable[Verdict]) -> str:
     """
     rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:
+        if verdict.case.at_end:
+            continue
         for name, (part, entry) in verdict.largest.items():
             why = f" ({verdict.case.idle[name]})" if part < 0.5 else ""
             seen = f"{entry.sensitivity:.4g} | {part * entry.sensitivity:.4g} | {part:.2f}{why}"

@@ -47,7 +47,7 @@ from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
-from privcurve.learners.shared.sealing import replaced_methods
+from privcurve.learners.shared.sealing import NOT_SEALED, replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
@@ -74,6 +74,9 @@ REAL_SIZES = {1.0: 60, 100.0: 200}
 # Most rows of the domain on which models are compared.
 MOST_ROWS = 2_000
 
+# Pairs of a size that are tried of a number at an end of its range.
+FEW = 3
+
 # Most tables that are tried for real fits, of which one must not be refused.
 MOST_TABLES = 5
 
@@ -93,6 +96,9 @@ class Case:
     bins: Sequence[int] = BINS  # of the columns of the tables
     # How many records of each person are kept, if ε and δ are for persons.
     at_most: int | None = None
+    # Whether a number is at an end of its range: it is tried on few pairs, which need not show a
+    # change of half of a bound.
+    at_end: bool = False
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
         """Return the learner, not trained."""
@@ -170,6 +176,7 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
+    n_random = min(n_random, FEW) if case.at_end else n_random
     try:
         if registry.entry(case.learner).peer:
             why = "its noise is drawn by the package of a peer, in which no call can be answered"
@@ -187,7 +194,8 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
         # With persons, changes of several records were compared with a bound for as many.
-        for name, (part, entry) in verdict.largest.items() if case.at_most is None else ():
+        compared = verdict.largest.items() if not case.at_end and case.at_most is None else ()
+        for name, (part, entry) in compared:
             if part < 0.5 and name not in case.idle:
                 why = (
                     f"{name}: no more than {part:.3g} of the announced {entry.sensitivity:.6g} was "
@@ -421,8 +429,13 @@ Fit = Callable[[Case, Records, Curator], CodedClassifier]
 
 def released(model: CodedClassifier) -> dict[str, Any]:
     """Return what a fit left on a model, without attributes that stay with the data owner."""
-    held = getattr(model, "_held", ())
+    held = getattr(model, "_held", ()) if _is_held(model) else ()
     return {name: value for name, value in fitted_attributes(model).items() if name not in held}
+
+
+def _is_held(model: CodedClassifier) -> bool:
+    """Return whether a part of a model stays with the data owner: of a named learner alone."""
+    return model._learner in NOT_SEALED
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
@@ -431,7 +444,7 @@ def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
         # What stays with the data owner answers scores with noise of its own.
-        if not hasattr(model, "_held"):
+        if not _is_held(model):
             state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
     return [name for name in names if not is_same(*(state.get(name) for state in states))]

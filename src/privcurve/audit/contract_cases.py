@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from privcurve.audit.contract import Case
 from privcurve.learners import own, registry
-from privcurve.learners.entry import LearnerEntry
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.learners.entry import LearnerEntry, Parameter
+from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
 
 DELTA = 1e-2
 
@@ -28,7 +29,8 @@ OF_CLASSES = [
     | {"n_holders": 1},
 ]
 TREE = {"depth": 2, "n_holders": 2}
-FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA, "n_holders": 3}
+FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA}
+THREE = {**FOREST, "n_holders": 3}
 TWO = {"n_trees": 2, "depth": 2}
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
@@ -40,9 +42,10 @@ MANY = (1, 2, 3, 40)
 CASES: tuple[Case, ...] = (
     Case("noisy_majority", {}),
     Case("noisy_bayes", {}),
-    Case("noisy_bayes", {"n_columns": 1}),
+    Case("noisy_bayes", {"n_columns": 1, "choice_share": 0.3}),
     Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
+    Case("noisy_bayes", {"n_columns": 1, **STARTED, "delta": DELTA}, neighbours=PRIVATE_COLUMNS),
     Case("brc", {"n_rounds": 3}),
     Case("brc", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
     Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
@@ -50,6 +53,7 @@ CASES: tuple[Case, ...] = (
     Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
     Case("brc", {"n_rounds": 4, "intercept": "em", "epsilon": 40.0}, neighbours=PRIVATE_COLUMNS),
     Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
+    Case("brc", {"n_rounds": 4, "epsilon": 40.0, "delta": DELTA}, neighbours=PRIVATE_COLUMNS),
     Case("boosting_for_people", {"n_rounds": 2}),
     Case("boosting_for_people", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
     Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
@@ -69,6 +73,11 @@ CASES: tuple[Case, ...] = (
     Case("lazybb", {"n_rounds": 3, "density": 0.5}),
     Case("lazybb", {"n_rounds": 3, "density": 0.5, "delta": DELTA}),
     Case("lazybb", {"n_rounds": 3, "density": 0.5, **STARTED}, neighbours=PRIVATE_COLUMNS),
+    Case(
+        "lazybb",
+        {"n_rounds": 3, "density": 0.5, **STARTED, "delta": DELTA},
+        neighbours=PRIVATE_COLUMNS,
+    ),
     Case("lazybb", TREES),
     Case("lazybb", {**TREES, "delta": DELTA, "splits": "threshold", "criterion": "entropy"}),
     Case("lazybb", {**TREES, **STARTED}, neighbours=PRIVATE_COLUMNS),
@@ -107,7 +116,7 @@ CASES: tuple[Case, ...] = (
     Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
     Case("tuned", {**RUNS, "settings": OF_CLASSES, "delta": DELTA}, n_classes=3),
-    Case("distributed_topdown", {**TREE, "trust": "central"}),
+    Case("distributed_topdown", {"depth": 2, "trust": "central"}),
     Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
     Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
     Case("distributed_topdown", {**TREE, **HALVES}),
@@ -115,8 +124,8 @@ CASES: tuple[Case, ...] = (
     Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
     Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
     Case("random_trees", {**FOREST, "trust": "central"}),
-    Case("random_trees", {**FOREST, "trust": "local"}),
-    Case("random_trees", {**FOREST, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
+    Case("random_trees", {**THREE, "trust": "local"}),
+    Case("random_trees", {**THREE, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
     Case("dp_forest", TWO),
     Case("dp_forest", {**TWO, "votes": "shrunk"}),
     Case("dp_forest", {**TWO, "leaves": "exponential"}),
@@ -193,15 +202,73 @@ def candidates() -> Iterator[Case]:
             yield Case("tuned", {**RUNS, **chosen}, sizes=(12, 60))
 
 
+# How near a number is to an end that is not allowed itself, and what stands for an end where there
+# is none.
+NEAR, LARGE, MOST = 1e-3, 1e3, 30
+
+# Ends that something else sets: the lower and the upper one, and why.
+ENDS: Mapping[tuple[str, str], tuple[float, float, str]] = {
+    ("brc", "n_kept"): (1, 3, "at most n_rounds"),
+    ("pate", "n_answers"): (10, MOST, "at least one for each record"),
+    ("distributed_topdown", "n_colluding"): (0, 1, "fewer than n_holders"),
+    ("random_trees", "n_colluding"): (0, 2, "fewer than n_holders"),
+    ("dpboost", "learning_rate"): (NEAR, 1 - NEAR, "at 1 all trees but the first are 0"),
+    ("tuned", "eta"): (-0.9, 10, "nearer to -1 no law has so few runs"),
+    ("tuned", "expected_runs"): (1, MOST, "each run is a training"),
+}
+
+
+def ends_of(learner: str, key: str, parameter: Parameter) -> tuple[Any, ...]:
+    """Return the two ends of the range of a number; nothing of what is no number."""
+    if parameter.kind is str:
+        return ()
+    if (learner, key) in ENDS:
+        return ENDS[learner, key][:2]
+    low, high = parameter.low, parameter.high
+    if parameter.kind is int:
+        return max(low, -MOST) + parameter.open_low, min(high - parameter.open_high, MOST)
+    return (
+        max(low, -LARGE) + NEAR * parameter.open_low,
+        min(high, LARGE) - NEAR * parameter.open_high,
+    )
+
+
+def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
+    """Yield cases of one learner with each of its numbers at both ends of its range.
+
+    A number is moved in the first case that gives it, or else in the first in which it may be
+    given.
+    """
+    for key, parameter in registry.entry(cases[0].learner).parameters.items():
+        for end in ends_of(cases[0].learner, key, parameter):
+            in_order = sorted(cases, key=lambda case: key not in case.parameters)
+            more = {key: parameter.kind(end)}
+            case = next((case for case in in_order if not _is_refused(case, more)), None)
+            if case is not None and case.parameters.get(key, parameter.default) != end:
+                yield replace(case, parameters={**case.parameters, **more}, at_end=True)
+
+
+def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
+    """Return whether a setting is not allowed, or more has no effect in it."""
+    parameters = registry.entry(case.learner).parameters
+    given = {key: value for key, value in {**case.parameters, **more}.items() if key in parameters}
+    calibration = case.parameters.get("calibration", CERTIFIED)
+    try:
+        registry.check_parameters(case.learner, given, calibration)
+    except ValueError:
+        return True
+    return False
+
+
 def cases_of(learner: str) -> Iterable[Case]:
     """Return what a learner is tried on; of one's own: its defaults, with all that it offers.
 
-    A file ``learners/<name>.py`` may say more: ``contract()``, which returns settings, each tried
-    like the defaults, or cases, which are tried as they are. Raises ValueError for anything else.
+    Each number is tried at both ends of its range too. A file ``learners/<name>.py`` may say more:
+    ``contract()``, which returns settings, each tried like the defaults, or cases, which are tried
+    as they are. Raises ValueError for anything else.
     """
-    shipped = [case for case in CASES if case.learner == learner]
-    if shipped:
-        return shipped
+    if shipped := [case for case in CASES if case.learner == learner]:
+        return [*shipped, *at_ends(shipped)]
     entry = registry.entry(learner)
     listed = own.contract(learner) if learner in own.names() else None
     cases: list[Case] = []
@@ -215,7 +282,7 @@ def cases_of(learner: str) -> Iterable[Case]:
                 f"{own.path_of(learner)}: contract() lists {one!r}, which is neither a setting, "
                 f"such as {{'n_rounds': 3}}, nor a Case of {learner!r}"
             )
-    return cases
+    return [*cases, *at_ends(cases)]
 
 
 def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:

@@ -21,7 +21,7 @@ from privcurve.audit.contract import (
     compare_sides,
     train_by_fit,
 )
-from privcurve.audit.replay_fits import BreachError
+from privcurve.audit.replay_fits import CHARGE, BreachError
 from privcurve.coding import Records
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
@@ -33,9 +33,11 @@ SIZES = (2, 12, 60, 300)
 def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Verdict:
     """Try points 1 and 2 on distant tables; stop at the first pair that breaks one.
 
-    `sizes` are numbers of records that are tried beside those of the case.
+    `sizes` are numbers of records that are tried beside those of the case, unless a number of it
+    is at an end of its range.
     """
     verdict = Verdict(case)
+    sizes = () if case.at_end else sizes
     for bins in dict.fromkeys((*DOMAINS, tuple(case.bins))):
         at = replace(case, bins=bins)
         for n in dict.fromkeys((*sizes, *case.sizes)):
@@ -50,6 +52,9 @@ def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Ve
                     verdict.refusal = sides
                 else:
                     verdict.n_pairs += 1
+    if not verdict.n_pairs:
+        why = f"no distant tables could be trained: {verdict.refusal}"
+        verdict.breach = BreachError(CHARGE, why)
     return verdict
 
 

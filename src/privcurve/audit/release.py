@@ -120,7 +120,8 @@ def _one() -> tuple[list[Line], list[Line]]:
     """Return many different records, and as many to test by."""
     train, test = (
         [
-            (20 + k, TOWNS[k % 3], WARDS[k % 2], f"n{k // 2}", "yes" if k % every else "no")
+            # One age is beyond the bounds: it is clipped.
+            (20 + 2 * k, TOWNS[k % 3], WARDS[k % 2], f"n{k // 2}", "yes" if k % every else "no")
             for k in range(n)
         ]
         for n, every in ((N, 4), (N_TEST, 2))

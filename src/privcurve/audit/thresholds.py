@@ -8,6 +8,7 @@ candidates tied. The fitted state must change with the sign of what is left, and
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -24,11 +25,15 @@ from privcurve.privacy.mechanisms import SELECTIONS
 # scores to a millionth.
 NEAR = (1e-3, 2e-3)
 
-# Most decisions that are tried of one event: those of the largest scores.
-MOST = 6
+# At which noise two candidates are tied: small, and so large that it is rarely drawn. A loop that
+# clips its noise decides the latter by the scores alone.
+LEVELS = (0.0, 30.0)
 
-# Tables that are tried, as some decisions change nothing, and their records.
-TABLES = 2
+# Most decisions that are tried of one event: half of them have the largest scores, the others are
+# from all over it.
+MOST = 8
+
+# Records of a table; another has as many as the largest of the case.
 N = 40
 
 # A decision of an event: the place of its noise, or of the noise of its candidates.
@@ -58,8 +63,7 @@ def check_thresholds(case: Case, seed: int = 0) -> Verdict:
     """
     verdict, decided = Verdict(case), 0
     rng = np.random.default_rng([seed, 23])
-    n = max(N, *case.sizes)
-    for _ in range(TABLES):
+    for n in (N, max(case.sizes, default=N)):
         table = rng.integers((*case.bins, case.n_classes), size=(n, len(case.bins) + 1))
         side = case.table([tuple(row) for row in table.tolist()])
         try:
@@ -106,10 +110,12 @@ def _parts(event: Event) -> Iterator[Part]:
         for place in np.ndindex(*spread.shape):
             first, last = _ends(event.exact[place])
             spread[place] = event.exact[place][first] - event.exact[place][last]
-    for k in np.argsort(-spread, axis=None, kind="stable")[:MOST]:
-        part = np.unravel_index(k, spread.shape)
-        if spread[part] > 0:
-            yield tuple(int(axis) for axis in part)
+    scored = np.flatnonzero(spread > 0)
+    largest = scored[np.argsort(-spread.ravel()[scored], kind="stable")][: MOST // 2]
+    others = np.setdiff1d(scored, largest)
+    even = np.linspace(0, max(len(others) - 1, 0), MOST - MOST // 2).astype(int)
+    for k in np.union1d(largest, others[np.unique(even)] if len(others) else others):
+        yield tuple(int(axis) for axis in np.unravel_index(k, spread.shape))
 
 
 def _ends(scores: Floats) -> tuple[int, int]:
@@ -125,16 +131,16 @@ def _is_decided(
     fits: _Fits, answers: Mapping[Place, NDArray[Any]], event: Event, place: Place, part: Part
 ) -> bool:
     """Try one decision; return whether the fitted state changes with its noise."""
-    exact = event.exact[part]
+    exact, first, last = event.exact[part], *_ends(event.exact[part].reshape(-1))
 
-    def state(more: float) -> dict[str, Any]:
+    def state(more: float, level: float = 0.0) -> dict[str, Any]:
         """Return the state where what is left beside the scores is `more`."""
         answer = event.answer.copy()
         if _is_choice(event):
             # All others are out of reach.
-            first, last = _ends(exact)
             answer[part] = -FAR
-            answer[part][first], answer[part][last] = more - exact[first], -exact[last]
+            answer[part][first] = level - exact[first] + more
+            answer[part][last] = level - exact[last]
         else:
             answer[part] = more - exact
         return fits.replay({**answers, place: answer})[0]
@@ -142,16 +148,16 @@ def _is_decided(
     sides = [(sign, state(sign * FAR)) for sign in (1, -1)]
     if _is_same_state(sides[0][1], sides[1][1]):
         return False
-    for sign, decided in sides:
-        for more in NEAR:
-            if not _is_same_state(state(sign * more), decided):
-                call: Any = event.calls[part[: event.calls.ndim]]
-                what = call.entry.what if call.entry else call.what
-                raise BreachError(
-                    NOISE,
-                    f"{what}: at noise {sign * more:g} from the threshold a loop decides the other "
-                    "way: it does not weigh its scores against its noise as announced",
-                )
+    levels = LEVELS if _is_choice(event) else LEVELS[:1]
+    for (sign, decided), more, level in itertools.product(sides, NEAR, levels):
+        if not _is_same_state(state(sign * more, level), decided):
+            call: Any = event.calls[part[: event.calls.ndim]]
+            what = call.entry.what if call.entry else call.what
+            raise BreachError(
+                NOISE,
+                f"{what}: at noise {sign * more:g} from the threshold a loop decides the other "
+                "way: it does not weigh its scores against its noise as announced",
+            )
     return True
 
 

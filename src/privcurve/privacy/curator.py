@@ -152,8 +152,10 @@ class Curator(Account):
             same law, so a replay gives a record the same label wherever it comes.
         """
         values, call = self._values(margins), self._charge(call, LABELS)
+        if not call.private:
+            return values > 0
         self._left.add(OF_CHOICES)
-        return self._signs(call, values, open_values(records)) if call.private else values > 0
+        return self._signs(call, _require_finite(values), open_values(records))
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
         """Return the place of the chosen candidate; without noise, the first of the best.
@@ -183,8 +185,12 @@ class Curator(Account):
             See :func:`~privcurve.privacy.mechanisms.draw_piece`.
         """
         call = self._charge(call, SELECTIONS)
+        points, values = open_values(ends), open_values(scores)
+        if call.private:
+            _require_finite(points)
+            _require_finite(values)
         self._left.add(OF_CHOICES)
-        return self._threshold(call, open_values(ends), open_values(scores))
+        return self._threshold(call, points, values)
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
         """Return standard noise, to which a compiled loop adds its scores.

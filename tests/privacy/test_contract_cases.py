@@ -1,0 +1,118 @@
+"""The cases of the contract reach all that a learner offers, and both ends of each number."""
+
+import math
+
+import numpy as np
+import pytest
+from mistakes_any import mistake
+
+from privcurve.audit.contract import check
+from privcurve.audit.contract_cases import CASES, ENDS, MOST, at_ends, cases_of, ends_of
+from privcurve.audit.distant import check_distant
+from privcurve.audit.replay_fits import SENSITIVITY
+from privcurve.audit.thresholds import check_thresholds
+from privcurve.learners.entry import Parameter
+from privcurve.learners.noisy_bayes import NoisyBayesClassifier
+from privcurve.learners.registry import LEARNERS
+from privcurve.privacy.curator import Curator
+
+OURS = {name: entry for name, entry in LEARNERS.items() if entry.private and not entry.peer}
+
+# Numbers that no case moves. Published noise is refuted, or its fits see open records.
+PUBLISHED = "of published noise alone, which no case has"
+UNMOVED = {
+    ("lazybb", "n_splits"): PUBLISHED,
+    ("topdown", "n_splits"): PUBLISHED,
+    **{
+        ("distributed_topdown", key): PUBLISHED
+        for key in ("leaf_share", "n_splits", "smallest_weight", "smallest_gain")
+    },
+}
+
+
+def test_each_relation_has_a_case_with_each_kind_of_delta():
+    offered = {
+        (name, relation, delta)
+        for name, entry in OURS.items()
+        for relation in entry.neighbours
+        for delta in [False] * entry.pure + [True] * entry.approximate
+    }
+    cases = {(c.learner, c.neighbours, bool(c.parameters.get("delta"))) for c in CASES}
+    assert offered == cases
+
+
+def test_each_number_of_a_private_learner_is_moved_to_both_ends_of_its_range():
+    still = set()
+    for name, entry in OURS.items():
+        cases = list(cases_of(name))
+        for key, parameter in entry.parameters.items():
+            given = [case.parameters.get(key, parameter.default) for case in cases]
+            if not all(end in given for end in ends_of(name, key, parameter)):
+                still.add((name, key))
+    assert still == UNMOVED.keys()
+
+
+def test_ends_are_those_of_the_range_or_named_with_a_reason():
+    for (name, key), (low, high, why) in ENDS.items():
+        parameter = OURS[name].parameters[key]
+        assert parameter.admits(parameter.kind(low))
+        assert parameter.admits(parameter.kind(high))
+        assert len(why) > 10
+    for name, entry in OURS.items():
+        for key, parameter in entry.parameters.items():
+            ends = ends_of(name, key, parameter)
+            assert bool(ends) == (parameter.kind in (int, float)), key
+            assert all(parameter.admits(parameter.kind(end)) for end in ends), (name, key)
+    assert ends_of("own", "a", Parameter(1.0, float)) == (-1000.0, 1000.0)
+    assert ends_of("own", "a", Parameter(1, int)) == (-MOST, MOST)
+    assert ends_of("own", "a", Parameter(None, int, low=2, high=7)) == (2, 7)
+    assert ends_of("own", "a", Parameter("x", choices=("x", "y"))) == ()
+
+
+# Shares next to the whole are quick, others slow.
+QUICK = 1 - 1e-3
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(
+            case, marks=[pytest.mark.slow] * (QUICK not in case.parameters.values()), id=str(case)
+        )
+        for name in OURS
+        for case in at_ends([case for case in CASES if case.learner == name])
+    ],
+)
+def test_the_ends_keep_the_contract(case):
+    for one in (check, check_distant, check_thresholds):
+        assert str(one(case).breach or "") == ""
+
+
+def test_a_number_that_multiplies_sums_and_no_sensitivity_is_seen_at_its_end(monkeypatch):
+    """At its default it changes nothing."""
+    damping = [1.0]
+
+    @mistake(NoisyBayesClassifier, "_release")
+    def released(own, self, records, curator):
+        damping[0] = float(self.damping)
+        own(self, records, curator)
+
+    @mistake(Curator, "numbers")
+    def divided(own, self, call, exact):
+        return own(self, call, exact / damping[0])
+
+    released(monkeypatch)
+    divided(monkeypatch)
+    cases = [case for case in cases_of("noisy_bayes") if not case.parameters.get("n_columns")]
+    defaults = [check(case, n_random=12).breach for case in cases if not case.at_end]
+    assert defaults == [None]
+    breaches = {
+        case.parameters["damping"]: check(case).breach
+        for case in cases
+        if case.at_end and "damping" in case.parameters
+    }
+    assert list(breaches) == [1e-3]
+    assert breaches[1e-3].point == SENSITIVITY
+    factor = float(breaches[1e-3].why.split(" times")[0].split()[-1])
+    assert math.isclose(factor, 1000, rel_tol=0.01)
+    assert np.isfinite(factor)
