@@ -5,6 +5,7 @@ follows from values are seen on distant tables (`test_distant.py`).
 """
 
 import contextlib
+import contextvars
 from functools import partial
 from types import MappingProxyType
 
@@ -170,3 +171,15 @@ def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
     with pytest.raises(DoorError, match="not announced: 'another margin'"):
         broken(release, epsilon=1.0).fit(X, Y)
     assert np.isfinite(broken(release, epsilon=np.inf).fit(X, Y).margin_)
+
+
+def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
+    """An event loop keeps one for each callback that is registered during the fit."""
+    kept = []
+
+    def release(self, records, curator):
+        kept.append(contextvars.copy_context())
+        self.margin_ = curator.number(MARGIN, (records.counts * records.labels).sum())
+
+    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert kept

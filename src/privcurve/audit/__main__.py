@@ -27,6 +27,9 @@ NOT_SEEN = (
     "the Jacobian; of PATE, answers about scored rows, whose noise follows from a key."
 )
 
+# What is tried on a setting, and the setting.
+Job = tuple[Callable[[Case], Verdict], Case]
+
 # Marks around the table in docs/research/audit.md.
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
@@ -143,10 +146,6 @@ def _check(case: Case) -> Verdict:
 def _check_candidate(case: Case) -> Verdict:
     """Try a private selection over a learner that is tried by itself."""
     return check_distant(case, sizes=())
-
-
-# A setting, and what is tried on it.
-Job = tuple[Callable[[Case], Verdict], Case]
 
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:

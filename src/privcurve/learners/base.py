@@ -62,7 +62,7 @@ from privcurve.privacy.ledger import (
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
-from privcurve.privacy.sealed import PLAIN
+from privcurve.privacy.reach import PLAIN
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema

@@ -14,7 +14,6 @@ from privcurve.privacy.refused import SealedError
 # Types whose values can't be changed.
 PLAIN = frozenset({int, float, bool, str, type(None)})
 
-
 _FIXED = (np.generic, ModuleType, range, np.dtype, frozenset, MappingProxyType)
 
 _STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR")

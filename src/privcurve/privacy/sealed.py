@@ -369,7 +369,7 @@ _OF_ONE = {
 # Who opens ---------------------------------------------------------------------------------------
 
 
-# Types that are never sealed: the quickest test for most values.
+# Types that :func:`open_values` need not search: the quickest test for most values.
 _OPEN = PLAIN | {np.ndarray}
 
 

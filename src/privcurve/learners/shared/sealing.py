@@ -19,8 +19,9 @@ from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator, party_of
+from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
-from privcurve.privacy.sealed import PLAIN, Sealed
+from privcurve.privacy.sealed import Sealed
 
 # Private fits that see open records, by learner, or learner and calibration, with the reason. Peers
 # see open records too, as their package draws the noise.
