@@ -163,6 +163,7 @@ def once(tmp_path_factory, name, fill):
 
 def make(folder):
     """Lay out the workflow in a folder."""
+    shutil.copy(ROOT / "Snakefile", folder)
     for name in ("workflow", "profiles", "resources"):
         shutil.copytree(ROOT / name, folder / name)
     (folder / "config/studies").mkdir(parents=True)

@@ -25,7 +25,7 @@ def jobs_of(output):
 
 
 def test_a_rule_of_a_user_is_a_target(project):
-    path = project.folder / "workflow/Snakefile"
+    path = project.folder / "Snakefile"
     path.write_text(path.read_text() + OWN)
     project.run("my_count")
     n_lines = len((project.folder / TABLES).read_text().splitlines())

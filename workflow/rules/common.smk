@@ -18,8 +18,8 @@ from privcurve.workflow.snakemake import grow_by_attempt
 # Where this workflow is, whoever imports it as a module.
 HOME = ours.home_of(workflow.current_basedir)
 
-# Whoever imports this workflow as a module has a Snakefile of its own.
-IS_OWN = Path(workflow.basedir) == Path(HOME, "workflow")
+# Whoever imports this workflow as a module, other than the Snakefile at the top, has a Snakefile of its own.
+IS_OWN = Path(workflow.basedir) in (HOME, Path(HOME, "workflow"))
 CONFIGURATION_NOTES = [] if IS_OWN else ours.add_overrides(config, workflow)
 
 STARTED = time.time()
