@@ -82,11 +82,9 @@ def test_links_lead_to_files_and_headings():
 
 
 def test_pages_that_the_code_names_are_there():
-    """A ledger names the page of a proof, in its words of before pages of papers moved."""
     for path in (ROOT / "src").rglob("*.py"):
         for page in re.findall(r"\b(?:docs|papers)/[a-z_/]+\.md\b", path.read_text()):
-            moved = ROOT / "papers" / Path(page).stem / "README.md"
-            assert (ROOT / page).is_file() or moved.is_file(), (path, page)
+            assert (ROOT / page).is_file(), (path, page)
 
 
 def test_a_page_is_read_to_its_end():
