@@ -22,6 +22,10 @@ PAGES = {
         f"papers/{paper.parent.name}/README.md": f"{paper.parent.name}.md"
         for paper in sorted(ROOT.glob("papers/*/README.md"))
     },
+    **{
+        f"papers/{paper.parent.name}/proofs.md": f"{paper.parent.name}_proofs.md"
+        for paper in sorted(ROOT.glob("papers/*/proofs.md"))
+    },
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",

@@ -1,7 +1,7 @@
 """Controls: broken mechanisms that the auditor must flag, and sound ones that it must not.
 
-Each broken one is a mistake that a paper or an implementation has made; sections are those
-of PRIVACY.md. They are written with NumPy alone, apart from what they imitate. All claim ε = 1.
+Each broken one is a mistake that a paper or an implementation has made. They are written with
+NumPy alone, apart from what they imitate. All claim ε = 1.
 """
 
 from functools import partial
@@ -64,7 +64,7 @@ def boosted_labels(side, rates, weigh):
 def uncapped_weights(margins, density, learning_rate):
     """Weights without the cap: dense enough ones are returned as they are.
 
-    PRIVACY.md §a, first counterexample: a single record can have almost all of the weight.
+    docs/proofs.md, 'LazyBB: weights': a single record can have almost all of the weight.
     """
     weights = density * np.exp(-learning_rate * margins)
     if weights.sum() >= density * len(margins):
@@ -102,7 +102,7 @@ def margins_of(side):
 
 
 def noisy_maximum(pair, side, n, rng):
-    """Report-noisy-max that also releases the noisy maximum (§e1): kα/2 instead of α.
+    """Report-noisy-max that also releases the noisy maximum: kα/2 instead of α.
 
     All k = 20 candidates score 1 on one side and 0 on the other.
     """
@@ -122,7 +122,7 @@ def histogram(scale):
 
 
 def exact_leverage(pair, side, n, rng):
-    """A leverage coefficient is computed from exact data and released (§f4): ε = ∞.
+    """A leverage coefficient is computed from exact data and released: ε = ∞.
 
     Leaves get Laplace noise, which is sound; β = (a/m) Σ y·h is then an exact function of
     the records and the released leaves.
@@ -145,7 +145,7 @@ BROKEN = (
     # Noise for a sensitivity of ζ² instead of ζ: η = ε/(2τζ²), with ζ = 1/n.
     boosted("rate divided by ζ twice", 4, 2, EPSILON * 4**2 / (2 * 2)),
     Control("noisy maximum released with its value", flipped_constant(6), noisy_maximum),
-    # Noise for added records when one is replaced (§0, L4): true ε is 2.
+    # Noise for added records when one is replaced: true ε is 2.
     Control("histogram noise for added records", MOVED, histogram(1 / EPSILON)),
     # After some rounds one record is all the weight.
     boosted("projection without the cap", 8, 8, EPSILON * 8 / (2 * 8), uncapped_weights),

@@ -1,4 +1,4 @@
-"""Calibration: PRIVACY.md's worked example, inverse of composition, monotone, never worse."""
+"""Calibration: the worked example, inverse of composition, monotone, never worse."""
 
 import math
 import subprocess
@@ -26,7 +26,7 @@ deltas = st.floats(-12, -1).map(lambda x: 10**x)
 
 
 def noise_scales(n_rounds, density):
-    """What §g tabulates: η of a round of 1-rules by each calibration and accountant."""
+    """The worked example: η of a round of 1-rules by each calibration and accountant."""
     n, epsilon, delta = (EXAMPLE[name] for name in ("n", "epsilon", "delta"))
     pure, ranged = (Cost(kind, 1.0, n_rounds) for kind in (PURE_KIND, BOUNDED_RANGE_KIND))
     published = [(pure, c.BASIC), (pure, c.ADVANCED)]
@@ -45,10 +45,10 @@ def noise_scales(n_rounds, density):
     ("setting", "rates"),
     [
         # The table of docs/privacy.md: published (basic, advanced), then certified (both, optimal
-        # pure, zCDP by either conversion, adaptive). §g prints 487.6 as the last one, by a coarser
-        # outward rounding; the optimum is below 489.3 by explicit strategies.
+        # pure, zCDP by either conversion, adaptive). The optimum of the last one is
+        # below 489.3, by explicit strategies.
         ((39, 0.35), "73.05 91.21 146.1 182.4 251.6 372.4 451.1 489.1"),
-        # What §g prints of other settings; * is not there.
+        # Other settings, as another program printed them; * is not there.
         ((99, 0.35), "28.78 * * * * * 28[23].? 30[67].*"),
         ((5, 0.5), "814 * 1628 * * * 1800 20*"),
     ],

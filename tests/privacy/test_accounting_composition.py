@@ -17,7 +17,7 @@ from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
 def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):
-    """Value of §g's game when t is a multiple of ε₀/steps: a *lower* bound on δ."""
+    """Value of the game when t is a multiple of ε₀/steps: a *lower* bound on δ."""
     h = bounded_range / steps
     t = h * np.arange(steps + 1)
     chance = (1 - np.exp(t - bounded_range)) / (1 - math.exp(-bounded_range))
@@ -59,7 +59,8 @@ def test_adaptive_bound_is_above_strategies_and_close(bounded_range, n_calls, ep
 
 
 def test_worked_example_is_near_the_optimum():
-    # §g: η = ε₀κn/2. At η = 489.3 a strategy already exceeds δ; at 489.1 none can.
+    # docs/privacy.md, 'The worked example': η = ε₀κn/2. At η = 489.3 a strategy already exceeds δ;
+    # at 489.1 none can.
     unit = 2 / (0.35 * 32561)
     assert game_with_moves_on_a_grid(489.3 * unit, 39, 1.0, 64) > 1e-5
     assert bounded_range_delta(489.1 * unit, 39, 1.0) <= 1e-5
@@ -290,7 +291,7 @@ def test_rho_of_laplace_holds_for_numbers_and_vectors(each, split, order):
 @given(st.floats(0.05, 3), st.floats(-4, 4), st.floats(-1, 1))
 @settings(max_examples=200)
 def test_bounded_range_is_an_eighth(each, tilt, order):
-    # §0, L1: a two-point loss of range ε₀ has Rényi divergence at most a·ε₀²/8.
+    # A two-point loss of range ε₀ has Rényi divergence at most a·ε₀²/8.
     q = 1 / (1 + math.exp(-tilt))
     p = 1 / (1 + math.exp(-tilt - each))
     a = 1 + 10**order

@@ -21,7 +21,7 @@ def test_exact_verdicts():
 
 
 def test_uncapped_weights_let_one_record_have_all():
-    """PRIVACY.md §a: n = 6, κ = 1, λ = 1, margins (−9, 9, 9, 9, 9, 9)."""
+    """docs/proofs.md, 'LazyBB: weights': n = 6, κ = 1, λ = 1, margins (−9, 9, 9, 9, 9, 9)."""
     margins = np.array([-9.0, 9, 9, 9, 9, 9])
     broken = controls.uncapped_weights(margins, 1.0, 1.0)
     assert 6 * broken.max() / broken.sum() == pytest.approx(6, abs=1e-6)

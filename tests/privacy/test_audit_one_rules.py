@@ -100,7 +100,7 @@ def log_cosh(x):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("calibration", ["published", "certified"])
 def test_exact_bound_of_one_rule_is_the_formula(calibration, epsilon):
-    """PRIVACY.md §b, for the exponential mechanism on constant columns.
+    """docs/proofs.md, 'LazyBB: 1-rules', for the exponential mechanism on constant columns.
 
     ηζ + ln cosh(η/2) − ln cosh(η(½ − ζ)) ≤ 2ηζ, exact as 1-rules are closed under negation.
     """

@@ -12,7 +12,7 @@ from privcurve.privacy.calibration.bdpe import _flip_loss, published_noise
     ("epsilon", "clamp", "lost"), [(0.1, 10.0, 8.6), (1.0, 10.0, 6.2), (0.1, 1.0, 57.0)]
 )
 def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
-    """§f5: one leaf, one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
+    """One leaf, one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
     link = largest_link(1.0)
     assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
 
@@ -31,7 +31,7 @@ def test_what_published_leaves_are_worth():
     assert status == "refuted"
     assert proved == pytest.approx(0.1 * 2 * largest_link(0.1) / 10)
     # A clamp that no link reaches leaves the claim as it is; half of ε for the splits, of which
-    # three levels of a tree cost (2 − 2^(1−3))/3 (§f2).
+    # three levels of a tree cost (2 − 2^(1−3))/3.
     assert truth(clamp=2 * largest_link(0.1)) == ("proved", "", None)
     _, _, proved = truth(tree_share=0.5)
     splits = 0.05 * (2 - 2.0**-2) / 3

@@ -1,4 +1,4 @@
-"""P1 of docs/proofs.md: the law of box noise, and what a fit with it reads."""
+"""The law of box noise, and what a fit with it reads (docs/proofs.md, 'Box noise')."""
 
 import math
 

@@ -49,7 +49,7 @@ def test_sensitivity_bounds_the_real_dynamics(n, alphas):
 
 
 def test_sensitivity_is_attained_after_two_rounds():
-    # One record reaches the upper cap, all others the lower one (PRIVACY.md §d).
+    # One record reaches the upper cap, all others the lower one (papers/partial/proofs.md, 'BRC').
     alphas = (math.log(1.4), -math.log(1.4))
     c = 1.4 * (1 + 1e-9)
     bound = sensitivity.brc_delta(4, c, c, alphas)

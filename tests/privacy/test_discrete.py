@@ -89,7 +89,7 @@ def test_the_generator_decides_and_moves_on():
 def test_discrete_laplace_has_the_renyi_divergence_of_laplace_and_a_third_of_the_unit_squared(
     scale, order
 ):
-    """docs/proofs.md, F1: ρ = ε + e^−ε − 1 + 1/(3·scale²) for a shift of ε scales."""
+    """docs/proofs.md, 'Floating point', F1: ρ = ε + e^−ε − 1 + 1/(3·scale²) for ε scales."""
     values = np.arange(-60 * scale, 61 * scale)
     for shift in (1, 2, scale, 3 * scale, 12 * scale):
         logs = [-np.abs(values - center) / scale for center in (0, shift)]

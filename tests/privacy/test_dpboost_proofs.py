@@ -1,4 +1,4 @@
-"""DPBoost: its constants by search (docs/proofs.md, lemmas D1 and D3), and what it draws."""
+"""DPBoost: its constants by search, and what it draws (papers/thesis/proofs.md, 'DPBoost')."""
 
 import itertools
 

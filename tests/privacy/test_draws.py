@@ -75,7 +75,8 @@ def test_secret_streams_are_those_of_chacha():
     assert isinstance(streams("chacha")[0].bit_generator, ChaCha)
 
 
-# How far the computed laws are from the true ones (docs/proofs.md, F2). It says 2^-45.
+# How far the computed laws are from the true ones (docs/proofs.md, 'Floating point', F2). It says
+# 2^-45.
 FAR = 2.0**-47
 
 

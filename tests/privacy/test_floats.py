@@ -1,4 +1,4 @@
-"""Floating point tells nothing of exact numbers (docs/proofs.md, F1 and F2)."""
+"""Floating point tells nothing of exact numbers (docs/proofs.md, 'Floating point', F1, F2)."""
 
 import warnings
 from dataclasses import replace

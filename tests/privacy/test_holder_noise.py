@@ -78,7 +78,7 @@ def test_published_budgets_are_as_printed():
 @pytest.mark.parametrize(
     ("protocol", "budget", "status", "proved"),
     [
-        # A replaced record costs twice as much (§e4); a chain of 8 splits 9/8 of it (A6).
+        # A replaced record costs twice as much; a chain of 8 splits 9/8 of it (A6).
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),

@@ -39,7 +39,7 @@ def test_json_there_and_back(delta):
 
 
 def test_json_of_infinite_numbers_is_standard_json():
-    gaussian = LedgerEntry("gaussian", "weights", 0.5, 1.0, math.inf, None, 0.125, "§d")
+    gaussian = LedgerEntry("gaussian", "weights", 0.5, 1.0, math.inf, None, 0.125, "a theorem")
     before = mixed(c.GAUSSIAN, 1e-5, gaussian)
     document = json.loads(before.to_json(), parse_constant=pytest.fail)
     assert document["ledger"][0]["epsilon"] == "inf"

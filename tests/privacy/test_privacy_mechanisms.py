@@ -215,7 +215,7 @@ def test_noisy_labels_are_bounded_range_over_all_leaves():
 
 
 def test_counts_in_parallel_cost_twice_for_a_moved_record():
-    # §0, L4: counts + Lap(1/ε), output (−3, 9), counts (1, 5) against (0, 6).
+    # docs/proofs.md, 'Parallel parts': Lap(1/ε) on counts (1, 5) or (0, 6), and the answer (−3, 9).
     epsilon = 0.7
     noise = stats.laplace(scale=1 / epsilon)
     loss = sum(

@@ -1,4 +1,4 @@
-"""Enumerate small cases: no sensitivity is too small, and none is looser than PRIVACY.md says."""
+"""Enumerate small cases: no sensitivity is too small, and none is looser than docs say."""
 
 import itertools
 import math
@@ -180,7 +180,7 @@ def test_zeta_is_attained():
 
 def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small():
     n, density, learning_rate = 2, 0.3, math.log(3)
-    printed = min(1 / (density * n), 9 / (9 + n - 1))  # ζ₂ as §a prints it
+    printed = min(1 / (density * n), 9 / (9 + n - 1))  # ζ₂ of normalised weights
     mu = weights_of(np.array([-1.0, 1.0]), density, learning_rate)
     assert mu[0] / (density * n) > printed
     ours = s.lazybb_zeta_rounds(n, density, learning_rate, 2)[1]
@@ -192,7 +192,7 @@ def test_unnormalised_weights_need_their_own_term_when_density_times_n_is_small(
     )
     assert moved == pytest.approx(5 / 3 * printed)
     assert moved == pytest.approx(ours)
-    # Normalised weights keep to it (here too): docs/proofs.md.
+    # Normalised weights keep to it here too: docs/proofs.md, 'LazyBB: first rounds'.
     shares = max(
         np.maximum(labelled_change(a / a.sum(), b / b.sum()), 0).sum()
         for a, b in neighbouring_weights(n, density, learning_rate, 1)

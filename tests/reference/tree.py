@@ -1,6 +1,6 @@
 """DP-TopDown and its boosting in plain NumPy, straight from the papers.
 
-Thesis, Algorithms 2 and 3; PRIVACY.md §a and §c. Weights are floats, nothing is shared
+Thesis, Algorithms 2 and 3; docs/proofs.md, 'LazyBB'. Weights are floats, nothing is shared
 with the package: no histograms, no distinct rows, no fixed point. Every function takes
 the noise as numbers, so that the package's trees can be compared on equal noise.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def weights_of(margins, density, learning_rate):
-    """min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn (PRIVACY.md §a)."""
+    """min(1, c·κe^{−λσ}) with the smallest c ≥ 1 that gives a sum of κn."""
     weights = density * np.exp(-learning_rate * margins)
     required = density * len(margins)
     if np.minimum(1, weights).sum() >= required * (1 - 1e-13):

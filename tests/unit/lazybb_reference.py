@@ -1,8 +1,8 @@
 """LazyBB with 1-rules in plain Python, record by record, straight from the paper.
 
-Weights are those of PRIVACY.md §a: w = κe^{−λσ}, μ = min(1, c·w) with the smallest c ≥ 1
-that makes |μ| ≥ κn. Nothing is shared with the package: no histogram of margins, no
-counts, no joint codes.
+Weights are those of docs/proofs.md, 'LazyBB: weights': w = κe^{−λσ}, μ = min(1, c·w) with
+the smallest c ≥ 1 that makes |μ| ≥ κn. Nothing is shared with the package: no histogram of
+margins, no counts, no joint codes.
 """
 
 import math

@@ -216,7 +216,7 @@ def watched(curator, **parameters):
 
 
 def test_leaves_have_noise_for_the_largest_weight_of_their_round():
-    """w̄_t = ½(1 + x/√(α² + x²)), x = Σ|β_s|max|h_s|/2 − (1 − α) (§f1): ½ at first, then more."""
+    """w̄_t = ½(1 + x/√(α² + x²)), x = Σ|β_s|max|h_s|/2 − (1 − α): ½ at first, then more."""
     curator = Watched()
     model = watched(curator, n_trees=3, depth=2, boost_alpha=0.6, step=1.5, epsilon=5.0)
     reach = 0.0

@@ -103,7 +103,7 @@ def test_equals_the_projection_of_single_records(correct, density, learning_rate
 
 
 def test_weights_above_one_are_capped_before_the_density_is_tested():
-    # PRIVACY.md §a, edge cases: without the cap, or with the test on the uncapped sum,
+    # docs/proofs.md, 'LazyBB: weights': without the cap, or with the test on the uncapped sum,
     # record 1 gets 6 times what it may have.
     projected, largest = measure([-9, 9, 9, 9, 9, 9], 1.0, 1.0, 9)
     assert largest <= 1 + 1e-9
@@ -141,7 +141,7 @@ def test_sums_of_all_weights_fit_in_62_bits(n):
 @pytest.mark.parametrize("density", [0.15, 0.34, 0.5, 0.8])
 @pytest.mark.parametrize("learning_rate", [0.2, 1.0])
 def test_neighbours_stay_close_by_brute_force(density, learning_rate):
-    """TV of the normalised weights on labelled points ≤ 1/(κn) (PRIVACY.md, Theorem a).
+    """TV of the normalised weights on labelled points ≤ 1/(κn) (docs/proofs.md, 'LazyBB: weights').
 
     All replace-one neighbours with 5 records and margins of 4 rounds: record 1 differs
     (so its mass counts in full on both sides), the others have the same margins.
@@ -164,7 +164,7 @@ def test_neighbours_stay_close_by_brute_force(density, learning_rate):
 
 @pytest.mark.parametrize("density", [0.25, 0.5, 0.8])
 def test_unnormalised_weights_change_by_at_most_one_either_way(density):
-    """The unnormalised form of PRIVACY.md §a: both parts of μ' − μ are at most 1."""
+    """Both parts of μ' − μ are at most 1 (docs/proofs.md, 'LazyBB: first rounds')."""
     levels = range(-4, 5, 2)
     worst = 0.0
     for others in itertools.combinations_with_replacement(levels, 4):

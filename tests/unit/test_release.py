@@ -91,7 +91,9 @@ def test_the_card_says_what_the_model_is(gam):
     ):
         assert said in (gam.path(PAGE).read_text() if said in IN_FULL else text), said
     # Whoever has a card may not have the documentation.
-    assert "docs/" not in text + gam.path(PAGE).read_text()
+    assert not re.search(r"(docs|papers)/", text + gam.path(PAGE).read_text())
+    of_paper = "papers/partial/proofs.md, 'PATE'"
+    assert cards.name_pages(of_paper) == "“partial/proofs” in privcurve's documentation, 'PATE'"
     assert f"SHA-256 {hashlib.sha256(gam.path(MODEL).read_bytes()).hexdigest()}" in text
     assert not [name for name in (MODEL, CARD, PAGE) if "PCG64" in gam.path(name).read_text()]
     page = html.unescape(gam.path(PAGE).read_text())

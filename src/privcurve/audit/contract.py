@@ -8,7 +8,7 @@
 5. *Charge*: the calls are those that were announced, and add up to no more than the stated ε.
 
 Together they prove ε, except for the theorem of the accountant, floating-point noise of choices,
-labels and objectives (docs/proofs.md), and time.
+labels and objectives (docs/proofs.md, 'Floating point'), and time.
 
 If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
 neighbours differ in all records of one person, before the draw of the records that are kept.

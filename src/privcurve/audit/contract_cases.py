@@ -146,9 +146,9 @@ CASES: tuple[Case, ...] = (
     Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
 )
 
-# How a fit releases answers, by what floating-point arithmetic leaves of them (docs/proofs.md, F1
-# and F2). A test compares what each learner names here with the fits of all its cases, and attacks
-# each learner that releases numbers or points.
+# How a fit releases answers, by what floating-point arithmetic leaves of them (docs/proofs.md,
+# 'Floating point', F1 and F2). A test compares what each learner names here with the fits of all
+# its cases, and attacks each learner that releases numbers or points.
 NUMBERS = "numbers on a grid"
 WHOLE = "whole numbers"
 CHOICES = "choices and labels"

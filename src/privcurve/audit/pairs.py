@@ -163,8 +163,8 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
 def flipped_constant(n: int) -> Pair:
     """Return n equal records with the label +1, and the same with one label flipped.
 
-    The worst pair of one private 1-rule (PRIVACY.md §b): every literal has an error of 0
-    or 1 on the left, and 1/n or 1 − 1/n on the right.
+    The worst pair of one private 1-rule (docs/proofs.md, 'LazyBB: 1-rules'): every literal has an
+    error of 0 or 1 on the left, and 1/n or 1 − 1/n on the right.
     """
     return _flip("tiny", f"{n} equal records, one label flipped", n - 1, 0)
 

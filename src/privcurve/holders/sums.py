@@ -24,7 +24,7 @@ SECURE_SUM = "secure_sum"
 RINGS = {32: 30, 64: 50}
 
 # Each share of noise is rounded by itself. The sum stays as private as without rounding if a unit
-# is at most scale/(this · √shares): docs/proofs.md, Trust.
+# is at most scale/(this · √shares): docs/proofs.md, 'Trust'.
 FINEST = 4.0
 
 # A sum leaves the ring's range with noise of more than this many scales: never.

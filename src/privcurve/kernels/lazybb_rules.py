@@ -51,7 +51,7 @@ def boost(
         first of equals.
     normalise : bool
         Whether errors are relative to the total weight |μ| (as published), or to κn
-        (the unnormalised form of PRIVACY.md §a).
+        (docs/proofs.md, 'LazyBB: first rounds').
     noise : ndarray of shape (n_rounds, n_literals), or None
         Added to −η_t·error: Gumbel gives the exponential mechanism, standard exponential
         gives permute-and-flip. Scores are added in place. None if and only if the rates are

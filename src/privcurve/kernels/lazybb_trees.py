@@ -101,8 +101,8 @@ def boost_trees(
     rules : bool
         Whether the nodes of the last level get 1-rules; by levels only.
     normalise : bool
-        Whether weights are relative to their sum |μ| (as published), or to κn (the
-        unnormalised form of PRIVACY.md §a).
+        Whether weights are relative to their sum |μ| (as published), or to κn
+        (docs/proofs.md, 'LazyBB: first rounds').
     noise : TreeNoise
     begin : ndarray of shape (n_rows,), optional
         The margin of each row before the first round, in votes; 0 by default.

@@ -4,7 +4,7 @@ As of two classes (``kernels/privgam.py``), what a record adds to a sum is a who
 follows from its own scores alone: weights of classes are whole numbers of a table, their sums are
 exact in floating point, and what is left are single products and quotients, which are rounded alike
 wherever a record stands. Each is rounded down so that the proof holds as it is (docs/proofs.md,
-PrivGAM 6).
+'PrivGAM', 6).
 """
 
 from __future__ import annotations

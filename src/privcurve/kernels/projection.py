@@ -1,10 +1,11 @@
 """Weights of LazyBB: the projection onto dense measures, in exact integers.
 
 A record with margin σ has the weight w = κ e^{−λσ}. The projection is μ = min(1, c·w) with
-the smallest c ≥ 1 for which |μ| ≥ κn (PRIVACY.md §a; thesis, Definition 2.2.4). Margins
-after `t` rounds are 2k − t, where k is the number of correct votes, so everything is done
-on the histogram of k. Weights are rounded up to whole multiples of 1/unit, which keeps
-their order and the density, and makes every later sum exact, in any order.
+the smallest c ≥ 1 for which |μ| ≥ κn (docs/proofs.md, 'LazyBB: weights'; thesis, Definition
+2.2.4). Margins after `t` rounds are 2k − t, where k is the number of correct votes, so
+everything is done on the histogram of k. Weights are rounded up to whole multiples of
+1/unit, which keeps their order and the density, and makes every later sum exact, in any
+order.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def project(
     -------
     float
         κn times the largest normalised weight. The privacy proof needs this to be at
-        most 1 (PRIVACY.md §a, Theorem a); callers check it.
+        most 1 (docs/proofs.md, 'LazyBB: weights'); callers check it.
     """
     n = 0
     for k in range(n_votes + 1):

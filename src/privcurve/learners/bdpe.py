@@ -74,8 +74,9 @@ LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"
 
-# The part of a tree's budget for its errors, if they are released (§f3).
+# The part of a tree's budget for its errors, if they are released.
 ERROR_SHARE = 0.01
+OF_ERRORS = "papers/boosted_dp/proofs.md, 'Errors'"
 
 # The largest weight of a round is at most 2^22 units, so that sums of 2^31 weights are exact.
 WEIGHT_BITS = 22
@@ -246,7 +247,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         """Return the certified calls of each tree, for weights of at most 1.
 
         Trees share the budget equally. Each level of a tree may spend its share at every node, the
-        leaves of a tree theirs together (PRIVACY.md §f2, §f5).
+        leaves of a tree theirs together (papers/boosted_dp/proofs.md, 'Splits' and 'Leaves').
         """
         depth, votes = int(self.depth), self._votes()
         released = self.splits == CHOSEN and self.calibrate_alpha == RELEASED
@@ -267,19 +268,19 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         for level, alpha in enumerate(self._level_alphas().tolist()):
             if released:
                 what = OF_ERROR.format("{}", level + 1)
-                calls.append(Announced(what, of_error, l1=one, l2=one, source="PRIVACY.md §f3"))
+                calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
             if of_level > 0:
                 # With released errors α is not known yet, so the range is in units of the
                 # sensitivity.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
                     OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
-                    calls=2**level, parallel=NODES, source="PRIVACY.md §f1, §f2, §0 L3",
+                    calls=2**level, parallel=NODES, source="papers/boosted_dp/proofs.md, 'Splits'",
                 ))  # fmt: skip
         calls.append(Announced(
             OF_LEAVES.format("{}", self._leaf_words()), of_leaves, **sensitivity,
             calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
-            source="PRIVACY.md §f5; docs/proofs.md, boosted ensembles",
+            source="papers/boosted_dp/proofs.md, 'Leaves'",
         ))  # fmt: skip
         return calls
 

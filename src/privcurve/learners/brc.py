@@ -68,7 +68,7 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
         Part of the budget that ``em`` gets.
     estimate : str
         ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), certified only,
-        whose noise is smaller while weights are (PRIVACY.md §d).
+        whose noise is smaller while weights are (papers/partial/proofs.md, 'Edge').
     weights : str
         ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, at
         ε = ∞ alone.

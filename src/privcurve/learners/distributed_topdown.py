@@ -75,10 +75,10 @@ class DistributedTopDownClassifier(PartyClassifier):
       proof of Corollary 16 says twice that.
 
     ``certified``: the same protocols grown by levels, with noise that is proved
-    (docs/proofs.md). A level has noisy histograms of all columns by bin and class
-    (``noisy_counts``), or of the columns that private votes of the parties name
-    (``local_rnm``); of one machine (``single``) it is the certified ``topdown`` with
-    thresholds and 1-rules on its last level, bit for bit.
+    (papers/distributed/proofs.md, 'Levels'). A level has noisy histograms of all columns by bin
+    and class (``noisy_counts``), or of the columns that private votes of the parties name
+    (``local_rnm``); of one machine (``single``) it is the certified ``topdown`` with thresholds
+    and 1-rules on its last level, bit for bit.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ N_PASSES = 10
 
 # The name of what a call releases.
 ANSWER = "answer {} of the teachers"
-SOURCE = "docs/competitors.md, DP bagging"
+SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
 
 
 @kernel

@@ -24,8 +24,8 @@ LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"
 SIGN = "sign"
 
-SOURCE = "PRIVACY.md §f6"
-SOURCE_PUBLISHED = "Nock and Henecka §17.2; PRIVACY.md §f6: valid, of 2**depth leaves two move"
+SOURCE = "papers/boosted_dp/proofs.md, 'Forests'"
+SOURCE_PUBLISHED = f"Nock and Henecka §17.2; valid, of 2**depth leaves two move: {SOURCE}"
 LEAVES = "the leaves of a tree"
 
 
@@ -48,9 +48,10 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     The questions of a tree are drawn uniformly, without the data. Each leaf has the margin
     :math:`D = n_+ - n_-` of all records in it, and noise.
 
-    ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of
-    all trees. ``certified``: among trees alone, for a record moves at most two leaves
-    (PRIVACY.md §f6); and a question tells apart codes that those above it leave open.
+    ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
+    trees. ``certified``: among trees alone, for a record moves at most two leaves
+    (papers/boosted_dp/proofs.md, 'Forests'); and a question tells apart codes that those above
+    it leave open.
 
     Parameters
     ----------

@@ -66,16 +66,16 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified`` (η_t = ε/(2τζ_t), PRIVACY.md §a and §b; trees: §c) or ``published``
+        ``certified`` (η_t = ε/(2τζ_t), docs/proofs.md, 'LazyBB') or ``published``
         (η = εκn/(4τ), thesis, Corollary 4.1.1; trees: Corollary 4.2.5).
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified and δ = 0, else the exponential mechanism.
     start : str
         ``none``, or ``public``: only private columns vote, and their votes are added to the
-        log-odds by the public columns, which cost nothing (docs/proofs.md, P2). Rounds begin
-        there: the margin of a record is that of the start, in whole votes, plus its votes since.
-        Then labels are public, and the guarantee is about private columns.
+        log-odds by the public columns, which cost nothing (docs/proofs.md, 'LazyBB from a public
+        start'). Rounds begin there: the margin of a record is that of the start, in whole votes,
+        plus its votes since. Then labels are public, and the guarantee is about private columns.
     vote_worth : float or None
         With a public start: the log-odds that a vote is worth. None: 1 for a single round,
         else 2λ.

@@ -104,7 +104,7 @@ class NoisyMajorityClassifier(PrivateClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"margin_": float}
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
-        return (Announced(MARGIN, l1=margins_l1(), source="PRIVACY.md §f6"),)
+        return (Announced(MARGIN, l1=margins_l1(), source="docs/proofs.md, 'Counts'"),)
 
     def _release(self, records: Records, curator: Curator) -> None:
         self.n_records_, self.n_features_used_ = records.n, 0

@@ -27,16 +27,18 @@ from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-SOURCE = "docs/partial.md, P3"
+SOURCE = "docs/proofs.md, 'Naive Bayes from noisy counts'"
 
 # The sensitivity of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, the association of a column with the label: a
-# changed record moves two inner sums by 1, or one by 2 (docs/proofs.md, P3; enumerated in tests).
+# changed record moves two inner sums by 1, or one by 2 (`SOURCE`; enumerated in tests).
 SCORE_SENSITIVITY = 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
-    r"""Naive Bayes from (code × label) counts with noise (docs/proofs.md, P3).
+    r"""Naive Bayes from (code × label) counts with noise.
+
+    Proof: docs/proofs.md, 'Naive Bayes from noisy counts'.
 
     Columns are chosen one after another by :math:`Q_j = \frac12 \sum_c |\sum_i y_i
     [x_{ij} = c]|` with noise; the counts of each get noise once. The score is a prior plus

@@ -176,7 +176,8 @@ class OneRuleClassifier(VotingClassifier, PrivateClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified`` (PRIVACY.md §b) or ``published`` (thesis, Theorem 2.7.2).
+        ``certified`` (docs/proofs.md, 'LazyBB: 1-rules') or ``published`` (thesis, Theorem
+        2.7.2).
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
         certified, the exponential mechanism when published.

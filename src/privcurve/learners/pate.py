@@ -29,7 +29,7 @@ from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.sensitivity.counts import answers_l1, margins_l1
 
-SOURCE = "docs/partial.md, PATE"
+SOURCE = "papers/partial/proofs.md, 'PATE'"
 NOT_OWN = "that no record that was trained on is asked about again, as predict does with its rows"
 ASKED_AGAIN = (
     "records that were trained on were asked about again: equal answers show that their private "

@@ -101,9 +101,10 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     each round every holder adds up, in each leaf of a batch of trees, the residuals of its
     records and their sizes, with Gaussian noise; the server turns the sums into values of
     the leaves. Residuals are clipped at ½ (of K > 2 classes their vectors at 1/√2), where the
-    decision stays right and the noise is half of what whole residuals take (docs/proofs.md).
-    Trees of this kind, with another release, are in Maddock, Cormode, Wang, Maple and Jha,
-    "Federated Boosted Decision Trees with Differential Privacy" (CCS 2022).
+    decision stays right and the noise is half of what whole residuals take (docs/proofs.md,
+    'Clipped residuals'). Trees of this kind, with another release, are in Maddock, Cormode,
+    Wang, Maple and Jha, "Federated Boosted Decision Trees with Differential Privacy" (CCS
+    2022).
 
     Parameters
     ----------

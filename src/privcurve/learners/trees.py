@@ -287,7 +287,7 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
 
     ``certified`` trees grow by levels: every
     node of a level makes its own private choice, and all of them together cost no more
-    than one (PRIVACY.md §c, level-parallel). ``published`` trees grow best first, one
+    than one (docs/proofs.md, 'Levels of a tree'). ``published`` trees grow best first, one
     private choice among all leaves and questions a split.
 
     Parameters
@@ -318,7 +318,7 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
     delta : float
         0: pure differential privacy. Published trees offer 0 alone.
     calibration : str
-        ``certified`` (PRIVACY.md §c) or ``published`` (thesis, Theorem 4.2.2).
+        ``certified`` (docs/proofs.md, 'LazyBB: trees') or ``published`` (thesis, Theorem 4.2.2).
     mechanism : str
         Of the splits: ``exponential``, ``permute_and_flip`` (certified with δ = 0), or
         ``auto``: permute-and-flip where it is offered.

@@ -177,7 +177,7 @@ class TunedClassifier(PrivateClassifier):
                 strict=True,
             ):  # fmt: skip
                 score = self._count_right(model, records, curator, score_call)
-                # The first of equal scores is as good as any (docs/proofs.md, Private selection).
+                # The first of equal scores is as good as any (docs/proofs.md, 'Private selection').
                 if best is None or score > best[0]:
                     best = score, place, model
         assert best is not None

@@ -107,7 +107,7 @@ def group_guarantee(epsilon: float, delta: float, size: int) -> tuple[float, flo
     """Return the guarantee for `size` changes one after another of what has (ε, δ) for one.
 
     Each change multiplies by e^ε and adds δ: after k of them p is at most
-    e^(kε) p + δ (1 + e^ε + … + e^((k−1)ε)) (group privacy; docs/proofs.md).
+    e^(kε) p + δ (1 + e^ε + … + e^((k−1)ε)) (docs/proofs.md, 'Several records a person').
     """
     if not delta:
         return size * epsilon, 0.0

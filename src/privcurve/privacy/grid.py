@@ -3,7 +3,7 @@
 Floating-point noise tells what it hides: often only one of two neighbouring exact numbers can give
 an answer (Mironov, "On significance of the least significant bits for differential privacy", CCS
 2012). Here a unit follows from the scale of the noise alone, so every unit is a possible answer to
-every exact number. Proof: docs/proofs.md, F1.
+every exact number. Proof: docs/proofs.md, 'Floating point', F1.
 """
 
 from __future__ import annotations

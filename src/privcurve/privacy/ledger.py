@@ -57,8 +57,8 @@ NOT_SEED = (
     "or a second fit with the same seed: a seed is used once"
 )
 
-# What floating-point arithmetic leaves, by how a fit gives its answers (docs/proofs.md, F1, F2).
-# Released numbers are on a grid, with exact noise, and leave nothing.
+# What floating-point arithmetic leaves, by how a fit gives its answers (docs/proofs.md,
+# 'Floating point', F1 and F2). Released numbers are on a grid, with exact noise, and leave nothing.
 ANY_FLOATS = "floating-point arithmetic, "
 NOT_FLOATS = (
     f"{ANY_FLOATS}except in released numbers, whose noise is exact: choices, labels, shares of a "
@@ -129,7 +129,7 @@ class LedgerEntry:
     rho : float, optional
         ρ of zero-concentrated differential privacy, when known directly.
     source : str
-        Where the guarantee is proved: a section of PRIVACY.md or a theorem of a paper.
+        Where the guarantee is proved: a page of proofs and its section, or a theorem of a paper.
     calls : int
         How many choices or numbers are charged together here.
     parallel : str

@@ -6,7 +6,8 @@ the candidate with the largest rate · score + noise, a label is the sign of rat
 noise, a release is value + noise/rate. Higher scores are better.
 
 What a choice costs depends on the *range* of the scores' change between neighbours,
-max δ − min δ over candidates (PRIVACY.md §0, L0): see :func:`score_range`.
+max δ − min δ over candidates (docs/proofs.md, 'Choices'): see
+:func:`score_range`.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Mechanism:
         """Return the range of the privacy loss of an ε-private call; None if it may be 2ε.
 
         For a choice, ε is the rate times the scores' range; for labels, the rate times the
-        L1 sensitivity of all margins (§c, §f6): the leaves' intervals add up to that.
+        L1 sensitivity of all margins: the leaves' intervals add up to that.
         """
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
@@ -92,7 +93,7 @@ def score_range(sensitivity: float, neighbours: str) -> float:
     """Range 2Δ of the change of scores, each of which changes by at most Δ.
 
     If an added record moved all scores in one direction, it would be Δ for add/remove; where a
-    record is replaced it would not (§0, L2).
+    record is replaced it would not.
     """
     relation(neighbours)
     return 2 * sensitivity
@@ -141,7 +142,7 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
 
     A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
-    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, P1).
+    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, 'Box noise').
     """
     from privcurve.privacy.draws import gamma
 
@@ -214,7 +215,7 @@ _logistic_labels = _label_probabilities(lambda x: 1 / (1 + arithmetic.exps(x)))
 # The table -----------------------------------------------------------------------------
 
 _TABLE = (
-    # η·range-DP and η·range-bounded-range (§0, L0, L1; proved).
+    # η·range-DP and η·range-bounded-range: docs/proofs.md, 'Choices'.
     Mechanism(
         EXPONENTIAL,
         "choice",
@@ -223,8 +224,8 @@ _TABLE = (
         _law("gumbel"),
         exponential_probabilities,
     ),
-    # η·range-DP, never worse than the exponential mechanism (§g, cited); its range
-    # tends to twice that (§g).
+    # η·range-DP, never worse than the exponential mechanism; the range of its loss may be nearly
+    # twice that: docs/proofs.md, 'Choices'.
     Mechanism(
         PERMUTE_AND_FLIP,
         "choice",
@@ -237,7 +238,7 @@ _TABLE = (
     Mechanism(
         LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _law("laplace"), _laplace_labels
     ),
-    # One such number on the weight of either label: the thesis' leaves (§c).
+    # One such number on the weight of either label: the thesis' leaves.
     Mechanism(
         TWO_LAPLACE,
         "number",
@@ -246,7 +247,7 @@ _TABLE = (
         _two_laplace,
         _two_laplace_labels,
     ),
-    # P(+) = σ(rate · margin): an exponential mechanism of two candidates (§c, §f6).
+    # P(+) = σ(rate · margin): an exponential mechanism of two candidates.
     Mechanism(
         LOGISTIC, "label", "drawn at random", BOUNDED_RANGE_KIND, _law("logistic"), _logistic_labels
     ),
@@ -265,7 +266,7 @@ _TABLE = (
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
-    # The same with the L∞ sensitivity (docs/proofs.md, P1).
+    # The same with the L∞ sensitivity (docs/proofs.md, 'Box noise').
     Mechanism(
         BOX_PERTURBATION,
         "objective",
@@ -316,7 +317,7 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
     """Sample the exponential mechanism on an interval where the score is piecewise constant.
 
     The interval, from the first of the ends to the last, is public; the ends do not decrease. Its
-    density at x is ∝ exp(η s(x)), η the rate (§d iii), on a public grid of `POINTS` points: where
+    density at x is ∝ exp(η s(x)), η the rate, on a public grid of `POINTS` points: where
     the score jumps, which follows from records, does not show in the digits of a point.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)

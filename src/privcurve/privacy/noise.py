@@ -59,8 +59,9 @@ class Announced:
         Sensitivity of the numbers: in the L1 norm for Laplace noise (δ = 0), in the L2 norm for
         Gaussian noise (δ > 0).
     score_range : float
-        For a choice: the range of the scores' change between neighbours (PRIVACY.md §0, L0), which
-        is twice the sensitivity of a score unless all scores change in the same direction.
+        For a choice: the range of the scores' change between neighbours (docs/proofs.md,
+        'Choices'), which is twice the sensitivity of a score unless all scores change in
+        the same direction.
     margins : float
         For labels: the L1 sensitivity of all margins of a call. With δ = 0 they get Laplace noise.
     calls : int
@@ -233,7 +234,7 @@ def noise_of(
 
 # Private selection -----------------------------------------------------------------------------
 
-OF_SELECTION = "docs/tuning.md"
+OF_SELECTION = "docs/proofs.md, 'Private selection'"
 ASSUMED_GRID = "the settings that were drawn from, which were fixed apart from the records"
 NOT_RUNS = "how many runs there were, which the time of a training may tell"
 

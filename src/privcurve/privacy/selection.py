@@ -6,9 +6,9 @@ distribution of the shape η > −1: 1 is the geometric, 0 the logarithmic one. 
 trains a setting and scores it: the number of training records that it decides right, with exact
 noise (`privacy.discrete`) on a grid of 2^-20 of a record.
 
-Statements, proofs and sources are in docs/proofs.md, Private selection, by the numbers given here;
-the pure case is in PRIVACY.md §g, with a constant that holds for any γ. The accountant of this name
-is in `accountants.compose`; statements are made in `privacy.noise`.
+Statements, proofs and sources are in docs/proofs.md, 'Private selection', by the numbers given
+here. The accountant of this name is in `accountants.compose`; statements are made in
+`privacy.noise`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Runs:
     """The number of runs: a truncated negative binomial number K of at least 1.
 
     P(K = k) is in proportion to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has
-    the slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} (docs/proofs.md, 1).
+    the slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} ('Private selection', 1).
     """
 
     eta: float  # η, above −1
@@ -87,7 +87,7 @@ class Runs:
     # What one more look costs --------------------------------------------------------------
 
     def pure_slope(self, epsilon: float) -> float:
-        """Bound ln f′(u)/f′(u′) for runs that are ε-DP: reached (docs/proofs.md, 2).
+        """Bound ln f′(u)/f′(u′) for runs that are ε-DP: reached ('Private selection', 2).
 
         (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written so that a large ε does no harm.
         """
@@ -95,12 +95,12 @@ class Runs:
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
     def rho_slope(self, rho: float) -> float:
-        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs by Papernot and Steinke (docs/proofs.md, 4)."""
+        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs: Papernot, Steinke ('Private selection', 4)."""
         log = -arithmetic.log(self.gamma)
         return (1 + self.eta) * (log if log <= rho else 2 * math.sqrt(rho * log) - rho)
 
     def profile_slope(self, profile: Callable[[float], float], most: float) -> float:
-        """Bound ln f′(u)/f′(u′) by a privacy profile: Koskela, Redberg, Wang (docs/proofs.md, 3).
+        """Bound ln f′(u)/f′(u′) by privacy profiles: Koskela et al. ('Private selection', 3).
 
         `profile` is δ(ε) of a run, for both orders of neighbours, and `most` the largest ε that is
         looked at: whatever is found is a bound.
@@ -125,7 +125,7 @@ class Runs:
     # What all of it costs ------------------------------------------------------------------
 
     def epsilon(self, epsilon: float) -> float:
-        """Return ε of the selection among ε-DP runs, at δ = 0: exact (docs/proofs.md, 2)."""
+        """Return ε of the selection among ε-DP runs, at δ = 0: exact ('Private selection', 2)."""
         return (epsilon + self.pure_slope(epsilon)) * _ROUNDING
 
     def delta(self, rho: float, epsilon: float) -> float:

@@ -257,7 +257,7 @@ def _state_guarantee(released: Released) -> Iterator[Block]:
 
 def name_pages(text: str) -> str:
     """Replace paths of the documentation by titles: a reader of the card may not have the files."""
-    return re.sub(r"docs/(\w+)\.md", r"“\1” in privcurve's documentation", text)
+    return re.sub(r"\b(?:docs|papers)/([\w/]+)\.md", r"“\1” in privcurve's documentation", text)
 
 
 def _state_accuracy(released: Released) -> str:

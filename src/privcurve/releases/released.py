@@ -42,9 +42,9 @@ def measure_accuracy(
     To replace one record of the test part changes the number of right answers by 1 at most; one of
     the training part changes it through the model alone, which is paid for. So the number with its
     noise is ε-DP beside the model, for ``replace-one`` neighbours. (A record stays in its part, so
-    the larger of both ε would do: PRIVACY.md §0, L4. They are added up nevertheless, since the same
-    people may be in both.) With a unit in the request ε is that of persons, of whom the test part
-    has several records each.
+    the larger of both ε would do: docs/proofs.md, 'Parallel parts'. They are added up nevertheless,
+    since the same people may be in both.) With a unit in the request ε is that of persons, of whom
+    the test part has several records each.
     """
     assert data.y_test is not None
     n = len(data.y_test)

@@ -64,7 +64,7 @@ def two_columns(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
-    """Return the worst pairs of 1-rules (PRIVACY.md §b) for several numbers of records."""
+    """Return the worst pairs of 1-rules (docs/proofs.md, 'LazyBB: 1-rules'), by size."""
     return map(flipped_constant, (2, 3, 4, 6, 8, 12, 20, 40))
 
 
@@ -110,7 +110,7 @@ def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
 
 
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
-    """Return the tight pair of a tree's split (PRIVACY.md §c).
+    """Return the tight pair of a tree's split (docs/proofs.md, 'LazyBB: trees').
 
     A flipped label makes a child of the first column pure and a pure child of the others
     impure; the others are copies, so that their questions are as good as certain.

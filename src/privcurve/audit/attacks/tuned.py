@@ -3,7 +3,7 @@
 Of a noisy majority as the learner all is known: its margin has Laplace noise, its score is the
 number of records of the label that it decides for, with discrete Laplace noise. The chance that a
 run is better is known, so the density of what is kept is too: Q(y)·f′(u), u the probability that a
-run is not better (docs/proofs.md, Private selection 1).
+run is not better (docs/proofs.md, 'Private selection', 1).
 """
 
 from __future__ import annotations

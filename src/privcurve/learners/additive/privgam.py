@@ -42,7 +42,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     once comes before where all are ordered; after the rounds come pairs of the columns that matter
     most. Which of them, and all numbers, follow from a rule in public facts
     (:mod:`privcurve.learners.additive.rule`): nothing is tuned on the records. What it is good for:
-    docs/privgam.md; proofs: docs/proofs.md.
+    docs/privgam.md; proofs: docs/proofs.md, 'PrivGAM'.
 
     Of more than two classes each has a score; all columns are asked at once before the rounds, or
     ``once`` and not again; there is no linear part, and there are no pairs.

@@ -26,7 +26,7 @@ COUNTS = "counts of each column by code, and of the labels"
 CHOICE = "round {}: choice of columns"
 TABLE = "round {}: counts of the chosen columns by their codes"
 
-SOURCE = "docs/proofs.md, AIM"
+SOURCE = "docs/proofs.md, 'AIM'"
 
 # The paper's: a budget for so many rounds a column, if noise stayed as it is at first; of each
 # round's, so much for its table, and the rest for the choice.
@@ -53,7 +53,7 @@ class AIMClassifier(SyntheticClassifier):
     The workload is the paper's TARGET: all triples of two columns and the label. A table's error
     weighs as many columns as it shares with them, so that tables with the label are chosen first.
     What is learnt from the records that are drawn is scikit-learn's
-    `HistGradientBoostingClassifier`. Proof: docs/proofs.md.
+    `HistGradientBoostingClassifier`. Proof: docs/proofs.md, 'AIM'.
 
     Parameters
     ----------

@@ -94,7 +94,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
 
     Calibrations: ``published`` has the paper's noise, which is refuted for adding, removing and
     replacing a record alike; ``certified`` what is proved for replacing one. See
-    docs/proofs.md.
+    papers/thesis/proofs.md, 'DPBoost'.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ COUNTS = "counts of each column by code, and of the labels"
 CHOICE = "choice of pair {}"
 PAIRS = "counts of the chosen pairs of columns by both codes"
 
-SOURCE = "docs/proofs.md, MST"
+SOURCE = "docs/proofs.md, 'MST'"
 
 # A code is rare if its count is below so many deviations of its noise.
 RARE = 3.0
@@ -53,7 +53,8 @@ class MSTClassifier(SyntheticClassifier):
     nearest tables that agree (least squares, none negative), which are found here by their dual.
     What the paper leaves to whoever has the records is then scikit-learn's
     `HistGradientBoostingClassifier`. In a tree only the columns that are tied to the label tell of
-    it: boosting can learn no more than naive Bayes on these. Proof: docs/proofs.md.
+    it: boosting can learn no more than naive Bayes on these. Proof: docs/proofs.md,
+    'MST'.
 
     Parameters
     ----------

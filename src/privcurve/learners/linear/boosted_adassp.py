@@ -42,7 +42,7 @@ class BoostedAdaSSPClassifier(JointClassifier):
     codes with what the rounds before left of the labels, clipped, and adds the regression on it.
     The smallest eigenvalue, which they release too for a smaller ridge, is publicly 0 of one-hot
     codes: that share goes to the rest. Their 100 rounds are many for so wide a matrix: ten are the
-    default. Proof: docs/proofs.md.
+    default. Proof: docs/proofs.md, 'Joint Newton steps'.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class DPNewtonClassifier(JointClassifier):
     eigenvalues are floored at half the norm of its noise. After Ganesh, Haghifam, Steinke and
     Thakurta, *Faster differentially private convex optimization via second-order methods*, NeurIPS
     2023, §3: their quadratic upper bound, released once and not at each step. Proof:
-    docs/proofs.md.
+    docs/proofs.md, 'Joint Newton steps'.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from privcurve.privacy.sensitivity.counts import one_hot_gram_l2, one_hot_slopes
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-SOURCE = "docs/proofs.md, joint Newton steps"
+SOURCE = "docs/proofs.md, 'Joint Newton steps'"
 
 # Clipped residuals, between ±½, are whole multiples of this: their sums over the largest table are
 # exact in floating point, in any order.

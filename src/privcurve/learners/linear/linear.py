@@ -156,7 +156,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
 
     With ``noise="box"`` (certified) the density of b falls with its largest entry instead, all
     coefficients are penalised, and the score may start at the log-odds by public columns,
-    which cost nothing (docs/proofs.md, P1).
+    which cost nothing (docs/proofs.md, 'Box noise').
 
     A label that does not occur is no special case: the same function is minimised, so
     neither an error nor the model's form tells that it is missing. With ``published`` and

@@ -65,7 +65,7 @@ class PublicStart:
     """Log-odds of the label by the public columns: a start that costs a learner nothing.
 
     It is made from public columns and labels, so it is the same, to the last bit, whatever the
-    private columns hold (docs/proofs.md).
+    private columns hold (docs/proofs.md, 'Public start').
     """
 
     columns: tuple[int, ...]  # the public columns

@@ -1,8 +1,8 @@
 """Optimal adaptive composition of bounded-range mechanisms, as a rigorous upper bound.
 
-Source: PRIVACY.md §g. A mechanism is ε₀-bounded-range if its privacy loss lies in an
-interval [t − ε₀, t] with 0 ≤ t ≤ ε₀; t may depend on all that was released before. The
-worst case of k of them is a game, solved backwards::
+Proof: docs/proofs.md, 'The optimal adaptive bound'. A mechanism is ε₀-bounded-range if its
+privacy loss lies in an interval [t − ε₀, t] with 0 ≤ t ≤ ε₀; t may depend on all that was
+released before. The worst case of k of them is a game, solved backwards::
 
     V₀(s) = max(0, 1 − eˢ)
     V_j(s) = sup over t of  p_t V_{j−1}(s − t) + (1 − p_t) V_{j−1}(s − t + ε₀)

@@ -2,7 +2,7 @@
 
 `ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the
 search for noise (``calibration.search``) go through it. Every call's mechanism may depend on
-all earlier outputs, unless a description says otherwise. Sections are those of PRIVACY.md.
+all earlier outputs, unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from privcurve.privacy.accountants.cost import (
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ (§d)."""
+    """Return δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ) of Gaussian noise, μ = sensitivity/σ."""
     log_cdf = arithmetic.log_normal_cdf
     upper = arithmetic.exp(log_cdf(mu / 2 - epsilon / mu))
     return max(0.0, upper - arithmetic.exp(epsilon + log_cdf(-mu / 2 - epsilon / mu)))
@@ -67,7 +67,7 @@ def advanced_epsilon(epsilon_each: float, n_calls: int, delta: float) -> float:
 
 
 def kov_delta(epsilon_each: float, n_calls: int, epsilon: float) -> float:
-    """Return δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited, §g].
+    """Return δ(ε) of k pure ε₀ mechanisms: the optimum of Kairouz, Oh and Viswanath [cited].
 
     The worst case is k-fold randomised response: its loss is (k − 2i)ε₀ with i of the k
     answers flipped.

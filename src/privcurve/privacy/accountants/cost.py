@@ -39,12 +39,11 @@ class Cost:
 
     @property
     def rho(self) -> float:
-        """Return ρ (zCDP) of one call: ε²/8 for bounded range (§0, L1), ε²/2 for pure ε (§g)."""
+        """Return ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε."""
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0
         if self.kind == LAPLACE_KIND:
-            # Tight for one number (§g, cited); right for vectors too, as a Rényi divergence
-            # is convex in the shift, so that one long shift is worst. See docs/proofs.md.
+            # Tight for one number, right for vectors too: docs/proofs.md, 'Laplace noise'.
             return self.amount + arithmetic.expm1(-self.amount)
         return (self.amount * self.amount) / 2.0
 
@@ -123,12 +122,15 @@ def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> fl
 
 
 def zcdp_simple(rho: float, delta: float) -> float:
-    """Convert ρ-zCDP by ε = ρ + 2√(ρ ln 1/δ) (§g)."""
+    """Convert ρ-zCDP by ε = ρ + 2√(ρ ln 1/δ) (docs/proofs.md, 'zCDP')."""
     return rho + 2 * math.sqrt(rho * arithmetic.log(1 / delta))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:
-    """Convert ρ-zCDP: δ = inf over a > 1 of e^{(a−1)(aρ−ε)} (1−1/a)^a / (a−1) [cited: CKS, §g]."""
+    """Convert ρ-zCDP: δ = inf over a > 1 of e^{(a−1)(aρ−ε)} (1−1/a)^a / (a−1).
+
+    Canonne, Kamath and Steinke; docs/proofs.md, 'zCDP'.
+    """
     # With y = a − 1 the exponent is convex and its derivative grows with y: bisect on ln y.
     # Any y gives a valid bound, so the bisection's rounding cannot break the guarantee.
     exp, log1p = arithmetic.exp, arithmetic.log1p

@@ -1,6 +1,6 @@
 """Published noise of boosted ensembles with the Mα-loss: its ledger and its true status.
 
-Proofs are in docs/proofs.md, section "Boosted ensembles".
+Proofs: papers/boosted_dp/proofs.md, 'Published noise'.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def published_noise(
     status, caveat = REFUTED, LEAK
     proved: float | None = math.inf
     if leverage != EXACT:
-        # All levels of a tree together, by PRIVACY.md §f2.
+        # All levels of a tree together.
         splits = tree_share * epsilon * (2 - 2.0 ** (1 - depth)) / depth
         of_leaves = (1 - tree_share) * epsilon
         # A moved record changes two leaves, each by up to twice the largest link.
@@ -118,7 +118,7 @@ def published_noise(
 
 
 def _flip_loss(clamp: float, largest_link: float, scale: float) -> float:
-    """Return ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp (§f5)."""
+    """Return ln P(M | +R)/P(M | −R), R the largest link, of noise before the clamp."""
     far = (clamp + largest_link) / scale
     near = (clamp - largest_link) / scale
     kept = 1 - arithmetic.exp(near) / 2 if near < 0 else arithmetic.exp(-near) / 2

@@ -1,7 +1,7 @@
 """Noise of boosting random classifiers (BRC) and learned ones (Boosting for People), statements.
 
 Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private Features.
-Proofs are in PRIVACY.md §d and docs/proofs.md.
+Proofs: papers/partial/proofs.md, 'BRC' and 'Boosting for People'.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from privcurve.privacy.sensitivity.impurity import check_n
 def brc_delta_published(n: int, c1: float, c2: float) -> float:
     """Return paper 001's Δ = c₁c₂/n: valid, too large by 1 + (c₁c₂ − 1)/n.
 
-    Replace-one. Source: §d.
+    Replace-one. Source: papers/partial/proofs.md, 'BRC'.
     """
     _check_brc(n, c1, c2)
     return c1 * c2 / n
@@ -39,7 +39,7 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
     """Return the sensitivity Δ_t of BRC's error in the round after these α's; Δ₁ = 1/n.
 
     Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
-    rounds before t. Replace-one. Source: §d (proved).
+    rounds before t. Replace-one. Source: papers/partial/proofs.md, 'BRC' (proved).
     """
     _check_brc(n, c1, c2)
     fall = arithmetic.total(np.minimum(np.array(alphas, dtype=np.float64), 0.0))
@@ -50,7 +50,7 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
     """Return the sensitivity w̄_t/n of BRC's edge, w̄_t as of :func:`brc_delta`; 1/n at first.
 
-    Replace-one. Source: §d (proved).
+    Replace-one. Source: papers/partial/proofs.md, 'Edge' (proved).
     """
     _check_brc(n, 1.0, c2)
     return _largest_weight(c2, alphas) / n
@@ -70,6 +70,10 @@ def _check_brc(n: int, c1: float, c2: float) -> None:
 ERROR = "error"
 EDGE = "edge"
 
+OF_ERROR = "papers/partial/proofs.md, 'BRC'"
+OF_EDGE = "papers/partial/proofs.md, 'Edge'"
+OF_INTERCEPTS = "papers/partial/proofs.md, 'Intercepts'"
+
 
 @dataclass(frozen=True)
 class BRCNoise:
@@ -77,7 +81,7 @@ class BRCNoise:
 
     Given the α's that were released, a record's weight is a function of that record alone,
     and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
-    is known (PRIVACY.md §d); noise is in proportion to it.
+    is known; noise is in proportion to it.
     """
 
     learner: str
@@ -91,7 +95,7 @@ class BRCNoise:
     # privacy alone. `certified`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
     calibration: str
     estimate: str = ERROR  # what is estimated: `error` or `edge`
-    # Part of the budget for the choice of thresholds (§d iii); 0 if none is chosen.
+    # Part of the budget for the choice of thresholds; 0 if none is chosen.
     choice_share: float = 0.0
 
     def __post_init__(self) -> None:
@@ -134,7 +138,7 @@ class BRCNoise:
             return EXACT
         what = f"round {len(alphas) + 1}: choice of a threshold"
         spread = 2 * self.sensitivity(alphas)
-        choice = Announced(what, score_range=spread, by=EXPONENTIAL, source="PRIVACY.md §d iii")
+        choice = Announced(what, score_range=spread, by=EXPONENTIAL, source=OF_INTERCEPTS)
         return call_of(choice.entries(self._amounts()[1], self._is_pure)[0])
 
     def estimate_call(self, alphas: Sequence[float]) -> Call:
@@ -143,8 +147,9 @@ class BRCNoise:
             return EXACT
         what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
         source = "Shen et al., Theorems 3 and 4; " if self.calibration == PUBLISHED else ""
+        proof = OF_EDGE if self.estimate == EDGE else OF_ERROR
         bound = self.sensitivity(alphas)
-        error = Announced(what, l1=bound, l2=bound, source=f"{source}PRIVACY.md §d")
+        error = Announced(what, l1=bound, l2=bound, source=source + proof)
         return call_of(error.entries(self._amounts()[0], self._is_pure)[0])
 
     def _amounts(self) -> tuple[float, float, str]:
@@ -187,7 +192,7 @@ def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
 
 
 PEOPLE = "boosting_for_people"
-OF_PEOPLE = "docs/partial.md, Boosting for People"
+OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
 
 # Part of a classifier's ε for its penalty; the rest is for its noise.
 CURVATURE_SHARE = 0.1

@@ -1,6 +1,6 @@
 """Noise of DPBoost: its ledger, and the sensitivity of the leaves of each tree.
 
-Proofs are in docs/proofs.md, section DPBoost.
+Proofs: papers/thesis/proofs.md, 'DPBoost'.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PUBLISHED_PROVED = 0.5 * GAIN_RANGE_CERTIFIED / GAIN_RANGE_PUBLISHED + 0.5 * 2
 GEOMETRIC = "geometric"
 EQUAL = "equal"
 
-SOURCE = "docs/competitors.md, DPBoost"
+SOURCE = "papers/thesis/proofs.md, 'DPBoost'"
 SOURCE_PUBLISHED = "Li et al. 2020, Algorithms 1 and 2 (argued for adding or removing a record)"
 
 # Where the paper argues, its noise is not enough either: how many records a tree has follows

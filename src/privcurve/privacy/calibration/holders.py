@@ -104,7 +104,7 @@ def level_holders(
     trust: str,
     n_colluding: int,
 ) -> LevelNoise:
-    """Calibrate a tree that is grown by levels (PRIVACY.md §e, certified; docs/proofs.md).
+    """Calibrate a tree that is grown by levels (papers/distributed/proofs.md, 'Levels').
 
     A level of splits has votes for columns and histograms, or histograms alone, which share ε
     (δ = 0) or ρ, the histograms with Gaussian noise. The budgets of levels are equal (``levels``)
@@ -147,14 +147,14 @@ def level_holders(
             what = f"level {level + 1}: votes of a party at all nodes, by its number of records"
             call = Announced(
                 what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
-                source="PRIVACY.md §0 L2, L3; §e (certified)",
+                source="papers/distributed/proofs.md, 'Levels'",
             )  # fmt: skip
             ledger += call.entries(float(ranges[level]), delta == 0)
         bound = histograms_sensitivity(1 if votes else n_columns, mechanism)
         what = f"level {level + 1}: histograms of {counted}, all nodes"
         call = Announced(
             what, l1=bound, l2=bound, calls=2**level, parallel=NODES,
-            source="PRIVACY.md §e4, certified",
+            source="papers/distributed/proofs.md, 'Levels'",
         )  # fmt: skip
         ledger += call.entries(float(amounts[level]), delta == 0)
     statement = holders_statement(
@@ -226,7 +226,7 @@ def random_trees(
     trust: str,
     n_colluding: int,
 ) -> LeafNoise:
-    """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (PRIVACY.md §d, §e).
+    """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (docs/proofs.md, 'Clipped residuals').
 
     Raises ValueError if the budget is out of range, or pure.
     """
@@ -249,7 +249,7 @@ def random_trees(
             noise_rate=1 / scale,
             sensitivity=bound * math.sqrt(end - start),
             epsilon=math.inf,
-            source="docs/proofs.md, distributed trees (clipped residuals)",
+            source="docs/proofs.md, 'Clipped residuals'",
         )
         for start, end in batches
     ]
@@ -337,20 +337,21 @@ _CAVEATS = {
     SINGLE: (
         REFUTED,
         "noise is scaled by the exact number of records of a node, nodes of fewer than two "
-        "records show, and the noisy maximum is released beside the question (PRIVACY.md §e1, "
-        "§e2)",
+        "records show, and the noisy maximum is released beside the question "
+        "(papers/distributed/proofs.md, 'Local scale' and 'Noisy maximum')",
         math.inf,
     ),
     NOISY_COUNTS: (
         REFUTED,
         "counts have the noise for an added record, whose number would then not be public; a "
-        "replaced one costs twice as much (PRIVACY.md §e4)",
+        "replaced one costs twice as much (papers/distributed/proofs.md, 'NoisyCounts')",
         2.0,
     ),
     LOCAL_RNM: (
         NOT_PROVED,
         "counts and labels have the noise for an added record, and the noise of votes is scaled "
-        "by the exact number of a party's records in a node (PRIVACY.md §e2, §e4)",
+        "by the exact number of a party's records in a node (papers/distributed/proofs.md, "
+        "'Published noise' and 'Local scale')",
         None,
     ),
 }
@@ -373,7 +374,8 @@ def _published_statement(
             level / bound,
             bound,
             growth - weights,
-            source="the paper's Algorithm 1 and Theorem 15; PRIVACY.md §e: not so",
+            source="the paper's Algorithm 1 and Theorem 15; not so: "
+            "papers/distributed/proofs.md, 'Noisy maximum', 'Local scale' and 'NoisyCounts'",
         ),
         LedgerEntry(
             LAPLACE,
@@ -392,8 +394,8 @@ def _published_statement(
                 level / 4,
                 2.0,
                 weights,
-                source="the paper's Algorithm 1, line 10; PRIVACY.md §e5: a replaced record "
-                "costs twice that",
+                source="the paper's Algorithm 1, line 10; a replaced record costs twice that: "
+                "papers/distributed/proofs.md, 'Published noise'",
             )
         )
     status, caveat, factor = _CAVEATS[protocol]

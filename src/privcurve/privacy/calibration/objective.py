@@ -1,7 +1,7 @@
 """Objective perturbation of logistic losses: its noise and its penalty.
 
-Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, P1 (box noise);
-Logistic regression (noise in a ball, diffprivlib's).
+Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, 'Box noise',
+and 'Logistic regression' (noise in a ball, diffprivlib's).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from privcurve.privacy.mechanisms import BOX_PERTURBATION, OBJECTIVE_PERTURBATIO
 # The logistic loss has |ℓ'| ≤ 1 and ℓ'' ≤ 1/4.
 CURVATURE = 0.25
 
-PROOF = "docs/partial.md, P1"
+PROOF = "docs/proofs.md, 'Box noise'"
 
 # The name of what a minimisation releases.
 COEFFICIENTS = "the objective, and with it all coefficients"

@@ -19,6 +19,10 @@ from privcurve.privacy.mechanisms import MECHANISMS, resolve
 from privcurve.privacy.noise import freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
+SOURCE = "docs/proofs.md, 'LazyBB: first rounds' and 'LazyBB: 1-rules'"
+SOURCE_STARTED = "docs/proofs.md, 'LazyBB from a public start' and 'LazyBB: 1-rules'"
+SOURCE_PUBLISHED = "thesis Cor. 4.1.1; valid, loose by 2: docs/proofs.md, 'LazyBB: 1-rules'"
+
 
 @dataclass(frozen=True)
 class OneRuleNoise:
@@ -56,7 +60,7 @@ def lazybb_one_rule(
     Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and
     4ηζ = ε₀ with ε₀ from the thesis' advanced composition. Certified: η_t = ε₀/(2ζ_t),
     with ε₀ = ε/τ for δ = 0 and from the best bounded-range accountant for δ > 0
-    (PRIVACY.md §a, §b, §g).
+    (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB: first rounds').
 
     Both are refused where the rounding of weights could add more than a thousandth to ζ:
     certified, a density below ``sensitivity.lazybb_smallest_density``; published, whose score
@@ -77,13 +81,13 @@ def lazybb_one_rule(
         See :func:`~privcurve.privacy.mechanisms.resolve`.
     started : bool
         Whether margins begin at those of a public start: ζ = 1/(κn) in all rounds then
-        (docs/proofs.md, P2).
+        (docs/proofs.md, 'LazyBB from a public start').
 
     Raises
     ------
     ValueError
         If an argument is out of range, the rounding of weights too coarse for the density, or
-        permute-and-flip asked for with δ > 0 (it is not bounded-range: §g).
+        permute-and-flip asked for with δ > 0 (it is not bounded-range).
     """
     check_budget(epsilon, delta)
     mechanism = resolve(mechanism, delta, calibration)
@@ -98,12 +102,12 @@ def lazybb_one_rule(
         zeta[:] = sensitivity.lazybb_zeta(n, density)
     if published:
         factor = sensitivity.ONE_RULE_PUBLISHED
-        source = "thesis Cor. 4.1.1; PRIVACY.md §b: valid, loose by 2"
+        source = SOURCE_PUBLISHED
     else:
         factor = sensitivity.ONE_RULE_CERTIFIED
-        source = "docs/partial.md, P2" if started else "PRIVACY.md §a (free refinement), §b"
+        source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
-    # The range of the log-ratio is 2ηζ whatever the paper charges for it (§b).
+    # The range of the log-ratio is 2ηζ whatever the paper charges for it.
     spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * of_round)
     ledger = tuple(
         LedgerEntry(

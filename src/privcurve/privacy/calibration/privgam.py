@@ -1,4 +1,4 @@
-"""Noise of PrivGAM, its ledger and its statement. Proofs: docs/proofs.md."""
+"""Noise of PrivGAM, its ledger and its statement. Proofs: docs/proofs.md, 'PrivGAM'."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from privcurve.privacy.mechanisms import LARGEST_SCALE, score_range
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import histogram_l1, histogram_l2, touched_cells
 
-SOURCE = "docs/privgam.md"
+SOURCE = "docs/proofs.md, 'PrivGAM'"
 
 # A logistic residual is clipped here: half of the noise, and the same decision (docs/privgam.md).
 CLIP = 0.5
@@ -64,7 +64,7 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2) -> float:
 
     A record adds at most c to one cell: 2c and √2·c (replace-one), c (add/remove). Of more than
     two classes it adds c to one cell and c, in parts, to those of the others: twice that in L1,
-    √2 times in L2. Source: docs/proofs.md, PrivGAM 1 and 6 (proved, attained).
+    √2 times in L2. Source: docs/proofs.md, 'PrivGAM', 1 and 6 (proved, attained).
     """
     times = 1 if n_classes == 2 else 2
     if pure:
@@ -76,7 +76,7 @@ def stump_range(neighbours: str) -> float:
     """Return the range of the change of stumps' scores: 4c (replace-one), 2c (add/remove).
 
     Each moves by the record's residual, up for some stumps and down for others. Source:
-    docs/proofs.md, PrivGAM 2 (proved).
+    docs/proofs.md, 'PrivGAM', 2 (proved).
     """
     return score_range(sums_sensitivity(neighbours, True), neighbours)
 
@@ -84,7 +84,7 @@ def stump_range(neighbours: str) -> float:
 def slopes_l2(size: int, neighbours: str) -> float:
     """Return the L2 sensitivity of `size` sums of residual × place; a record adds ≤ c·√(size/4).
 
-    Source: docs/proofs.md, PrivGAM 3 (proved).
+    Source: docs/proofs.md, 'PrivGAM', 3 (proved).
     """
     return touched_cells(neighbours) * CLIP * math.sqrt(size / 4)
 
@@ -93,7 +93,7 @@ def products_l2(size: int, neighbours: str) -> float:
     """Return the L2 sensitivity of the upper triangle of Σ uuᵀ, |u_i| ≤ 1/2.
 
     Its square is half of that of the matrix, k·size²/16 (k = 2 replace-one, 1 add/remove), and half
-    of that of its diagonal, size/16. Source: docs/proofs.md, PrivGAM 3 (proved).
+    of that of its diagonal, size/16. Source: docs/proofs.md, 'PrivGAM', 3 (proved).
     """
     return math.sqrt((touched_cells(neighbours) * (size * size) + size) / 32)
 

@@ -35,8 +35,8 @@ def calibrate(
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
     The amounts of `costs` are in the wanted proportion; accountants that do not fit them or δ are
-    skipped. All arguments are public, so the choice of the best accountant costs nothing
-    (PRIVACY.md §g). Raises ValueError if ε is infinite, or no accountant fits (pure privacy of
+    skipped. All arguments are public, so the choice of the best accountant costs nothing.
+    Raises ValueError if ε is infinite, or no accountant fits (pure privacy of
     Gaussian noise).
     """
     check_budget(epsilon, delta)

@@ -29,6 +29,10 @@ NODES = "the nodes of a tree's level"
 # trees of 2 to 4 levels at ε = 0.1, 1 and 3, by cross-validation on Adult.
 SPLIT_SHARES = {LABELS: 0.8, RULES: 0.4}
 
+SOURCE = "docs/proofs.md, 'LazyBB: first rounds' and 'LazyBB: trees'"
+SOURCE_STARTED = "docs/proofs.md, 'LazyBB from a public start' and 'LazyBB: trees'"
+SOURCE_PUBLISHED = "thesis Thm. 4.2.2, Cor. 4.2.5; valid: docs/proofs.md, 'LazyBB: trees'"
+
 
 @dataclass(frozen=True)
 class TreeNoiseRates:
@@ -75,8 +79,8 @@ def lazybb_trees(
 
     Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) a leaf.
 
-    Certified (PRIVACY.md §c, level-parallel, unnormalised with ζ_t): a round has D levels
-    of splits and the labels. δ = 0: each level has fε/(τD), the labels of a round
+    Certified (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits
+    and the labels. δ = 0: each level has fε/(τD), the labels of a round
     (1 − f)ε/τ and one Lap(2ζ_t/ε_l) on each margin. δ > 0: labels are drawn with
     P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are bounded-range. By default they have equal
     ranges (a share of D/(D + 1) for splits), and the best accountant adds them up, the
@@ -86,7 +90,7 @@ def lazybb_trees(
     level chooses a 1-rule, its labels included: errors of all nodes of a level add up to
     one weighted error, each with slopes in [0, 1] and so a range of at most the weight
     that moves in the node. All choices together are 2ηζ_t-DP and bounded-range, as one
-    1-rule is (§b), by the argument of §0, L3; there is no budget for labels.
+    1-rule is (docs/proofs.md, 'Levels of a tree'); there is no budget for labels.
 
     Both calibrations refuse what the rounding of weights does not allow, as
     ``calibration.lazybb_one_rule`` does.
@@ -130,7 +134,6 @@ def lazybb_trees(
     zeta = sensitivity.lazybb_zeta_rounds(n, density, learning_rate, n_rounds)
     if started:
         zeta[:] = sensitivity.lazybb_zeta(n, density)
-    of_weights = "P2 of docs/partial.md" if started else "§a (free refinement)"
     spread = sensitivity.lazybb_split_range(n, 1.0, criterion) * zeta
 
     rules, pure = leaves == RULES, delta == 0
@@ -138,7 +141,7 @@ def lazybb_trees(
     level, last, accountant = _shares(
         n_rounds, n_levels, split_share, SPLIT_SHARES[leaves], epsilon, delta
     )
-    source = f"PRIVACY.md §c (level-parallel, unnormalised), {of_weights}, §0 L2, L3"
+    source = SOURCE_STARTED if started else SOURCE
     ledger: list[LedgerEntry] = []
     for t, (bound, of_split) in enumerate(zip(zeta.tolist(), spread.tolist(), strict=True), 1):
         for k in range(n_levels):
@@ -152,13 +155,10 @@ def lazybb_trees(
         if rules:
             steps = Announced(
                 f"round {t}: 1-rules of the last level, all nodes", score_range=both, by=mechanism,
-                source="PRIVACY.md §b and §0, L3: errors have slopes in [0, 1]",
+                source=source,
             )  # fmt: skip
         else:
-            steps = Announced(
-                f"round {t}: labels of all leaves", margins=both,
-                source="PRIVACY.md §c (leaf labels)",
-            )  # fmt: skip
+            steps = Announced(f"round {t}: labels of all leaves", margins=both, source=source)
         ledger += replace(steps, calls=2**n_levels, parallel=NODES).entries(last, pure)
     statement = state(
         learner,
@@ -195,7 +195,7 @@ def _check_published(
     if delta > 0:
         raise ValueError(
             "the published calibration of DP-TopDown offers delta = 0 only: Remark 4.2.1 of the "
-            "thesis drops a factor of its own Theorem 2.5.3 (PRIVACY.md §c); use "
+            "thesis drops a factor of its own Theorem 2.5.3 (docs/proofs.md, 'LazyBB: trees'); use "
             "calibration='certified'"
         )
     if mechanism not in (AUTO, EXPONENTIAL):
@@ -208,7 +208,6 @@ def _published_noise(learner: str, zeta: Floats, n_splits: int, epsilon: float) 
     each = epsilon / (len(zeta) * 2 * n_splits)
     rates = each / (sensitivity.TOP_DOWN_SPLIT * zeta)
     label_rates = n_splits * each / sensitivity.lazybb_margins_l1(1.0) / zeta
-    source = "thesis Thm. 4.2.2, Cor. 4.2.5; PRIVACY.md §c: valid and tight"
     ledger: list[LedgerEntry] = []
     for t, bound in enumerate(zeta.tolist(), start=1):
         splits = Announced(
@@ -216,14 +215,14 @@ def _published_noise(learner: str, zeta: Floats, n_splits: int, epsilon: float) 
             times=n_splits,
             score_range=sensitivity.TOP_DOWN_SPLIT * bound,
             by=EXPONENTIAL,
-            source=source,
+            source=SOURCE_PUBLISHED,
         )
         labels = Announced(
             f"round {t}: labels of the leaves, two numbers each",
             l1=sensitivity.lazybb_margins_l1(bound),
             calls=2 * (n_splits + 1),
             parallel="the leaves of a tree",
-            source=source,
+            source=SOURCE_PUBLISHED,
         )
         ledger += splits.entries(each, pure=True)
         ledger += labels.entries(n_splits * each, pure=True)

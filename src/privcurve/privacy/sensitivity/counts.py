@@ -1,4 +1,4 @@
-"""Counts, histograms, margins and clamped sums: L1 and L2 sensitivities (§0, §e, §f)."""
+"""Counts, histograms, margins and clamped sums: L1 and L2 sensitivities."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ VOTES_MARGIN = 2.0
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
 
-    Times the largest weight. It covers all cells together: Lap(2/ε) on each. Source: §0,
-    L4, §f5 (proved).
+    Times the largest weight. It covers all cells together: Lap(2/ε) on each. Source:
+    docs/proofs.md, 'Counts' (proved).
     """
     return touched_cells(neighbours) * weight_bound
 
@@ -27,7 +27,7 @@ def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L2 sensitivity of one vector of disjoint counts: √2 (replace-one), 1 (add/remove).
 
-    Source: §e, certified form (proved).
+    Source: docs/proofs.md, 'Counts' (proved).
     """
     return math.sqrt(touched_cells(neighbours)) * weight_bound
 
@@ -36,7 +36,7 @@ def margins_l1() -> float:
     """Return the L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
 
     A flipped label changes one margin by 2, a moved record two margins by 1 each.
-    Replace-one. Source: §e (certified form), §f6 (proved).
+    Replace-one. Source: docs/proofs.md, 'Counts' (proved).
     """
     return 2.0
 
@@ -46,7 +46,8 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
 
     Q answers are about training records and scored rows. A changed record changes one of the K
     teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about
-    other codes: 2K. Private-columns. Source: docs/proofs.md, PATE (proved).
+    other codes: 2K. Private-columns. Source: papers/partial/proofs.md, 'PATE'
+    (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
@@ -54,7 +55,8 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
 def noisy_counts_published(n_candidates: int) -> float:
     """Return paper 003's L1 sensitivity 3|H| of NoisyCounts.
 
-    Right for add/remove; replace-one needs 6|H|. Source: §e4.
+    Right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
+    'NoisyCounts'.
     """
     return 3.0 * n_candidates
 
@@ -62,7 +64,7 @@ def noisy_counts_published(n_candidates: int) -> float:
 def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> float:
     """Return the L1 sensitivity of one (bin × label) histogram a feature: 2 · #features.
 
-    Replace-one; half of it for add/remove. Source: §e4 (proved).
+    Replace-one; half of it for add/remove. Source: docs/proofs.md, 'Counts' (proved).
     """
     return touched_cells(neighbours) * n_features
 
@@ -71,7 +73,8 @@ def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> flo
     """Return the L2 sensitivity of one (bin × label) histogram a feature: √(2 · #features).
 
     Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together, for
-    a record that moves leaves one cell a feature and enters one. Source: §e4 (proved).
+    a record that moves leaves one cell a feature and enters one. Source: docs/proofs.md, 'Counts'
+    (proved).
     """
     return math.sqrt(touched_cells(neighbours) * n_features)
 
@@ -85,7 +88,7 @@ def released_error(weight_bound: float) -> float:
     """Return the sensitivity w̄ of a tree's error Σ min(A, B) over its leaves.
 
     min has slopes in [0, 1], so a record adds between 0 and its weight. Replace-one. Source:
-    §f3 (proved).
+    papers/boosted_dp/proofs.md, 'Errors' (proved).
     """
     return weight_bound
 
@@ -94,7 +97,8 @@ def margins_l2() -> float:
     """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
 
     A replaced record of another label in the same leaf changes one margin by 2; in two
-    leaves it is √2 alone. Replace-one. Source: docs/proofs.md, boosted ensembles (proved).
+    leaves it is √2 alone. Replace-one. Source: papers/boosted_dp/proofs.md, 'Leaves'
+    (proved).
     """
     return 2.0
 
@@ -103,7 +107,8 @@ def ensemble_weight_bound(reach: float, alpha: float) -> float:
     """Return the largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
 
     The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ rises, and |H| ≤ `reach`, Σ |β_s| · max |h_s| of
-    the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source: §f1 (proved).
+    the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source:
+    papers/boosted_dp/proofs.md, 'Weights' (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
     return 0.5 * (1 + beyond / math.sqrt(alpha * alpha + beyond * beyond))
@@ -113,7 +118,7 @@ def residual_norm(n_classes: int) -> float:
     """Return the largest norm c of a record's residual, to which it is clipped.
 
     ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/proofs.md,
-    "Distributed trees".
+    'Clipped residuals'.
     """
     return 0.5 if n_classes == 2 else math.sqrt(0.5)
 
@@ -123,7 +128,7 @@ def residual_sums_l2(n_classes: int) -> float:
 
     For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
     K + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md,
-    "Distributed trees" (proved). c is :func:`residual_norm`.
+    'Clipped residuals' (proved). c is :func:`residual_norm`.
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT
@@ -134,7 +139,7 @@ def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
 
     m: one of each column, and one for the intercept. c is :func:`residual_norm` of two classes, ½.
     Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
-    "Joint Newton steps" (proved).
+    'Joint Newton steps' (proved).
     """
     return touched_cells(neighbours) * residual_norm(2) * math.sqrt(n_ones)
 
@@ -143,6 +148,6 @@ def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
     """Return the L2 sensitivity √2·m (Frobenius) of the Gram matrix Σ uᵀu of rows of m ones.
 
     m: one of each column, and one for the intercept. ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m.
-    Source: docs/proofs.md, "Joint Newton steps" (proved).
+    Source: docs/proofs.md, 'Joint Newton steps' (proved).
     """
     return math.sqrt(touched_cells(neighbours)) * n_ones

@@ -1,4 +1,4 @@
-"""Impurities and the splits that they score: sensitivities and ranges (§0, §e, §f)."""
+"""Impurities and the splits that they score: sensitivities and ranges."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     Adding a record changes Φ by an amount in [0, F₁]; replacing one, by an amount in
     [−F₁, F₁], so the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one,
     attained). With weights of at most w̄, multiply by w̄. One exponential mechanism at
-    each node of a tree level costs together no more than one of them (§0, L3); n is the number of
-    records of the whole data set, not of a node. Source: §0, L2 and §f1 (proved).
+    each node of a tree level costs together no more than one of them; n is the number of records of
+    the whole data set, not of a node. Source: docs/proofs.md, 'Split scores' and 'Levels of a
+    tree' (proved).
     """
     check_n(n)
     _check_criterion(criterion, alpha)
@@ -51,8 +52,8 @@ def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
 def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
     """Return the range R of the split score's change: 2F₁ (replace-one).
 
-    The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: §0, L0–L3
-    (proved).
+    The exponential mechanism at rate η is ηR-DP and ηR-bounded-range. Source: docs/proofs.md,
+    'Choices' and 'Levels of a tree' (proved).
     """
     return 2 * split_sensitivity(n, criterion, alpha)
 
@@ -60,7 +61,8 @@ def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
     """Return paper 002's Δ of a split: max{3, 1 + Ľ(1, m+1)}, for Mα 3 + 2α(√m − 1).
 
-    Valid, up to 1.5 times too large. Replace-one. Source: §f1.
+    Valid, less than twice too large. Replace-one. Source: papers/boosted_dp/proofs.md,
+    'Published noise'.
     """
     check_n(m)
     if criterion == "m_alpha":
@@ -72,9 +74,10 @@ def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float
 def distributed_split_published(m: int, criterion: str) -> float:
     """Return paper 003's sensitivity of a leaf's purity gain, for a leaf of m records.
 
-    Entropy (2/m)(3 lg m + 1) and Gini 20/m: true for fixed m, 5–6 and 2.5 times too large.
-    Root-Gini 10/m: **false** for m ≥ 27. Scaling noise by m is not private in any case
-    (§e2). For reproduction only. Source: §e2, §e3.
+    Entropy (2/m)(3 lg m + 1) and Gini 20/m: true for fixed m, at least 2 and 2.5 times too large.
+    Root-Gini 10/m: **false** for m ≥ 27. Scaling the noise of a released gain by m is not
+    private in any case. For reproduction only. Source: papers/distributed/proofs.md, 'Gains' and
+    'Local scale'.
     """
     check_n(m)
     if criterion == "entropy":

@@ -12,16 +12,16 @@ from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
 # Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
-# Certified: §b (proved, attained as ζ → 0): the error's sensitivity is ζ, its range 2ζ.
+# Certified: the error's sensitivity is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
 ONE_RULE_PUBLISHED = 4.0
 ONE_RULE_CERTIFIED = 2.0
 
 # Pure ε and range of one split of DP-TopDown in LazyBB, in units of ηζ: published and
-# certified agree (§c: proved, tight; the thesis' Lemmas 4.2.3 and 4.2.4 are wrong, its
-# Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
+# certified agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
+# its Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 
-# The share by which a weight may exceed its bound through floating-point rounding (§a), which
+# The share by which a weight may exceed its bound through floating-point rounding, which
 # enters ζ.
 DENSITY_TOLERANCE = 1e-9
 
@@ -33,7 +33,8 @@ def lazybb_zeta(n: int, density: float) -> float:
     """Return the distance ζ = 1/(κn) of neighbours' normalised weights, κ the density.
 
     Total variation on labelled points, with the *capped* projection. Replace-one; also
-    add/remove with n the larger of the two sizes. Source: §a, Theorem a (proved, attained).
+    add/remove with n the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights'
+    (proved, attained).
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
@@ -46,8 +47,8 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
     R = e^{2λ(t−1)}, so none has a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)},
     ζ₁ = 1/n. The same ζ_t bounds the change of the unnormalised score Σμχ/(κn); for that, weights
     that needed no scaling must stay below κnζ_t too, which adds the term √R/n inside the minimum.
-    It matters only if κ(n − 1) < 1. Replace-one. Source: §a, free refinement (proved; the
-    unnormalised form in docs/proofs.md).
+    It matters only if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md,
+    'LazyBB: first rounds' (proved).
     """
     _check_lazybb(n, density)
     if n_rounds < 1:
@@ -78,7 +79,7 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
     neighbours. Unnormalised, that weight is at most κnζ_t, which is κ in round 1:
     κ ≥ (n + 1)u / `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a
     weight of 1, so n alone decides. At κ = 1 every weight is 1, and nothing is rounded.
-    Replace-one. Source: docs/proofs.md, Fixed-point weights (proved).
+    Replace-one. Source: docs/proofs.md, 'Fixed-point weights' (proved).
     """
     needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
     if normalise:
@@ -94,7 +95,7 @@ def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> No
         raise ValueError(
             f"density = {density:g} is too small for n = {n} records: weights are rounded to "
             f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
-            f"from a density of {round_up(smallest)} on (docs/proofs.md, Fixed-point weights)"
+            f"from a density of {round_up(smallest)} on (docs/proofs.md, 'Fixed-point weights')"
         )
 
 
@@ -102,14 +103,14 @@ def lazybb_margins_l1(zeta: float) -> float:
     """Return the L1 sensitivity 2ζ of the weighted margins of all leaves together.
 
     Margins a − b of label weights a and b; also of all (a, b). Hence Lap(2ζ/ε) on each
-    margin, or labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: §c (proved; Lap(ζ/ε),
-    "by parallel composition", loses 1.97ε).
+    margin, or labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: docs/proofs.md,
+    'LazyBB: trees' (proved; Lap(ζ/ε), "by parallel composition", costs 2ε).
     """
     return 2 * zeta
 
 
 def check_largest_weight(largest: float, who: str) -> None:
-    """Check that no record had a weight above 1, which the proofs of §a allow, in its units.
+    """Check that no record had a weight above 1, which the proofs allow, in its units.
 
     Raises ArithmeticError if one had; never to be seen.
     """
@@ -133,15 +134,7 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
     weights in units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is
     just below the 8ζ of `TOP_DOWN_SPLIT`.
 
-    Proof. Between neighbours weight of at most ζ appears and weight of at most ζ
-    disappears (§a, unnormalised form). Let y = (y₊, y₋) appear in a child that holds
-    (a, b). F grows by F(a + y₊, b) − F(a, b) ≤ F(y₊, b) and then by at most F(y₋, a + y₊)
-    (§0, L2). Summed over the children of a level, by superadditivity, that is at most
-    F(Σ(y₊ + y₋), Σ(a + b + y₊)) ≤ F(ζ, nζ): n records have a weight of nζ at most. So for
-    every choice of splits the score moves by −F(ζ, nζ) … F(ζ, nζ). Each node has an
-    interval of its own, and the bound holds for the sum over nodes of the ends' worst
-    cases, because each is bounded by the weight that moves in that node (§0, L3).
-    Replace-one; §c has the case of Gini.
+    Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)

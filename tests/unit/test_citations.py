@@ -1,0 +1,106 @@
+"""Citations of proofs lead to sections that exist: "docs/proofs.md, 'Counts' and 'Choices'"."""
+
+import ast
+import re
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("src", "workflow", "papers", "docs", "config", "tests", "benchmarks", "examples")
+PAGE = re.compile(r"\b(?:docs|papers/\w+)/proofs\.md\b")
+# Sections after a page: a comma or a colon, then headings in quotes.
+CITED = re.compile(rf"({PAGE.pattern})[,:] ('[^']+'(?:(?:,| and|, and) '[^']+')*)")
+# Sections of the review that the proofs were taken from, which is no file of this repository.
+REVIEW = re.compile(r"PRIVACY\.md|§(?:0|[a-g][0-9]?)(?![\w.])")
+
+
+def texts(path):
+    """The strings of a file, those side by side joined, and its blocks of comments, in one line."""
+    content = path.read_text("utf-8")
+    if path.suffix != ".py":
+        return [content]
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(content))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    with path.open("rb") as file:
+        comments = [
+            (token.start[0], token.string.lstrip("# "))
+            for token in tokenize.tokenize(file.readline)
+            if token.type == tokenize.COMMENT
+        ]
+    blocks, last = [], None
+    for line, comment in comments:
+        if last == line - 1:
+            blocks[-1] += " " + comment
+        else:
+            blocks.append(comment)
+        last = line
+    return [" ".join(text.split()) for text in strings + blocks]
+
+
+def files(*suffixes):
+    """The files of the repository that people wrote, by their endings."""
+    inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    for path in [*inside, *ROOT.glob("*.md"), ROOT / "Makefile"]:
+        if path.suffix in suffixes and path.is_file() and path != Path(__file__):
+            yield path
+
+
+def headings(page):
+    return set(re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE))
+
+
+def faults(text):
+    """What is wrong with the citations of a text, in words."""
+    cited = {match.start(): match for match in CITED.finditer(text)}
+    for page in PAGE.finditer(text):
+        match = cited.get(page.start())
+        path = ROOT / page[0]
+        # A paper's folder may be left out, and its page with it.
+        if path.parent.is_dir() and not path.is_file():
+            yield f"{page[0]} is not there"
+        elif match is None:
+            yield f"{page[0]} without a section: {text[page.start() :][:80]!r}"
+        elif path.is_file():
+            for section in re.findall(r"'([^']+)'", match[2]):
+                if section not in headings(path):
+                    yield f"{page[0]} has no section {section!r}"
+
+
+def test_each_citation_names_a_section_that_exists():
+    """Pages link to sections by their anchors, which `test_docs.py` follows."""
+    n_cited = 0
+    for path in files(".py"):
+        if "proofs.md" not in path.read_text("utf-8"):
+            continue
+        for text in texts(path):
+            n_cited += len(PAGE.findall(text))
+            assert not list(faults(text)), path.relative_to(ROOT)
+    assert n_cited > 80
+
+
+def test_nothing_cites_what_is_not_in_the_repository():
+    for path in files(".py", ".md", ".yaml", ".smk", ".rst", ".json", ".toml", ""):
+        text = path.read_text("utf-8")
+        assert not REVIEW.search(text), path.relative_to(ROOT)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("docs/proofs.md, 'Counts'", None),
+        ("docs/proofs.md, 'Counts', 'Choices' and 'PrivGAM', 3", None),
+        ("docs/proofs.md", "without a section"),
+        ("docs/proofs.md, Counts", "without a section"),
+        ("docs/proofs.md, 'Counts' and 'Guesses'", "no section 'Guesses'"),
+        ("papers/thesis/proofs.md, 'Counts'", "no section 'Counts'"),
+        ("papers/all/proofs.md, 'Counts'", "is not there"),
+    ],
+)
+def test_a_wrong_citation_is_seen(text, fault):
+    said = list(faults(text))
+    assert said == [] if fault is None else fault in said[0]
