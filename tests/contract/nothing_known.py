@@ -15,7 +15,8 @@ from privcurve.learners.registry import entry
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 SEEDS = 10
-N_SCORED = 500
+# PATE answers as many rows as it was trained on.
+N_SCORED = 300
 # A learner must know something from this n·ε on.
 LEAST_BUDGET = 100.0
 # A learner is worse than knowing nothing if the mean of its seeds loses more than this.
@@ -107,7 +108,10 @@ def places_of(levels):
     rng = np.random.default_rng(20261201)
     sizes = [len(each) for each in levels.values()]
     tuples = [np.array(list(itertools.combinations(range(len(sizes)), k))) for k in (2, 3)]
-    met = [np.zeros((len(which), *[max(sizes)] * k), bool) for which, k in zip(tuples, (2, 3))]
+    met = [
+        np.zeros((len(which), *[max(sizes)] * k), bool)
+        for which, k in zip(tuples, (2, 3), strict=True)
+    ]
     while True:
         drawn = rng.integers(sizes, size=(200, len(sizes)))
         places = [
