@@ -85,25 +85,25 @@ class Place(NamedTuple):
 
 def levels_of(name):
     """Return the levels of all factors that a learner takes at its defaults."""
-    known = entry(name)
+    offer = entry(name)
     levels = dict(FACTORS)
     # The learner that `tuned` selects by default takes two classes.
-    if not known.multiclass or name == registry.TUNED:
+    if not offer.multiclass or name == registry.TUNED:
         levels["n_classes"] = (2,)
-    if known.private:
-        levels["delta"] = (0.0,) * known.pure + (1e-6,) * known.approximate
+    if offer.private:
+        levels["delta"] = (0.0,) * offer.pure + (1e-6,) * offer.approximate
     else:
         levels["epsilon"], levels["delta"] = (np.inf,), (0.0,)
-    relations = (each for each in FACTORS["neighbours"] if each in known.neighbours)
-    levels["neighbours"] = tuple(relations) or known.neighbours[:1]
+    relations = (each for each in FACTORS["neighbours"] if each in offer.neighbours)
+    levels["neighbours"] = tuple(relations) or offer.neighbours[:1]
     return levels
 
 
 def places_of(levels):
     """Yield places without end, the same in each run.
 
-    Each is the one of 50 drawn places in which most pairs of levels meet that met in no place
-    before; next, most triples.
+    Each place is the best of 50 drawn ones: it has most pairs of levels that no earlier place has;
+    if several have equally many, most triples.
     """
     rng = np.random.default_rng(20261201)
     sizes = [len(each) for each in levels.values()]
@@ -121,13 +121,13 @@ def places_of(levels):
         able = [i for i, place in enumerate(places) if place.admissible][:50]
         new = np.zeros(len(able))
         cells = []
-        for which, known, weight in zip(tuples, met, (1_000, 1), strict=True):
+        for which, cells_met, weight in zip(tuples, met, (1_000, 1), strict=True):
             cell = (np.arange(len(which)), *np.moveaxis(drawn[able][:, which], -1, 0))
-            new += weight * (~known[cell]).sum(axis=1)
+            new += weight * (~cells_met[cell]).sum(axis=1)
             cells.append(cell)
         best = new.argmax()
-        for known, (which, *at) in zip(met, cells, strict=True):
-            known[(which, *(each[best] for each in at))] = True
+        for cells_met, (which, *at) in zip(met, cells, strict=True):
+            cells_met[(which, *(each[best] for each in at))] = True
         yield places[able[best]]
 
 
