@@ -1,4 +1,4 @@
-"""No learner is worse than the shares of the classes, unless a page of the documentation lists it."""
+"""No learner is worse than the shares of the classes, unless a page of the docs lists it."""
 
 import functools
 import itertools
@@ -25,19 +25,19 @@ OTHERS = [name for name in INSTALLED if name != "privgam"]
 
 @functools.cache
 def listed():
-    """Return the measures in which the page lists each learner."""
+    """Return the listed measures of each learner on the page."""
     rows = re.findall(r"^\| `(\w+)` \| ([a-z, -]+) \| \S.* \|$", PAGE.read_text(), re.MULTILINE)
     return {name: set(measures.split(", ")) for name, measures in rows}
 
 
 def failures(name, place):
-    """Return the measures in which a learner is worse than the shares, and by how much."""
+    """Return how much a learner loses, by measure, where it is worse than the shares."""
     lost = losses(name, place)
     return {measure: by for measure, by in lost.items() if by > MOST_LOST[measure]}
 
 
 def failed_measures(name, places):
-    """Return the measures in which a learner fails at some place.
+    """Return the measures that fail at some place.
 
     A learner fails only in the measures that the page lists. No place is tried after a learner
     failed in all measures.
