@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 from unittest import mock
 
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.pairs import records
+from privcurve.audit.overheard import overheard
 from privcurve.audit.replay_fits import (
     CHARGE,
     CONTROL,
@@ -41,7 +43,7 @@ from privcurve.audit.replay_fits import (
     Event,
     Replay,
 )
-from privcurve.audit.states import fitted_attributes, is_same, numbers
+from privcurve.audit.states import is_same, numbers
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
@@ -281,6 +283,12 @@ def compare_sides(
         return _refusal(one, other)
     if first.progress != second.progress:
         raise BreachError(CONTROL, "progress reports differ between the two tables")
+    if first.said != second.said:
+        at = next(k for k, (a, b) in enumerate(zip_longest(first.said, second.said)) if a != b)
+        said = " and ".join(repr(one.said[at : at + 1]) for one in (first, second))
+        raise BreachError(POST_PROCESSING, f"what a fit prints, warns of or logs differs: {said}")
+    if first.stream != second.stream:
+        raise BreachError(CONTROL, "the stream of noise follows from the records, not the seed")
     try:
         before = {name: numbers(value) for name, value in released(one).items()}
         apart = _differences(one, other)
@@ -305,7 +313,8 @@ def _try_training(
 ) -> CodedClassifier | Exception:
     """Return a trained model, or the exception: a refusal, or a fault of the learner."""
     try:
-        model = fit(case, side, curator)
+        with overheard(curator.said):
+            model = fit(case, side, curator)
     except BreachError:
         raise
     except SealedError as error:
@@ -417,20 +426,28 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
     return learner.fit_records(side, [{}], [curator])[0]
 
 
-def train_by_fit(case: Case, side: Records, curator: Curator) -> CodedClassifier:
+def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
     """Train a learner by `fit`, as a user does, with this curator in place of its own."""
-    learner = case.estimator(side.n_bins.tolist())
-    with mock.patch.object(base, "Curator", return_value=curator):
+    learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
+
+    def scripted(stream: np.random.Generator) -> Curator:
+        # A private number of records is among the facts that a stream follows from.
+        if case.neighbours != ADD_REMOVE:
+            curator.stream = repr(stream.bit_generator.state)
+        return curator
+
+    with mock.patch.object(base, "Curator", scripted):
         return learner.fit(side.codes, side.labels, side.counts)
 
 
-Fit = Callable[[Case, Records, Curator], CodedClassifier]
+Fit = Callable[[Case, Records, Replay], CodedClassifier]
 
 
 def released(model: CodedClassifier) -> dict[str, Any]:
     """Return what a fit left on a model, without attributes that stay with the data owner."""
     held = getattr(model, "_held", ()) if _is_held(model) else ()
-    return {name: value for name, value in fitted_attributes(model).items() if name not in held}
+    # Its parameters too: a fit may have written into one.
+    return {name: value for name, value in vars(model).items() if name not in held}
 
 
 def _is_held(model: CodedClassifier) -> bool:

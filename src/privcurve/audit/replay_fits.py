@@ -18,6 +18,7 @@ from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
+from privcurve.privacy.refused import end_fit
 from privcurve.privacy.seeds import Start
 
 # The points of the contract, and the fault of reading sealed values.
@@ -61,6 +62,7 @@ class BreachError(RuntimeError):
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
         self.point, self.why, self.tables = point, why, tables
+        end_fit(self)  # even if a learner catches it
 
     def __str__(self) -> str:
         names = ("\n  one table:   ", "\n  its neighbour: ")
@@ -138,6 +140,9 @@ class Replay(Curator):
     ) -> None:
         # The progress that the fit has reported.
         self.progress: list[float] = []
+        # What it has printed, warned of and logged; and the stream of noise that it would draw.
+        self.said: list[str] = []
+        self.stream = ""
         super().__init__(
             np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
         )
