@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.audit.pairs import records
-from privcurve.audit.overheard import overheard
 from privcurve.audit.replay_fits import (
     CHARGE,
     CONTROL,
@@ -42,6 +41,7 @@ from privcurve.audit.replay_fits import (
     BreachError,
     Event,
     Replay,
+    overheard,
 )
 from privcurve.audit.states import is_same, numbers
 from privcurve.audit.watched_fits import faults

@@ -7,7 +7,11 @@ the answers at random, and an attack (`worst_answers`) looks for the worst ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -340,3 +344,27 @@ def _describe(event: Event) -> str:
     calls = event.calls.ravel().tolist()
     whats = dict.fromkeys(call.entry.what if call.entry else call.what for call in calls)
     return f"{event.kind} of the shape {event.shape} for {'; '.join(list(whats)[:3])}"
+
+
+@contextmanager
+def overheard(said: list[str]) -> Iterator[None]:
+    """Collect what Python code prints, warns of and logs, in its kernels too: others read it."""
+    out, handler, root = io.StringIO(), _Collector(said), logging.getLogger()
+    with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
+        warnings.simplefilter("always")
+        root.addHandler(handler)
+        try:
+            yield
+        finally:
+            root.removeHandler(handler)
+            said += [str(one.message) for one in warned]
+            said += [out.getvalue()] if out.getvalue() else []
+
+
+class _Collector(logging.Handler):
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._said.append(record.getMessage())
