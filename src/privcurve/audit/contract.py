@@ -222,7 +222,7 @@ def check_at_size(case: Case, seed: int = 0) -> Verdict:
             sides = compare_sides(at, tables, (seed, k))
             if not isinstance(sides, str):
                 verdict.n_pairs += 1
-                _check_costs(*sides[:2], verdict)
+                check_costs(*sides[:2], verdict)
     except BreachError as breach:
         breach.tables = tables
         verdict.breach = breach
@@ -255,7 +255,7 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     verdict.n_pairs += 1
     verdict.unseen = verdict.unseen or first.all_unseen
     _check_stated(verdict.case, model)
-    _check_costs(first, second, verdict)
+    check_costs(first, second, verdict)
 
 
 def compare_sides(
@@ -361,7 +361,8 @@ def _check_stated(case: Case, model: Any) -> None:
         raise BreachError(CHARGE, why)
 
 
-def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
+def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
+    """Check that exact values of neighbours differ as announced, and note the largest changes."""
     stated = first.statement
     if stated is None:
         raise BreachError(CHARGE, "nothing was held to the ledger: a fit without a check")
@@ -392,7 +393,7 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
     for run, follower in zip(first.runs, second.runs, strict=True):
-        _check_costs(run, follower, verdict)
+        check_costs(run, follower, verdict)
 
 
 def _changes_of(

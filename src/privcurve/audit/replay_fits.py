@@ -154,6 +154,7 @@ class Replay(Curator):
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
+        self.dealt = False  # whether records were dealt to parts by their rows
         self.unseen = ""  # a part of the fit that no script can answer
 
     @property
@@ -316,6 +317,7 @@ class Replay(Curator):
         self.unseen = "a party answers in another process, for which no script can answer"
 
     def _shuffle(self, records: Ints) -> Ints:
+        self.dealt = True
         # Sorted first, as their order may differ between the sides.
         return super()._shuffle(np.sort(records))
 
