@@ -283,10 +283,14 @@ def compare_sides(
         return _refusal(one, other)
     if first.progress != second.progress:
         raise BreachError(CONTROL, "progress reports differ between the two tables")
-    if first.said != second.said:
-        at = next(k for k, (a, b) in enumerate(zip_longest(first.said, second.said)) if a != b)
-        said = " and ".join(repr(one.said[at : at + 1]) for one in (first, second))
-        raise BreachError(POST_PROCESSING, f"what a fit prints, warns of or logs differs: {said}")
+    if first.messages != second.messages:
+        at = next(
+            k for k, (a, b) in enumerate(zip_longest(first.messages, second.messages)) if a != b
+        )
+        messages = " and ".join(repr(one.messages[at : at + 1]) for one in (first, second))
+        raise BreachError(
+            POST_PROCESSING, f"what a fit prints, warns of or logs differs: {messages}"
+        )
     if first.stream != second.stream:
         raise BreachError(CONTROL, "the stream of noise follows from the records, not the seed")
     try:
@@ -313,7 +317,7 @@ def _try_training(
 ) -> CodedClassifier | Exception:
     """Return a trained model, or the exception: a refusal, or a fault of the learner."""
     try:
-        with overheard(curator.said):
+        with overheard(curator.messages):
             model = fit(case, side, curator)
     except BreachError:
         raise

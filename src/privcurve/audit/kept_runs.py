@@ -55,11 +55,11 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
             (first, state), (_, lone) = (_fit(case, side, seed, runs) for runs in (one, other))
             if not first.runs:
                 return verdict
-            told = [
+            differing = [
                 name for name in {**state, **lone} if not is_same(state.get(name), lone.get(name))
             ]
-            if told:
-                why = f"{', '.join(told)} differ with runs that are not kept, or with their number"
+            if differing:
+                why = f"{', '.join(differing)} differ with runs that are not kept"
                 raise BreachError(POST_PROCESSING, why, side)
             verdict.n_pairs += 1
         better, _ = _fit(case, side, seed, [(0, HIGH), (LAST, LOWEST), (0, LOW)])

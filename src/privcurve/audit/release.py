@@ -257,10 +257,10 @@ def _release(
         if replay.statement is None:  # it has made its calls without a fit
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
             replay.statement = PrivacyStatement("release", *spent, None, BASIC, replay.ledger)
-    said = [one.statement for one in used if one.statement]
+    messages = [one.statement for one in used if one.statement]
     for name in ("epsilon", "delta"):
         size = AT_MOST if kind == PERSONS else 1
-        spent_by_all = size * math.fsum(getattr(one, name) for one in said)
+        spent_by_all = size * math.fsum(getattr(one, name) for one in messages)
         charged = math.fsum(getattr(past.price, name) for past in priced)
         if not spent_by_all <= charged * (1 + TOLERANCE):
             why = f"{name} = {spent_by_all:g} is spent, and {charged:g} charged to the budget"

@@ -145,7 +145,7 @@ class Replay(Curator):
         # The progress that the fit has reported.
         self.progress: list[float] = []
         # What it has printed, warned of and logged; and the stream of noise that it would draw.
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.stream = ""
         super().__init__(
             np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
@@ -349,9 +349,9 @@ def _describe(event: Event) -> str:
 
 
 @contextmanager
-def overheard(said: list[str]) -> Iterator[None]:
+def overheard(messages: list[str]) -> Iterator[None]:
     """Collect what Python code prints, warns of and logs, in its kernels too: others read it."""
-    out, handler, root = io.StringIO(), _Collector(said), logging.getLogger()
+    out, handler, root = io.StringIO(), _Collector(messages), logging.getLogger()
     with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
         warnings.simplefilter("always")
         root.addHandler(handler)
@@ -359,14 +359,14 @@ def overheard(said: list[str]) -> Iterator[None]:
             yield
         finally:
             root.removeHandler(handler)
-            said += [str(one.message) for one in warned]
-            said += [out.getvalue()] if out.getvalue() else []
+            messages += [str(one.message) for one in warned]
+            messages += [out.getvalue()] if out.getvalue() else []
 
 
 class _Collector(logging.Handler):
-    def __init__(self, said: list[str]) -> None:
+    def __init__(self, messages: list[str]) -> None:
         super().__init__()
-        self._said = said
+        self._said = messages
 
     def emit(self, record: logging.LogRecord) -> None:
         self._said.append(record.getMessage())

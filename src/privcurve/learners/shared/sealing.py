@@ -107,12 +107,12 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
 def check_asked(learner: Any, statement: PrivacyStatement) -> None:
     """Refuse a statement of less privacy than was asked for, such as that of another setting."""
     for name in ("epsilon", "delta"):
-        asked, stated = getattr(learner, name, math.inf), getattr(statement, name)
-        if not stated <= asked * (1 + ROUNDING):
-            raise DoorError(f"{name} = {stated:g} is stated, {asked:g} was asked for")
-    asked = getattr(learner, "neighbours", statement.neighbours)
-    if statement.private and statement.neighbours != asked:
-        raise DoorError(f"neighbours = {statement.neighbours} is stated, {asked} was asked for")
+        wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
+        if not stated <= wanted * (1 + ROUNDING):
+            raise DoorError(f"{name} = {stated:g} is stated, {wanted:g} was asked for")
+    wanted = getattr(learner, "neighbours", statement.neighbours)
+    if statement.private and statement.neighbours != wanted:
+        raise DoorError(f"neighbours = {statement.neighbours} is stated, {wanted} was asked for")
 
 
 def refuse_kept(model: Any, learner: str) -> None:
