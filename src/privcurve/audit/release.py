@@ -48,7 +48,7 @@ from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-N, N_TEST = 60, 40
+N, N_TEST = 60, 39
 DELTA = 1e-4
 TOWNS = ("Oslo", "Rome, north", "?")
 WARDS = ("a", "b")
@@ -67,7 +67,8 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
-AT_MOST = 2
+# Lines of a person in the table, and how many of them are kept.
+LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
 # Other descriptions, with which one learner is tried.
 KINDS: Mapping[str, Mapping[str, Any]] = {
@@ -131,7 +132,9 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
                 if one != other:
                     apart = _around(one, other)
                     raise BreachError(POST_PROCESSING, f"{name}, line {k}: {apart}")
-        followers, _ = _release(request, kind, _neighbour(relation, case.group), leaders, streams)
+        followers, _ = _release(
+            request, kind, _neighbour(relation, LINES if kind == PERSONS else 1), leaders, streams
+        )
         for leader, follower in zip(leaders, followers, strict=True):
             # A changed record is in another row, by which records are dealt.
             if not (leader.dealt or leader.holders):
@@ -146,7 +149,7 @@ def _one() -> tuple[list[Line], list[Line]]:
     train, test = (
         [
             # One age is beyond the bounds: it is clipped.
-            (20 + 2 * k, TOWNS[k % 3], WARDS[k % 2], f"n{k // 2}", "yes" if k % every else "no")
+            (20 + 2 * k, TOWNS[k % 3], WARDS[k % 2], f"n{k // LINES}", "yes" if k % every else "no")
             for k in range(n)
         ]
         for n, every in ((N, 4), (N_TEST, 2))
@@ -167,24 +170,27 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
     return train[: N // 2 if relation == ADD_REMOVE else N], test
 
 
-def _neighbour(relation: str, group: int) -> tuple[list[Line], list[Line]]:
+def _neighbour(relation: str, n_lines: int) -> tuple[list[Line], list[Line]]:
     """Return the records of :func:`_one`, of which the last ones differ: those of one person."""
     sides = _one()
     for part in sides:
-        for k in range(len(part) - group, len(part)):
+        for k in range(len(part) - n_lines, len(part)):
             _, town, _, note, label = part[k]
             is_public = relation == PRIVATE_COLUMNS
             part[k] = (70, town if is_public else "Rome, north", "a", note,
-                       label if is_public or label == "no" else "no")  # fmt: skip
+                       label if is_public else "yes" if label == "no" else "no")  # fmt: skip
     train, test = sides
-    return (train[:-group], test[:-1]) if relation == ADD_REMOVE else (train, test)
+    return (train[:-n_lines], test[:-1]) if relation == ADD_REMOVE else (train, test)
 
 
 @contextlib.contextmanager
 def _folder_of(relation: str, kind: str, tables: Mapping[str, list[Line]]) -> Iterator[None]:
     """Work in a folder with tables and their description alone."""
     description = {**DESCRIPTION, **KINDS[kind]}
-    description |= {"n_rows": len(tables[TABLE]), "n_test": len(tables[TEST])}
+    kept = {name: len(lines) for name, lines in tables.items()}
+    if kind == PERSONS:
+        kept = {name: n * AT_MOST // LINES for name, n in kept.items()}
+    description |= {"n_rows": kept[TABLE], "n_test": kept[TEST]}
     if relation == PRIVATE_COLUMNS:
         # No budget is for such neighbours.
         description |= {"public": ["town"], "public_label": True}
