@@ -19,8 +19,8 @@ import test_door
 import test_release_contract
 import test_threshold_replay
 import test_ways_out
-from broken_majority import X, Y, broken
-from mistakes_any import COUNTS, MAJORITY, RULE, RUNS, mistake
+from broken_majority import X, Y
+from mistakes_any import COUNTS, MAJORITY, RUNS, mistake
 from test_release_contract import share_of_positive
 
 from privcurve import models, parts
@@ -30,15 +30,15 @@ from privcurve.audit.distant import check_distant, check_in_parts
 from privcurve.audit.kept_runs import check_runs
 from privcurve.audit.release import CLASSES, PERSONS, check_release, requests
 from privcurve.audit.replay_fits import CHARGE, CONTROL, NOISE, POST_PROCESSING, SENSITIVITY
-from privcurve.learners import base, majority, one_rule, tuned
+from privcurve.learners import base, tuned
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.tuned import TunedClassifier
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.calibration import trees
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.mechanisms import EXPONENTIAL
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import Runs, runs
 from privcurve.releases import evaluation
@@ -64,7 +64,8 @@ NAMED = {
         "an exact count", test_distant, "a_count_kept_for_the_summary",
     ),
     "a learner replaces a method that sees open records": (
-        "all records", test_distant, test_distant.test_a_method_that_sees_open_records_is_not_replaced,
+        "all records",
+        test_distant, test_distant.test_a_method_that_sees_open_records_is_not_replaced,
     ),
     "len(kernel(np.unique)(codes))": (
         "the number of codes that occur", test_distant, "the_number_of_codes_that_occur",
@@ -469,19 +470,21 @@ def noise_by_the_root_of_epsilon(own, self, n):
     return replace(statement, ledger=(replace(entry, noise_rate=rate),))
 
 
+# At an ε of their own: noise is remembered by its setting.
 WORDS = [
-    case
-    for case in cases_of("one_rule")
-    if case.at_end and case.parameters.get("mechanism") == EXPONENTIAL
+    replace(case, parameters={**case.parameters, "epsilon": 1.0625})
+    for case in cases_of("topdown")
+    if case.at_end and case.parameters.get("criterion") == "zero_one"
 ]
 
 
 @mutant(
-    "a word of a choice has half the scale", "twice ε with that word alone",
-    by(check, *WORDS), SENSITIVITY, "2 times what is announced", one_rule, "RuleRows",
+    "a word of a choice has a quarter of the range", "4 ε with that word alone",
+    by(check, *WORDS), SENSITIVITY, "times what is announced",
+    trees.sensitivity, "lazybb_split_range",
 )  # fmt: skip
-def rules_by_the_exponential_mechanism_count_twice(own, packed, positive, counts, width):
-    return own(packed, positive, 2 * counts, width)
+def noise_of_another_criterion(own, n, largest, criterion):
+    return own(n, largest, criterion) / (4 if criterion == "zero_one" else 1)
 
 
 @mutant(
@@ -559,7 +562,7 @@ def an_accuracy_of_a_record(patch):
 
 @mutant(
     "one record too many of a person is kept", "1.5 ε of a person",
-    by_release("privgam", PERSONS), CONTROL, "unit keeps 60 of 60 records", LOAD, "limit_places",
+    by_release("privgam", PERSONS), CONTROL, "(at most 2 of each note)", LOAD, "limit_places",
 )  # fmt: skip
 def one_record_too_many_is_kept(own, persons, at_most, seed):
     return own(persons, at_most + 1, seed)
