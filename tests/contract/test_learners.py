@@ -165,7 +165,8 @@ def first_number(name, X, y, counts=None, **parameters):
         def _fit_batch(self, learners, records, curators):
             seen.extend(curator.coins.random() for curator in curators)
             for learner in learners:
-                learner._fitted_statement = PrivacyStatement.not_private(name)
+                spent = name, 0.0, 0.0, learner._neighbours()
+                learner._fitted_statement = PrivacyStatement(*spent, None, BASIC, ())
 
     Watched(**parameters).fit(X, y, counts)
     return seen[0]

@@ -156,9 +156,9 @@ def test_a_way_out_is_open_as_the_list_says(show, monkeypatch, tmp_path, capsys)
 def test_the_list_has_these_ways_out_and_no_others():
     text = DOCUMENT.read_text().split("### What the seal does not stop\n")[1].split("\n## ")[0]
     before, *items = re.sub(r"\s+", " ", text.replace("\n- ", "\0")).split("\0")
-    found = {words: [item for item in (before, *items) if words in item] for words in ROUTES}
-    assert not [words for words, where in found.items() if len(where) != 1]
-    assert {item for where in found.values() for item in where} == {before, *items}
+    items_of = {words: [item for item in (before, *items) if words in item] for words in ROUTES}
+    assert not [words for words, named in items_of.items() if len(named) != 1]
+    assert {item for named in items_of.values() for item in named} == {before, *items}
 
 
 # Closed -----------------------------------------------------------------------------------------
