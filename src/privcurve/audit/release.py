@@ -158,7 +158,7 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return records that are equal, but for one person and for what the relation says is public."""
+    """Return equal records, but for one person, and what the relation says is public."""
     public = relation == PRIVATE_COLUMNS
     train, test = (
         [
@@ -180,7 +180,7 @@ def _neighbour(relation: str, n_lines: int) -> tuple[list[Line], list[Line]]:
             part[k] = (70, town if is_public else "Rome, north", "a", note,
                        label if is_public else "yes" if label == "no" else "no")  # fmt: skip
     train, test = sides
-    return (train[:-n_lines], test[:-1]) if relation == ADD_REMOVE else (train, test)
+    return (train[:-n_lines], test[:-n_lines]) if relation == ADD_REMOVE else (train, test)
 
 
 @contextlib.contextmanager
