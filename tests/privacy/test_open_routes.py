@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from broken_majority import X, Y, broken
 
+from privcurve.holders.holder import HolderRows, LocalHolder
 from privcurve.kernels.arithmetic import compiled
 from privcurve.learners.majority import MARGIN
+from privcurve.privacy.curator import party_of
 from privcurve.privacy.sealed import Noise, SealedError, kernel, mechanism, seal
 
 PLAIN = np.arange(1.0, 7.0)
@@ -127,6 +129,12 @@ def threads(monkeypatch, tmp_path, capsys):
 
     assert np.isfinite(broken(release).fit(X, Y).margin_)
     assert "not announced" in caught[0]
+
+
+@open_route("A party in this process (`LocalHolder`) tells how many records it has")
+def sizes_of_parties(monkeypatch, tmp_path, capsys):
+    rows = HolderRows(sealed()[None], sealed(), sealed().astype(np.int64))
+    assert LocalHolder(rows, None, 2, party_of(1)).size == 21
 
 
 @open_route("A method of the learner's own, beside its fit, can be given records")

@@ -422,7 +422,10 @@ def announced_loss(entry: LedgerEntry) -> float:
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
         # The rest of an objective's ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
-    return min(entry.epsilon, math.inf if entry.bounded_range is None else entry.bounded_range)
+    # A call of this bounded range costs ρ = range²/8, and no call of it costs less.
+    of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
+    of_range = math.inf if entry.bounded_range is None else entry.bounded_range
+    return min(entry.epsilon, of_range, of_rho)
 
 
 def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
