@@ -28,6 +28,7 @@ from privcurve.audit.pairs import records
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
+from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -165,7 +166,8 @@ def first_number(name, X, y, counts=None, **parameters):
         def _fit_batch(self, learners, records, curators):
             seen.extend(curator.coins.random() for curator in curators)
             for learner in learners:
-                learner._fitted_statement = PrivacyStatement.not_private(name)
+                spent = name, 0.0, 0.0, learner._neighbours()
+                learner._fitted_statement = PrivacyStatement(*spent, None, BASIC, ())
 
     Watched(**parameters).fit(X, y, counts)
     return seen[0]

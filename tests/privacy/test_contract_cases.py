@@ -1,4 +1,4 @@
-"""The cases of the contract reach all that a learner offers, and both ends of each number."""
+"""The cases of the contract reach all that a learner offers: ends of numbers, and words."""
 
 import math
 
@@ -7,7 +7,16 @@ import pytest
 from mistakes_any import mistake
 
 from privcurve.audit.contract import check
-from privcurve.audit.contract_cases import CASES, ENDS, MOST, at_ends, cases_of, ends_of
+from privcurve.audit.contract_cases import (
+    CASES,
+    ENDS,
+    EPSILONS,
+    MOST,
+    REFUSED,
+    at_ends,
+    cases_of,
+    ends_of,
+)
 from privcurve.audit.distant import check_distant
 from privcurve.audit.replay_fits import SENSITIVITY
 from privcurve.audit.thresholds import check_thresholds
@@ -18,11 +27,13 @@ from privcurve.privacy.curator import Curator
 
 OURS = {name: entry for name, entry in LEARNERS.items() if entry.private and not entry.peer}
 
-# Numbers that no case moves. Published noise is refuted, or its fits see open records.
+# Numbers and words that no case moves. Published noise is refuted, or its fits see open records.
 PUBLISHED = "of published noise alone, which no case has"
 UNMOVED = {
     ("lazybb", "n_splits"): PUBLISHED,
     ("topdown", "n_splits"): PUBLISHED,
+    ("bdpe", "calibrate_alpha"): PUBLISHED,
+    ("bdpe", "leverage"): PUBLISHED,
     **{
         ("distributed_topdown", key): PUBLISHED
         for key in ("leaf_share", "n_splits", "smallest_weight", "smallest_gain")
@@ -41,10 +52,11 @@ def test_each_relation_has_a_case_with_each_kind_of_delta():
     assert offered == cases
 
 
-def test_each_number_of_a_private_learner_is_moved_to_both_ends_of_its_range():
+def test_each_parameter_of_a_private_learner_is_moved_to_its_ends_or_words():
     still = set()
     for name, entry in OURS.items():
         cases = list(cases_of(name))
+        assert {case.parameters.get("epsilon") for case in cases} >= {*EPSILONS}
         for key, parameter in entry.parameters.items():
             given = [case.parameters.get(key, parameter.default) for case in cases]
             if not all(end in given for end in ends_of(name, key, parameter)):
@@ -61,12 +73,15 @@ def test_ends_are_those_of_the_range_or_named_with_a_reason():
     for name, entry in OURS.items():
         for key, parameter in entry.parameters.items():
             ends = ends_of(name, key, parameter)
-            assert bool(ends) == (parameter.kind in (int, float)), key
+            assert bool(ends) == (parameter.kind in (int, float) or bool(parameter.choices)), key
             assert all(parameter.admits(parameter.kind(end)) for end in ends), (name, key)
     assert ends_of("own", "a", Parameter(1.0, float)) == (-1000.0, 1000.0)
     assert ends_of("own", "a", Parameter(1, int)) == (-MOST, MOST)
     assert ends_of("own", "a", Parameter(None, int, low=2, high=7)) == (2, 7)
-    assert ends_of("own", "a", Parameter("x", choices=("x", "y"))) == ()
+    assert ends_of("own", "a", Parameter("x", choices=("x", "y"))) == ("x", "y")
+    words = {(name, word) for name, one in OURS.items() for p in one.parameters.values()
+             for word in p.choices or ()}  # fmt: skip
+    assert REFUSED.keys() <= words
 
 
 # Shares next to the whole are quick, others slow.

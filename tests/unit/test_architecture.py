@@ -178,6 +178,7 @@ EXCEPTIONS = {
     ),
     "audit.contract": {"default_rng": SCRIPT},
     "audit.distant": {"default_rng": SCRIPT},
+    "audit.kept_runs": {"default_rng": SCRIPT},
     "audit.thresholds": {"default_rng": SCRIPT},
     "audit.watched_fits": {
         "default_rng": SCRIPT,

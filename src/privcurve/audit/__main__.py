@@ -13,7 +13,8 @@ from pathlib import Path
 
 from privcurve.audit.contract import Case, Verdict, check, check_at_size
 from privcurve.audit.contract_cases import CASES, candidates, cases_of
-from privcurve.audit.distant import check_distant
+from privcurve.audit.distant import check_distant, check_in_parts
+from privcurve.audit.kept_runs import check_runs
 from privcurve.audit.thresholds import check_thresholds
 from privcurve.errors import end_with_reader
 from privcurve.learners import own
@@ -135,7 +136,7 @@ def _check(case: Case) -> Verdict:
     verdict = check(case)
     # Learners of this project are tried at real size by a test.
     at_size = [check_at_size] * (case.learner in own.names())
-    for more in (check_distant, check_thresholds, *at_size):
+    for more in (check_distant, check_in_parts, check_thresholds, check_runs, *at_size):
         if not verdict.breach:
             other = more(case)
             verdict.breach = other.breach

@@ -22,6 +22,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 from unittest import mock
 
@@ -40,8 +41,9 @@ from privcurve.audit.replay_fits import (
     BreachError,
     Event,
     Replay,
+    overheard,
 )
-from privcurve.audit.states import fitted_attributes, is_same, numbers
+from privcurve.audit.states import is_same, numbers
 from privcurve.audit.watched_fits import faults
 from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
@@ -220,7 +222,7 @@ def check_at_size(case: Case, seed: int = 0) -> Verdict:
             sides = compare_sides(at, tables, (seed, k))
             if not isinstance(sides, str):
                 verdict.n_pairs += 1
-                _check_costs(*sides[:2], verdict)
+                check_costs(*sides[:2], verdict)
     except BreachError as breach:
         breach.tables = tables
         verdict.breach = breach
@@ -253,7 +255,7 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     verdict.n_pairs += 1
     verdict.unseen = verdict.unseen or first.all_unseen
     _check_stated(verdict.case, model)
-    _check_costs(first, second, verdict)
+    check_costs(first, second, verdict)
 
 
 def compare_sides(
@@ -281,6 +283,16 @@ def compare_sides(
         return _refusal(one, other)
     if first.progress != second.progress:
         raise BreachError(CONTROL, "progress reports differ between the two tables")
+    if first.messages != second.messages:
+        at = next(
+            k for k, (a, b) in enumerate(zip_longest(first.messages, second.messages)) if a != b
+        )
+        messages = " and ".join(repr(one.messages[at : at + 1]) for one in (first, second))
+        raise BreachError(
+            POST_PROCESSING, f"what a fit prints, warns of or logs differs: {messages}"
+        )
+    if first.stream != second.stream:
+        raise BreachError(CONTROL, "the stream of noise follows from the records, not the seed")
     try:
         before = {name: numbers(value) for name, value in released(one).items()}
         apart = _differences(one, other)
@@ -305,7 +317,8 @@ def _try_training(
 ) -> CodedClassifier | Exception:
     """Return a trained model, or the exception: a refusal, or a fault of the learner."""
     try:
-        model = fit(case, side, curator)
+        with overheard(curator.messages):
+            model = fit(case, side, curator)
     except BreachError:
         raise
     except SealedError as error:
@@ -352,7 +365,8 @@ def _check_stated(case: Case, model: Any) -> None:
         raise BreachError(CHARGE, why)
 
 
-def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
+def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
+    """Check that exact values of neighbours differ as announced, and note the largest changes."""
     stated = first.statement
     if stated is None:
         raise BreachError(CHARGE, "nothing was held to the ledger: a fit without a check")
@@ -383,7 +397,7 @@ def _check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
                 why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
     for run, follower in zip(first.runs, second.runs, strict=True):
-        _check_costs(run, follower, verdict)
+        check_costs(run, follower, verdict)
 
 
 def _changes_of(
@@ -408,7 +422,10 @@ def announced_loss(entry: LedgerEntry) -> float:
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
         # The rest of an objective's ε pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
-    return min(entry.epsilon, math.inf if entry.bounded_range is None else entry.bounded_range)
+    # A call of this bounded range costs ρ = range²/8, and no call of it costs less.
+    of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
+    of_range = math.inf if entry.bounded_range is None else entry.bounded_range
+    return min(entry.epsilon, of_range, of_rho)
 
 
 def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
@@ -417,20 +434,28 @@ def train(case: Case, side: Records, curator: Curator) -> CodedClassifier:
     return learner.fit_records(side, [{}], [curator])[0]
 
 
-def train_by_fit(case: Case, side: Records, curator: Curator) -> CodedClassifier:
+def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
     """Train a learner by `fit`, as a user does, with this curator in place of its own."""
-    learner = case.estimator(side.n_bins.tolist())
-    with mock.patch.object(base, "Curator", return_value=curator):
+    learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
+
+    def scripted(stream: np.random.Generator) -> Curator:
+        # A private number of records is among the facts that a stream follows from.
+        if case.neighbours != ADD_REMOVE:
+            curator.stream = repr(stream.bit_generator.state)
+        return curator
+
+    with mock.patch.object(base, "Curator", scripted):
         return learner.fit(side.codes, side.labels, side.counts)
 
 
-Fit = Callable[[Case, Records, Curator], CodedClassifier]
+Fit = Callable[[Case, Records, Replay], CodedClassifier]
 
 
 def released(model: CodedClassifier) -> dict[str, Any]:
     """Return what a fit left on a model, without attributes that stay with the data owner."""
     held = getattr(model, "_held", ()) if _is_held(model) else ()
-    return {name: value for name, value in fitted_attributes(model).items() if name not in held}
+    # Its parameters too: a fit may have written into one.
+    return {name: value for name, value in vars(model).items() if name not in held}
 
 
 def _is_held(model: CodedClassifier) -> bool:

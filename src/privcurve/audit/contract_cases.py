@@ -206,6 +206,9 @@ def candidates() -> Iterator[Case]:
 # is none.
 NEAR, LARGE, MOST = 1e-3, 1e3, 30
 
+# At ε = 1 a noise that follows from the square of ε, or from its root, is the right one.
+EPSILONS = (0.05, 30.0)
+
 # Ends that something else sets: the lower and the upper one, and why.
 ENDS: Mapping[tuple[str, str], tuple[float, float, str]] = {
     ("brc", "n_kept"): (1, 3, "at most n_rounds"),
@@ -218,10 +221,18 @@ ENDS: Mapping[tuple[str, str], tuple[float, float, str]] = {
 }
 
 
+# Words that a fit refuses, and why.
+REFUSED: Mapping[tuple[str, str], str] = {
+    ("distributed_topdown", "uniform"): "a budget of published noise alone",
+    ("brc", "adaboost"): "weights without noise",
+}
+
+
 def ends_of(learner: str, key: str, parameter: Parameter) -> tuple[Any, ...]:
-    """Return the two ends of the range of a number; nothing of what is no number."""
+    """Return the two ends of the range of a number, or each word that may be chosen."""
     if parameter.kind is str:
-        return ()
+        words = parameter.choices or ()
+        return tuple(word for word in words if (learner, word) not in REFUSED)
     if (learner, key) in ENDS:
         return ENDS[learner, key][:2]
     low, high = parameter.low, parameter.high
@@ -234,17 +245,24 @@ def ends_of(learner: str, key: str, parameter: Parameter) -> tuple[Any, ...]:
 
 
 def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
-    """Yield cases of one learner with each of its numbers at both ends of its range.
+    """Yield cases of one learner with ε and each of its numbers at both ends of its range.
 
-    A number is moved in the first case that gives it, or else in the first in which it may be
-    given.
+    So with each word of a choice that no case gives. A parameter is moved in the first case that
+    gives it, or else in the first in which it may be given.
     """
-    for key, parameter in registry.entry(cases[0].learner).parameters.items():
-        for end in ends_of(cases[0].learner, key, parameter):
+    learner = cases[0].learner
+    parameters = registry.entry(learner).parameters
+    ends = {key: ends_of(learner, key, one) for key, one in parameters.items()}
+    for key, values in {**ends, "epsilon": EPSILONS}.items():
+        default = parameters[key].default if key in parameters else None
+        is_word = key in parameters and parameters[key].kind is str
+        for end in values:
+            if is_word and any(case.parameters.get(key, default) == end for case in cases):
+                continue
             in_order = sorted(cases, key=lambda case: key not in case.parameters)
-            more = {key: parameter.kind(end)}
+            more = {key: parameters[key].kind(end) if key in parameters else end}
             case = next((case for case in in_order if not _is_refused(case, more)), None)
-            if case is not None and case.parameters.get(key, parameter.default) != end:
+            if case is not None and case.parameters.get(key, default) != end:
                 yield replace(case, parameters={**case.parameters, **more}, at_end=True)
 
 
@@ -253,8 +271,12 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
     parameters = registry.entry(case.learner).parameters
     given = {key: value for key, value in {**case.parameters, **more}.items() if key in parameters}
     calibration = case.parameters.get("calibration", CERTIFIED)
+    moved = replace(case, parameters={**case.parameters, **more})
     try:
         registry.check_parameters(case.learner, given, calibration)
+        made = moved.estimator(case.bins)
+        made._check_parameters()
+        made.check_classes(case.n_classes)
     except ValueError:
         return True
     return False

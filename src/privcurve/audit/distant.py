@@ -3,12 +3,15 @@
 What follows from answers alone is the same for any two tables, so a leak need not show between
 neighbours: the number of distinct codes, or the type of a result, seldom changes with one record.
 Learners are trained by `fit(X, y)`, so that all of it is tried, not what a study calls alone.
+Those that take records in parts are trained in parts too, on neighbours as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +21,16 @@ from privcurve.audit.contract import (
     Case,
     Record,
     Verdict,
+    check_costs,
     compare_sides,
+    neighbours,
     train_by_fit,
 )
-from privcurve.audit.replay_fits import CHARGE, BreachError
+from privcurve.audit.replay_fits import CHARGE, BreachError, Replay
 from privcurve.coding import Records
+from privcurve.learners import registry
+from privcurve.learners.base import CodedClassifier
+from privcurve.parts import OpenPart, PartedRecords, Threads
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
 # Bins of the columns, and numbers of records.
@@ -83,3 +91,76 @@ def distant_tables(
 def _mixed(case: Case, n: int, rng: np.random.Generator) -> list[Record]:
     table = rng.integers((*case.bins, case.n_classes), size=(n, len(case.bins) + 1))
     return [tuple(row) for row in table.tolist()]
+
+
+# In parts ----------------------------------------------------------------------------------------
+
+# Records of a table, parts, and neighbours.
+N_IN_PARTS, N_PARTS, N_NEIGHBOURS = 12, 3, 8
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Records in memory in place of a part on disk."""
+
+    held: Records
+    path: str = "a part"
+
+    @property
+    def n(self) -> int:
+        """How many records it has."""
+        return self.held.n
+
+    def records(self) -> Records:
+        """Return them."""
+        return self.held
+
+
+class _InTurn(Threads):
+    """Asks parts one after another."""
+
+    def __init__(self) -> None:
+        pass
+
+    def ask(
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+    ) -> Iterator[Any]:
+        """Yield the answers of all parts."""
+        return (one.ask(question, arguments) for one in held)
+
+
+def train_in_parts(case: Case, side: Records, curator: Replay) -> CodedClassifier:
+    """Train a learner on records in parts, of which one may be empty."""
+    codes, labels = (np.repeat(part, side.counts, axis=0) for part in side[:2])
+    ends = np.linspace(0, len(labels), N_PARTS + 1).astype(int).tolist()
+    parts: Any = tuple(
+        _Part(Records(codes[a:b], labels[a:b], np.ones(b - a, dtype=np.int64), side.n_bins))
+        for a, b in pairwise(ends)
+    )
+    learner = case.estimator(side.n_bins.tolist())
+    return learner.fit_records(PartedRecords(parts, side.n_bins, _InTurn()), [{}], [curator])[0]
+
+
+def check_in_parts(case: Case, seed: int = 0) -> Verdict:
+    """Try points 1, 2, 3 and 5 on records in parts; not of a learner that needs them together."""
+    verdict = Verdict(case)
+    made, entry = case.estimator(case.bins), registry.entry(case.learner)
+    if entry.refuses(setting=made._setting(), in_parts=True, facts=made):
+        return verdict
+    far = distant_tables(case, N_IN_PARTS, np.random.default_rng([seed, 31]))
+    near = neighbours(replace(case, sizes=(N_IN_PARTS,)), N_NEIGHBOURS, seed)
+    pairs = chain(((tables, False) for tables in far), ((tables, True) for tables in near))
+    for k, (tables, is_near) in enumerate(pairs):
+        try:
+            sides = compare_sides(case, tables, (seed, k), train_in_parts)
+            if isinstance(sides, str):
+                verdict.refusal = sides
+                continue
+            if is_near:
+                check_costs(*sides[:2], verdict)
+        except BreachError as breach:
+            breach.tables = tables
+            verdict.breach = breach
+            return verdict
+        verdict.n_pairs += 1
+    return verdict

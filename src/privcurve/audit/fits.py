@@ -10,6 +10,7 @@ import numpy as np
 
 from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
+from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -41,7 +42,8 @@ def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
     def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""
         for each in learners:
-            each._fitted_statement = PrivacyStatement.not_private(each._learner)
+            spent = each._learner, 0.0, 0.0, each._neighbours()
+            each._fitted_statement = PrivacyStatement(*spent, None, BASIC, ())
 
     idle = type("Idle", (type(learner),), {"_fit_batch": train_nothing})
     blank = idle(**learner.get_params(deep=False))

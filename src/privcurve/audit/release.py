@@ -1,12 +1,15 @@
 """The contract of a release: the files that leave follow from the answers of curators alone.
 
 Two distant tables are released with the same answers. Every byte of the model's file, of its card,
-but for the day, and of what ``privcurve evaluate --epsilon`` returns must then be equal.
+but for the day, of what ``explain`` and ``export`` make of it, and of what ``privcurve evaluate
+--epsilon`` returns must then be equal. Each curator has a stream of its own, the budget ledger
+counts what all of them spend, and between neighbours exact values differ as announced.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,24 +17,38 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import yaml
 
 from privcurve import models
-from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING, SEALED, BreachError, Replay
+from privcurve.audit.contract import TOLERANCE, Case, Verdict, check_costs
+from privcurve.audit.replay_fits import (
+    CHARGE,
+    CONTROL,
+    NOISE,
+    POST_PROCESSING,
+    SEALED,
+    BreachError,
+    Replay,
+)
 from privcurve.learners import registry
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.registry import TUNED
+from privcurve.models.sql import query
+from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import SealedError
 from privcurve.releases import evaluation
 from privcurve.releases import release as releasing
+from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 from privcurve.releases.choice import CHOOSE
 from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-N, N_TEST = 60, 40
+N, N_TEST = 60, 39
 DELTA = 1e-4
 TOWNS = ("Oslo", "Rome, north", "?")
 WARDS = ("a", "b")
@@ -50,11 +67,13 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
+# Lines of a person in the table, and how many of them are kept.
+LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
 # Other descriptions, with which one learner is tried.
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
-    PERSONS: {"unit": {"column": "note", "at_most": 2}},
+    PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
     PARTS: {"rows_per_part": 20},
     CLASSES: {"label": {"column": "sick", "classes": ["no", "maybe", "yes"]}},
 }
@@ -100,19 +119,28 @@ def releasable() -> list[str]:
 
 
 def check_release(request: Request, kind: str = "") -> BreachError | None:
-    """Release two distant tables with the same answers; return the first difference."""
+    """Release distant and neighbouring tables with the same answers; return the first fault."""
+    relation, streams = request.relation, set[str]()
+    case = Case(request.learner, {}, at_most=AT_MOST if kind == PERSONS else None)
     try:
-        leaders, first = _release(request, kind, _one(), [])
-        followers, second = _release(request, kind, _other(request.relation), leaders)
+        leaders, first = _release(request, kind, _one(), [], streams)
+        followers, second = _release(request, kind, _other(relation), leaders, streams)
+        if len(followers) < len(leaders):
+            raise BreachError(CONTROL, "a curator less")
+        for name, text in first.items():
+            for k, (one, other) in enumerate(_lines(text, second[name]), 1):
+                if one != other:
+                    apart = _around(one, other)
+                    raise BreachError(POST_PROCESSING, f"{name}, line {k}: {apart}")
+        followers, _ = _release(
+            request, kind, _neighbour(relation, LINES if kind == PERSONS else 1), leaders, streams
+        )
+        for leader, follower in zip(leaders, followers, strict=True):
+            # A changed record is in another row, by which records are dealt.
+            if not (leader.dealt or leader.holders):
+                check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
         return breach
-    if len(followers) < len(leaders):
-        return BreachError(CONTROL, "a curator less")
-    for name, text in first.items():
-        for k, (one, other) in enumerate(_lines(text, second[name]), 1):
-            if one != other:
-                apart = _around(one, other)
-                return BreachError(POST_PROCESSING, f"{name}, line {k}: {apart}")
     return None
 
 
@@ -121,7 +149,7 @@ def _one() -> tuple[list[Line], list[Line]]:
     train, test = (
         [
             # One age is beyond the bounds: it is clipped.
-            (20 + 2 * k, TOWNS[k % 3], WARDS[k % 2], f"n{k // 2}", "yes" if k % every else "no")
+            (20 + 2 * k, TOWNS[k % 3], WARDS[k % 2], f"n{k // LINES}", "yes" if k % every else "no")
             for k in range(n)
         ]
         for n, every in ((N, 4), (N_TEST, 2))
@@ -130,11 +158,11 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return records that are equal, but for one and for what the relation says is public."""
+    """Return equal records, but for one person, and what the relation says is public."""
     public = relation == PRIVATE_COLUMNS
     train, test = (
         [
-            (70, town if public else "Oslo", "b", note, label if public or k == 1 else "no")
+            (70, town if public else "Oslo", "b", note, label if public or k < LINES else "no")
             for k, (_, town, _, note, label) in enumerate(part)
         ]
         for part in _one()
@@ -142,11 +170,27 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
     return train[: N // 2 if relation == ADD_REMOVE else N], test
 
 
+def _neighbour(relation: str, n_lines: int) -> tuple[list[Line], list[Line]]:
+    """Return the records of :func:`_one`, of which the last ones differ: those of one person."""
+    sides = _one()
+    for part in sides:
+        for k in range(len(part) - n_lines, len(part)):
+            _, town, _, note, label = part[k]
+            is_public = relation == PRIVATE_COLUMNS
+            part[k] = (70, town if is_public else "Rome, north", "a", note,
+                       label if is_public else "yes" if label == "no" else "no")  # fmt: skip
+    train, test = sides
+    return (train[:-n_lines], test[:-n_lines]) if relation == ADD_REMOVE else (train, test)
+
+
 @contextlib.contextmanager
 def _folder_of(relation: str, kind: str, tables: Mapping[str, list[Line]]) -> Iterator[None]:
     """Work in a folder with tables and their description alone."""
     description = {**DESCRIPTION, **KINDS[kind]}
-    description |= {"n_rows": len(tables[TABLE]), "n_test": len(tables[TEST])}
+    kept = {name: len(lines) for name, lines in tables.items()}
+    if kind == PERSONS:
+        kept = {name: n * AT_MOST // LINES for name, n in kept.items()}
+    description |= {"n_rows": kept[TABLE], "n_test": kept[TEST]}
     if relation == PRIVATE_COLUMNS:
         # No budget is for such neighbours.
         description |= {"public": ["town"], "public_label": True}
@@ -168,12 +212,19 @@ def _release(
     kind: str,
     tables: tuple[list[Line], list[Line]],
     leaders: Sequence[Replay],
+    streams: set[str],
 ) -> tuple[list[Replay], Mapping[str, str]]:
-    """Release a table; return the replays, and the texts that leave by their names."""
+    """Release a table; return the replays, and the texts that leave by their names.
+
+    `streams` are those of all curators so far, of which none may come again.
+    """
     used: list[Replay] = []
 
-    def scripted(*stream: Any, **options: Any) -> Replay:
-        k = len(used)
+    def scripted(stream: np.random.Generator, **options: Any) -> Replay:
+        k, state = len(used), repr(stream.bit_generator.state)
+        if state in streams:
+            raise BreachError(NOISE, "two curators of releases have the same stream of noise")
+        streams.add(state)
         if leaders and k >= len(leaders):
             raise BreachError(CONTROL, "a curator more")
         used.append(Replay([k], leaders[k] if leaders else None))
@@ -192,12 +243,14 @@ def _release(
                 name: released.path(name).read_text().replace(day, "today")
                 for name in (MODEL, CARD, PAGE)
             }
+            model, test = released.path(MODEL), Path(TEST)
+            texts |= _texts_of(models.load(model))
             # Of persons no counts are released.
             if kind != PERSONS:
-                model, test = released.path(MODEL), Path(TEST)
                 answers = evaluation.ask(models.load(model), test, "town", print)
                 noisy = evaluation.release(answers, model, test, DATASET, "town", 0.5)
                 texts["what evaluate --epsilon returns"] = "\n".join(map(repr, noisy.rows))
+            priced = BudgetLedger(RELEASES / DATASET).releases()
         except BreachError:
             raise
         except SealedError as error:
@@ -207,7 +260,28 @@ def _release(
             raise BreachError(CONTROL, why) from error
     for replay in used:
         replay.close()
+        if replay.statement is None:  # it has made its calls without a fit
+            spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
+            replay.statement = PrivacyStatement("release", *spent, None, BASIC, replay.ledger)
+    messages = [one.statement for one in used if one.statement]
+    for name in ("epsilon", "delta"):
+        size = AT_MOST if kind == PERSONS else 1
+        spent_by_all = size * math.fsum(getattr(one, name) for one in messages)
+        charged = math.fsum(getattr(past.price, name) for past in priced)
+        if not spent_by_all <= charged * (1 + TOLERANCE):
+            why = f"{name} = {spent_by_all:g} is spent, and {charged:g} charged to the budget"
+            raise BreachError(CHARGE, why)
     return used, texts
+
+
+def _texts_of(model: models.Model) -> Mapping[str, str]:
+    """Return what the commands that take a model alone make of it."""
+    explanation = model.explain()
+    try:
+        exported = query(model, "records")
+    except models.ModelError as error:
+        exported = str(error)
+    return {"explain": f"{explanation}\n{explanation.importances}", "export": exported}
 
 
 def _lines(one: str, other: str) -> Iterator[tuple[str, str]]:

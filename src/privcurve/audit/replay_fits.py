@@ -7,7 +7,11 @@ the answers at random, and an attack (`worst_answers`) looks for the worst ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +22,7 @@ from privcurve.coding import Bools, Floats, Ints, Records
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVES, SELECTIONS
+from privcurve.privacy.refused import end_fit
 from privcurve.privacy.seeds import Start
 
 # The points of the contract, and the fault of reading sealed values.
@@ -61,6 +66,7 @@ class BreachError(RuntimeError):
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
         self.point, self.why, self.tables = point, why, tables
+        end_fit(self)  # even if a learner catches it
 
     def __str__(self) -> str:
         names = ("\n  one table:   ", "\n  its neighbour: ")
@@ -138,6 +144,9 @@ class Replay(Curator):
     ) -> None:
         # The progress that the fit has reported.
         self.progress: list[float] = []
+        # What it has printed, warned of and logged; and the stream of noise that it would draw.
+        self.messages: list[str] = []
+        self.stream = ""
         super().__init__(
             np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
         )
@@ -145,6 +154,7 @@ class Replay(Curator):
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
+        self.dealt = False  # whether records were dealt to parts by their rows
         self.unseen = ""  # a part of the fit that no script can answer
 
     @property
@@ -307,6 +317,7 @@ class Replay(Curator):
         self.unseen = "a party answers in another process, for which no script can answer"
 
     def _shuffle(self, records: Ints) -> Ints:
+        self.dealt = True
         # Sorted first, as their order may differ between the sides.
         return super()._shuffle(np.sort(records))
 
@@ -335,3 +346,27 @@ def _describe(event: Event) -> str:
     calls = event.calls.ravel().tolist()
     whats = dict.fromkeys(call.entry.what if call.entry else call.what for call in calls)
     return f"{event.kind} of the shape {event.shape} for {'; '.join(list(whats)[:3])}"
+
+
+@contextmanager
+def overheard(messages: list[str]) -> Iterator[None]:
+    """Collect what Python code prints, warns of and logs, in its kernels too: others read it."""
+    out, handler, root = io.StringIO(), _Collector(messages), logging.getLogger()
+    with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
+        warnings.simplefilter("always")
+        root.addHandler(handler)
+        try:
+            yield
+        finally:
+            root.removeHandler(handler)
+            messages += [str(one.message) for one in warned]
+            messages += [out.getvalue()] if out.getvalue() else []
+
+
+class _Collector(logging.Handler):
+    def __init__(self, messages: list[str]) -> None:
+        super().__init__()
+        self._said = messages
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._said.append(record.getMessage())

@@ -29,6 +29,7 @@ from privcurve.privacy.mechanisms import (
     TWO_LAPLACE,
 )
 from privcurve.privacy.seeds import Start
+from privcurve.privacy.selection import Runs
 
 
 def _two_laplace(noise: Floats) -> Floats:
@@ -64,7 +65,7 @@ COMPARED = 60
 FALSE_ALARM = 1e-6
 
 # Laws with a single, telling number per fit: `REAL_FITS` fits are enough.
-TELLING = ("choice", "threshold", *OBJECTIVES)
+TELLING = ("choice", "threshold", "number of runs", *OBJECTIVES)
 
 
 class Watch(Curator):
@@ -99,6 +100,13 @@ class Watch(Curator):
         single = np.abs(noise - noise.astype(np.float32)) <= 1e-12 * np.abs(noise)
         law = f"{mechanism}{SINGLE}" if single.size and single.all() else mechanism
         self.drawn.append((law, LAWS[mechanism](noise).ravel()))
+
+    def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
+        drawn = super()._draw_runs(n_candidates, law)
+        *fewer, last = law.chances(len(drawn))
+        level = sum(fewer) + self._within.random() * last
+        self.drawn.append(("number of runs", np.array([level])))
+        return drawn
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
         answer = super()._numbers(call, exact)

@@ -299,6 +299,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             if type(self).__module__.startswith(own.PACKAGE) and statement.private:
                 exclusions = (*statement.exclusions, NOT_OURS)
                 statement = replace(statement, exclusions=exclusions)
+            sealing.check_asked(learner, statement)
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(

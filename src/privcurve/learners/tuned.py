@@ -162,7 +162,7 @@ class TunedClassifier(PrivateClassifier):
                 [text for t in each_terms for text in t.assumptions],
                 [text for t in each_terms for text in t.exclusions],
             )
-            drawn = curator.draw_runs(len(candidates), budget.runs.draw)
+            drawn = curator.draw_runs(len(candidates), budget.runs)
             run, score_call = (call_of(entry) for entry in statement.ledger)
             score_call = replace(score_call, scale=budget.score_scale)
         else:

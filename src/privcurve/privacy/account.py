@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
 from privcurve.privacy.refused import end_fit
@@ -114,6 +114,8 @@ class Account:
         self._spent = 0.0
         self.statement: PrivacyStatement | None = None
         self.paid: LedgerEntry | None = None
+        # Of a private selection: the name of the law of its number of runs, and that number.
+        self._law, self._n_runs = "", 1
         # Columns that were opened as public, and whether labels were.
         self._opened: set[int] = set()
         self._opened_label = False
@@ -227,12 +229,14 @@ class Account:
         label_is_public = not self._opened_label or statement.public_label
         if statement.private and not (columns_are_public and label_is_public):
             raise DoorError("opened as public, and not said to be: columns or labels")
-        if not self.inners and self.ledger == statement.ledger:
+        if self.inners or self._law:
+            self._check_runs(statement)
+        elif self.ledger == statement.ledger:
             # Most fits call the ledger in its order; counting calls takes as long as a small fit.
             return
         announced, made = Counter(statement.ledger), Counter(self._made)
         # The ledger of a private selection is that of one run.
-        runs = max(1, len(self.inners))
+        runs = self._n_runs
         for entry, times in made.items():
             charged = announced[entry]
             if not charged:
@@ -275,6 +279,16 @@ class Account:
             if named and (missing := everything - set(party._charged)):
                 raise DoorError(f"a party's message without noise: {min(missing)}")
 
+    def _check_runs(self, statement: PrivacyStatement) -> None:
+        """Check that the runs are those that were drawn, by the law that the statement adds up."""
+        if not statement.private:
+            return
+        if statement.composition != self._law:
+            law = self._law or "no law"
+            raise DoorError(f"runs by {law}, but their cost by {statement.composition}")
+        if len(self.inners) != self._n_runs:
+            raise DoorError(f"{len(self.inners)} runs, but {self._n_runs} were drawn")
+
     def _check_paid(self) -> None:
         """Check that a run spent no more than the selection pays for it."""
         if self.paid is None:
@@ -282,6 +296,8 @@ class Account:
         run, paid = self.statement, self.paid
         if run is None or not run.private:
             raise DoorError(f"a run that spends nothing: {paid.what}")
+        if run.neighbours != REPLACE_ONE:
+            raise DoorError(f"a run for {run.neighbours} neighbours: {paid.what}")
         pure = paid.rho is None
         spent = run.epsilon if pure else rho_of_ledger(run.ledger)
         charged = paid.epsilon if pure else paid.rho

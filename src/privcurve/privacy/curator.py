@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,9 @@ from privcurve.privacy.mechanisms import (
 )
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import SEED, Start
+
+if TYPE_CHECKING:
+    from privcurve.privacy.selection import Runs
 
 __all__ = ["EXACT", "ROUNDING", "Call", "Curator", "DoorError", "call_of", "party_of"]
 
@@ -256,9 +259,16 @@ class Curator(Account):
         self._charge(call, SELECTIONS)
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
-    def draw_runs(self, n_candidates: int, draw: Callable[[np.random.Generator], int]) -> list[int]:
-        """Draw the number of runs of a private selection and the candidate of each; a secret."""
-        return self._source.integers(n_candidates, size=draw(self._source)).tolist()
+    def draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
+        """Draw the number of runs of a private selection and the candidate of each; a secret.
+
+        The statement must be composed by this law. Raises DoorError if runs are drawn again.
+        """
+        if self._law:
+            raise DoorError("the runs of a private selection are drawn again: they are drawn once")
+        drawn = self._draw_runs(n_candidates, law)
+        self._law, self._n_runs = law.name, len(drawn)
+        return drawn
 
     def inner(self, call: Call, n: int) -> list[Curator]:
         """Return the curators of `n` runs of a private selection.
@@ -412,6 +422,9 @@ class Curator(Account):
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
         # A float sum is the whole sum, rounded: a function of that alone, however large it is.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
+
+    def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
+        return self._source.integers(n_candidates, size=law.draw(self._source)).tolist()
 
     def _signs(self, call: Call, margins: Floats, records: Ints | None) -> Bools:
         return self._with_noise(call, margins) > 0

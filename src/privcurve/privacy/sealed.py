@@ -474,6 +474,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     beside += getattr(loop, "__defaults__", None) or ()
     beside += [*(getattr(loop, "__kwdefaults__", None) or {}).values()]
     remembers = any(map(can_change, [*beside, getattr(loop, "__self__", None)]))
+    # An object of a class with a `__call__` in Python has attributes to write into.
+    remembers = remembers or isinstance(type(loop).__call__, FunctionType)
     cells = getattr(loop, "__closure__", None) or ()
     # Numba takes the globals of a compiled loop for constants.
     plain = isinstance(loop, FunctionType) and not hasattr(function, "py_func")
@@ -495,7 +497,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         result = call_open(learner, function, arguments, named)
         if remembers or (cells and any(cell.cell_contents is not one or can_change(one)
                for cell, one in zip(cells, reached, strict=True))):  # fmt: skip
-            what = f"{loop.__name__} encloses what can be changed"
+            name = getattr(loop, "__name__", type(loop).__name__)
+            what = f"{name} encloses what can be changed"
             raise SealedError(learner, what, "hand it over as an argument")
         if _holds_none(result) != writes:
             what = "a value, though it is annotated -> None" if writes else "None"

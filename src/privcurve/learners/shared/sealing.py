@@ -18,7 +18,8 @@ from privcurve.learners.registry import entry
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
-from privcurve.privacy.curator import Curator, party_of
+from privcurve.privacy.curator import ROUNDING, Curator, DoorError, party_of
+from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed
@@ -71,6 +72,11 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         if not private:
             merging.fit(chosen, records, doors)
             continue
+        if records.learner and not all(door.sealed_for or door.paid for door in doors):
+            raise DoorError(
+                f"{name} is fitted inside of a private fit by a curator that nobody charges: hand "
+                "over the curator of the fit, or one of its runs (curator.inner)"
+            )
         fit_name = FitName(name)
         n_alone = getrefcount(fit_name)
         _seal_for(doors, fit_name)
@@ -96,6 +102,17 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             if getrefcount(fit_name) > n_alone:
                 what = "a sealed value is left after the fit, in a module, a class or a function"
                 raise SealedError(name, what, place=type(chosen[0]).__name__)
+
+
+def check_asked(learner: Any, statement: PrivacyStatement) -> None:
+    """Refuse a statement of less privacy than was asked for, such as that of another setting."""
+    for name in ("epsilon", "delta"):
+        wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
+        if not stated <= wanted * (1 + ROUNDING):
+            raise DoorError(f"{name} = {stated:g} is stated, {wanted:g} was asked for")
+    wanted = getattr(learner, "neighbours", statement.neighbours)
+    if statement.private and statement.neighbours != wanted:
+        raise DoorError(f"neighbours = {statement.neighbours} is stated, {wanted} was asked for")
 
 
 def refuse_kept(model: Any, learner: str) -> None:

@@ -1,0 +1,86 @@
+"""Private selection: of all runs, the one that is kept is all that leaves a fit.
+
+A replay gives both sides the same runs and the same scores, so it cannot see what a model tells of
+runs that lost. Here these differ: their number, their settings and their scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from privcurve.audit.contract import Case, Verdict, released, train
+from privcurve.audit.replay_fits import CONTROL, POST_PROCESSING, BreachError, Replay
+from privcurve.audit.states import is_same
+from privcurve.coding import Records
+from privcurve.privacy.selection import Runs
+
+# Records of the table, and scores beyond all that a draw makes of them.
+N = 12
+HIGH, LOW, LOWEST = 2**40, 2**20, 1
+
+# The place of the last setting.
+LAST = -1
+
+
+class _Given(Replay):
+    """A replay of given runs: the place of each one's setting, and its score."""
+
+    def __init__(self, seed: int, runs: Sequence[tuple[int, int]]) -> None:
+        super().__init__(
+            [seed], script={(k,): np.array([score]) for k, (_, score) in enumerate(runs)}
+        )
+        self._given = runs
+
+    def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
+        return [place % n_candidates for place, _ in self._given]
+
+
+def check_runs(case: Case, seed: int = 0) -> Verdict:
+    """Try that a fit shows nothing of runs that lost; a fit without runs is not tried.
+
+    `n_pairs` of the verdict is the number of pairs of fits that were compared.
+    """
+    verdict = Verdict(case)
+    rng = np.random.default_rng([seed, 29])
+    table = rng.integers((*case.bins, case.n_classes), size=(N, len(case.bins) + 1))
+    side = case.table([tuple(row) for row in table.tolist()])
+    try:
+        for one, other in (
+            ([(0, HIGH), (LAST, LOW)], [(0, HIGH)]),
+            ([(0, LOW), (LAST, HIGH), (0, LOWEST)], [(LAST, LOWEST), (LAST, HIGH)]),
+        ):
+            (first, state), (_, lone) = (_fit(case, side, seed, runs) for runs in (one, other))
+            if not first.runs:
+                return verdict
+            differing = [
+                name for name in {**state, **lone} if not is_same(state.get(name), lone.get(name))
+            ]
+            if differing:
+                why = f"{', '.join(differing)} differ with runs that are not kept"
+                raise BreachError(POST_PROCESSING, why, side)
+            verdict.n_pairs += 1
+        better, _ = _fit(case, side, seed, [(0, HIGH), (LAST, LOWEST), (0, LOW)])
+        worse, _ = _fit(case, side, seed, [(0, LOWEST), (LAST, LOW), (0, HIGH)])
+        calls = (
+            [[e.calls.tolist() for e in run.events] for run in fit.runs] for fit in (better, worse)
+        )
+        if next(calls) != next(calls):
+            raise BreachError(CONTROL, "what a run is follows from the scores of others", side)
+        verdict.n_pairs += 1
+    except BreachError as breach:
+        verdict.breach = breach
+    except ValueError as error:
+        verdict.refusal = str(error)
+    return verdict
+
+
+def _fit(
+    case: Case, side: Records, seed: int, runs: Sequence[tuple[int, int]]
+) -> tuple[Replay, dict[str, Any]]:
+    """Return the replay of a fit with given runs, and what it shows: its model and its progress."""
+    curator = _Given(seed, runs)
+    model = train(case, side, curator)
+    return curator, {**released(model), "reports of progress": curator.progress}
