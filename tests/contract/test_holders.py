@@ -17,7 +17,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.learners.shared import dealt
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, OF_CHOICES, OF_SHARES, PROVED, REFUTED
+from privcurve.privacy.ledger import CLAIMED, OF_CHOICES, OF_SHARES, PROVED, REFUTED
 from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
@@ -220,7 +220,7 @@ def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement,
     parameters = {"placement": placement, "trust": trust, "delta": 1e-5}
     said = fitted(name, parameters, n=60).privacy_
     by_value = placement in ("label", "column") and trust != "central"
-    assert said.status == ({"local": REFUTED}.get(trust, NOT_PROVED) if by_value else PROVED)
+    assert said.status == ({"local": REFUTED}.get(trust, CLAIMED) if by_value else PROVED)
     assert (f"placement = '{placement}': records are dealt" in str(said)) == by_value
     # One holder has all records, however they are dealt.
     assert fitted(name, {**parameters, "n_holders": 1}, n=60).privacy_.status == PROVED

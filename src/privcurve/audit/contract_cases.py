@@ -233,14 +233,15 @@ def ends_of(learner: str, key: str, parameter: Parameter) -> tuple[Any, ...]:
     )
 
 
-def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
+def at_ends(cases: Sequence[Case], choices: bool = False) -> Iterator[Case]:
     """Yield cases of one learner with each of its numbers at both ends of its range.
 
     A number is moved in the first case that gives it, or else in the first in which it may be
-    given.
+    given. With `choices` each word that a parameter may be is tried too.
     """
     for key, parameter in registry.entry(cases[0].learner).parameters.items():
-        for end in ends_of(cases[0].learner, key, parameter):
+        ends = ends_of(cases[0].learner, key, parameter)
+        for end in (*ends, *(parameter.choices if choices and not ends else ())):
             in_order = sorted(cases, key=lambda case: key not in case.parameters)
             more = {key: parameter.kind(end)}
             case = next((case for case in in_order if not _is_refused(case, more)), None)
@@ -263,9 +264,9 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
 def cases_of(learner: str) -> Iterable[Case]:
     """Return what a learner is tried on; of one's own: its defaults, with all that it offers.
 
-    Each number is tried at both ends of its range too. A file ``learners/<name>.py`` may say more:
-    ``contract()``, which returns settings, each tried like the defaults, or cases, which are tried
-    as they are. Raises ValueError for anything else.
+    Each number is tried at both ends of its range too, and of one's own learner each choice. A file
+    ``learners/<name>.py`` may say more: ``contract()``, which returns settings, each tried like the
+    defaults, or cases, which are tried as they are. Raises ValueError for anything else.
     """
     if shipped := [case for case in CASES if case.learner == learner]:
         return [*shipped, *at_ends(shipped)]
@@ -282,7 +283,7 @@ def cases_of(learner: str) -> Iterable[Case]:
                 f"{own.path_of(learner)}: contract() lists {one!r}, which is neither a setting, "
                 f"such as {{'n_rounds': 3}}, nor a Case of {learner!r}"
             )
-    return [*cases, *at_ends(cases)]
+    return [*cases, *at_ends(cases, choices=True)]
 
 
 def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.given import column_names, read_labels
-from privcurve.learners import own
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
@@ -49,6 +48,7 @@ from privcurve.learners.shared.checks import (
     warn_of_order,
 )
 from privcurve.learners.shared.explained import Explained
+from privcurve.learners.shared.known import statement_as_known
 from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
 from privcurve.privacy.curator import Curator
@@ -58,7 +58,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_EACH,
     ASSUMED_LABELS,
     ASSUMED_POSITIONS,
-    NOT_OURS,
+    PROVED,
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
@@ -296,9 +296,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             statement = learner._fitted_statement.of_fit(
                 curator.generator_exclusion, curator.float_exclusions
             )
-            if type(self).__module__.startswith(own.PACKAGE) and statement.private:
-                exclusions = (*statement.exclusions, NOT_OURS)
-                statement = replace(statement, exclusions=exclusions)
+            statement = statement_as_known(learner, statement)
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
@@ -416,7 +414,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def privacy_(self) -> PrivacyStatement:
         """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
         check_is_fitted(self)
-        statement = self._fitted_statement
+        # A pickle of an earlier version may say more.
+        statement = statement_as_known(self, self._fitted_statement)
         if not statement.private:
             return statement
         assumed, occur = statement.assumptions, ASSUMED_BOTH
@@ -490,9 +489,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`."""
+        """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`.
+
+        After the fit, the status of a class outside this project is ``claimed``.
+        """
         budget = {name: getattr(self, name) for name in BUDGET}
-        return noise_of(self._learner, tuple(calls), **budget, **more)
+        return noise_of(self._learner, tuple(calls), **budget, **{"status": PROVED, **more})
 
     def _calls(self, n: int) -> Sequence[Announced]:
         """Return the mechanism calls of a fit on n records, by public facts alone."""
@@ -511,6 +513,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     def _measures(self) -> dict[str, float]:
         return {}
+
+    def _trained_learners(self) -> tuple[str, ...]:
+        """Return the learners that a fit trains: itself, and those among which it chooses."""
+        return (self._learner,)
 
     def _model_to_save(self) -> CodedClassifier:
         """Return the learner whose model is written to a file: itself, or the one it selected."""

@@ -8,6 +8,7 @@ builds the DAG, so nothing heavy is imported here. An entry names the class by i
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -132,6 +133,20 @@ def estimator_class(name: str) -> type[Any]:
     kind = getattr(importlib.import_module(module), attribute)
     assert isinstance(kind, type)
     return kind
+
+
+def is_shipped(kind: type[Any]) -> bool:
+    """Return whether a class is a learner of this project as it is, and no subclass of one."""
+    name = str(getattr(kind, "_learner", None))
+    if name not in LEARNERS:
+        return False
+    module, _, attribute = LEARNERS[name].path.partition(":")
+    return is_ours(module) and getattr(sys.modules.get(module), attribute, None) is kind
+
+
+def is_ours(module: str) -> bool:
+    """Return whether a module, by its name, has learners of this project."""
+    return module.startswith(f"{__package__}.") and not module.startswith(own.PACKAGE)
 
 
 def make(

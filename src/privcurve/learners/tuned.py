@@ -147,6 +147,10 @@ class TunedClassifier(PrivateClassifier):
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(candidate.learner for candidate in candidates))
 
+    def _trained_learners(self) -> tuple[str, ...]:
+        candidates = candidates_of(self.learner, self.settings)
+        return (NAME, *sorted({candidate.learner for candidate in candidates}))
+
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = records.n

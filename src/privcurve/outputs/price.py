@@ -29,6 +29,7 @@ from privcurve.outputs.answers import (
     LEDGERS,
     RAW,
     Ranking,
+    contracts_of,
     ranking,
     set_used_deltas,
     titles_of,
@@ -265,7 +266,8 @@ COLUMNS = [
 def _find_price(
     study: Study, means: pd.DataFrame, runs: pd.DataFrame, dataset: str, epsilon: float, metric: str
 ) -> dict[str, Any] | None:
-    place = ranking(means, dataset, epsilon, titles_of(study), metric)
+    tried = contracts_of(study)
+    place = ranking(means, dataset, epsilon, titles_of(study), metric, contracts=tried)
     of_raw = place.free[place.free["learner"] == RAW]
     if of_raw.empty or place.coded_models.empty:
         return None

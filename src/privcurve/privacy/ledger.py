@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -89,7 +89,7 @@ NOT_TIMING = "side channels such as the time that training takes"
 # Of a fit on sealed records.
 SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
 # Of a learner of a user's own.
-NOT_OURS = "mistakes in its sensitivities, which are its author's: this project proves none of them"
+AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
@@ -102,10 +102,13 @@ NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_T
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The status of a claim.
+# The status of a guarantee: a theorem of this project, its author's word, or wrong. Earlier
+# versions stored another word for the second one.
 PROVED = "proved"
-NOT_PROVED = "not proved"
+CLAIMED = "claimed"
 REFUTED = "refuted"
+STATUSES = (PROVED, CLAIMED, REFUTED)
+_STORED_STATUSES = {"not proved": CLAIMED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +176,10 @@ class PrivacyStatement:
     assumptions, exclusions : tuple of str
         What is assumed public; what the guarantee does not cover.
     status : str
-        ``proved``; ``not proved``; or ``refuted``: there is a counterexample.
+        ``proved``; ``claimed``: its author's word; or ``refuted``: there is a counterexample.
+        After a fit, that of a class outside this project is never ``proved``.
     caveat : str
-        Why the claim is not proved, or what refutes it.
+        Why the claim is not proved, or what refutes it; empty if it is proved.
     proved_epsilon : float or None
         The ε that is proved in place of a claim that is not, for `neighbours`; infinite if
         there is none, None if nothing is known.
@@ -205,7 +209,7 @@ class PrivacyStatement:
     ledger: tuple[LedgerEntry, ...]
     assumptions: tuple[str, ...] = ASSUMED
     exclusions: tuple[str, ...] = NOT_COVERED
-    status: str = PROVED
+    status: str = field(kw_only=True)
     caveat: str = ""
     proved_epsilon: float | None = None
     public_columns: tuple[str | int, ...] = ()
@@ -215,8 +219,8 @@ class PrivacyStatement:
 
     def __post_init__(self) -> None:
         relation(self.neighbours)
-        if self.status not in (PROVED, NOT_PROVED, REFUTED):
-            raise ValueError(f"status = {self.status!r} is not proved, not proved or refuted")
+        if self.status not in STATUSES:
+            raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
         if (self.status == PROVED) == bool(self.caveat):
             raise ValueError(
                 f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
@@ -232,7 +236,8 @@ class PrivacyStatement:
     @classmethod
     def not_private(cls, learner: str) -> Self:
         """Return the statement of a method without privacy: ε = ∞, an empty ledger."""
-        return cls(learner, math.inf, 0.0, REPLACE_ONE, None, accountants.NONE, (), (), ())
+        nothing: Any = (None, accountants.NONE, (), (), ())
+        return cls(learner, math.inf, 0.0, REPLACE_ONE, *nothing, status=PROVED)
 
     @property
     def private(self) -> bool:
@@ -275,6 +280,12 @@ class PrivacyStatement:
             exclusions=(*self.exclusions, NOT_ALIASES),
             at_most=at_most,
         )
+
+    def as_claimed(self, caveat: str) -> Self:
+        """Return the statement with the status ``claimed``; itself if it is less than proved."""
+        if not self.private or self.status != PROVED:
+            return self
+        return replace(self, status=CLAIMED, caveat=caveat)
 
     @property
     def reservations(self) -> tuple[str, ...]:
@@ -321,6 +332,7 @@ class PrivacyStatement:
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
             document["public_columns"] = tuple(document.get("public_columns", ()))
+            document["status"] = _STORED_STATUSES.get(document["status"], document["status"])
             return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error
@@ -358,7 +370,7 @@ class PrivacyStatement:
             return [f"{self.learner}: differentially private with {level}."]
         parts = [
             f"{self.learner}: claimed to be differentially private with {level}. "
-            f"This is {self.status}: {self.caveat}."
+            f"This is {'not proved' if self.status == CLAIMED else self.status}: {self.caveat}."
         ]
         if self.proved_epsilon is not None:
             finite = math.isfinite(self.proved_epsilon)
@@ -433,11 +445,11 @@ def state(
     calibration: str,
     composition: str,
     ledger: Sequence[LedgerEntry],
+    status: str,
     neighbours: str = REPLACE_ONE,
     public: Sequence[int] | None = None,
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
-    status: str = PROVED,
     caveat: str = "",
     proved_epsilon: float | None = None,
 ) -> PrivacyStatement:
@@ -483,7 +495,10 @@ def assumptions_for(neighbours: str) -> tuple[str, ...]:
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
     """Make the statement of a learner that reads only public columns and labels: ε = 0."""
     return with_public(
-        PrivacyStatement(learner, 0.0, 0.0, REPLACE_ONE, None, accountants.BASIC, ()), public
+        PrivacyStatement(
+            learner, 0.0, 0.0, REPLACE_ONE, None, accountants.BASIC, (), status=PROVED
+        ),
+        public,
     )
 
 

@@ -24,6 +24,7 @@ from privcurve.privacy.ledger import (
     NOT_COVERED,
     NOT_FLOATS,
     NOT_SELECTION,
+    PROVED,
     LedgerEntry,
     PrivacyStatement,
     state,
@@ -156,6 +157,7 @@ def noise_of(
     announced: tuple[Announced, ...],
     *,
     epsilon: float,
+    status: str,
     delta: float = 0.0,
     calibration: str = CERTIFIED,
     rounds: int = 1,
@@ -171,7 +173,8 @@ def noise_of(
         In the order of the ledger; their shares add up to 1. With several rounds, those of a round.
     epsilon, delta : float
         The budget; ε may be infinite.
-    calibration : str
+    status, calibration : str
+        See :class:`~privcurve.privacy.ledger.PrivacyStatement`.
     rounds : int
         The number of rounds, with equal budgets; ``{}`` in `what` of a call becomes its round.
     accountants : tuple of str
@@ -227,6 +230,7 @@ def noise_of(
         calibration=calibration,
         composition=accountant,
         ledger=ledger,
+        status=status,
         **words,
     )
 
@@ -277,6 +281,7 @@ def selection_statement(
         ledger=(training, *score.entries(UNITS / budget.score_scale, budget.pure)),
         assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
         exclusions=tuple(dict.fromkeys((*of_settings, *others, NOT_RUNS))),
+        status=PROVED,
     )
 
 

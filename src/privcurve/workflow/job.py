@@ -142,6 +142,19 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     print(frame["verdict"].value_counts().to_string())
 
 
+def contract(learner: str, digest: str) -> None:
+    """Try the contract on a user's own learner, and store what it found."""
+    from privcurve.audit import trial
+    from privcurve.experiments import contracts
+    from privcurve.learners import own
+
+    if contracts.digest(learner) != digest:
+        raise _make_edit_error(str(own.path_of(learner)))
+    found = trial.try_own(learner)
+    contracts.write(learner, found)
+    print(f"{learner}: {found.result}: {found.why}")
+
+
 def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
     """Write what a run was made with and what it cost."""
     from privcurve.experiments import manifest
@@ -255,7 +268,8 @@ def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -
 
 
 JOBS: Mapping[str, Callable[..., None]] = {
-    job.__name__: job for job in (prepare, ready, train, output, audit, manifest, summary, stamp)
+    job.__name__: job
+    for job in (prepare, ready, train, output, audit, contract, manifest, summary, stamp)
 }
 
 

@@ -17,7 +17,7 @@ from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.calibration.privgam import Budget, mixed_budget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
-from privcurve.privacy.ledger import PrivacyStatement, state
+from privcurve.privacy.ledger import PROVED, PrivacyStatement, state
 from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.counts import feature_histograms_l2, histogram_l1, histogram_l2
@@ -106,6 +106,7 @@ class AIMClassifier(SyntheticClassifier):
             calibration=self.calibration,
             composition=budget.accountant,
             ledger=curator.ledger,
+            status=PROVED,
             neighbours=self.neighbours,
             assumptions=self._assumptions(),
         )

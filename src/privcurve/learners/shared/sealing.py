@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.learners.registry import entry
+from privcurve.learners.registry import entry, is_ours
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -37,6 +37,8 @@ FINAL = (
     *("fit", "fit_records", "_fit_rows", "_train"),
     *("_encode", "_targets", "_with_schema_facts"),
 )
+# What says which guarantee a fit gives: only this project's classes may define it.
+STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
@@ -54,6 +56,12 @@ def check_methods(kind: type[Any], base: type[Any]) -> None:
             "records can leave them on the model. Write _release, which gets sealed records "
             "(docs/own_method.md)"
         )
+    for one in kind.__mro__:
+        if STATED in vars(one) and not is_ours(one.__module__):
+            raise TypeError(
+                f"{one.__name__} must not define {STATED}, which says what a fit guarantees: "
+                "return a statement from _guarantee or _fit_one (docs/own_method.md)"
+            )
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:

@@ -12,7 +12,7 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import (
-    NOT_PROVED,
+    CLAIMED,
     PROVED,
     REFUTED,
     LedgerEntry,
@@ -97,7 +97,7 @@ def published_noise(
         # The loss if the label of a record is flipped that is alone in its leaf in every tree,
         # after the clamp.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
-        status, caveat, proved = NOT_PROVED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
+        status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:
             status = REFUTED
         elif proved is None:

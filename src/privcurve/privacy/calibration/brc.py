@@ -20,7 +20,7 @@ from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_priv
 from privcurve.privacy.calibration.objective import Objective, perturb_objective
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.curator import EXACT, Call, call_of
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import PROVED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, OBJECTIVE_PERTURBATION
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sensitivity.impurity import check_n
@@ -174,6 +174,7 @@ class BRCNoise:
             calibration=self.calibration,
             composition=self._amounts()[2],
             ledger=[call.entry for call in calls if call.entry],
+            status=PROVED,
             public=public,
         )
 
@@ -245,6 +246,7 @@ class PeopleNoise:
             calibration=self.calibration,
             composition=BASIC,
             ledger=[call.entry for call in calls if call.entry],
+            status=PROVED,
             public=public,
         )
 

@@ -13,7 +13,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import CLAIMED, PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity.counts import (
@@ -199,6 +199,7 @@ def holders_statement(
         calibration=CERTIFIED,
         composition=accountant,
         ledger=ledger,
+        status=PROVED,
         assumptions=assumptions,
         exclusions=exclusions,
     )
@@ -348,7 +349,7 @@ _CAVEATS = {
         2.0,
     ),
     LOCAL_RNM: (
-        NOT_PROVED,
+        CLAIMED,
         "counts and labels have the noise for an added record, and the noise of votes is scaled "
         "by the exact number of a party's records in a node (PRIVACY.md §e2, §e4)",
         None,

@@ -13,7 +13,7 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import (
-    NOT_PROVED,
+    CLAIMED,
     PROVED,
     REFUTED,
     LedgerEntry,
@@ -113,6 +113,7 @@ def box_statement(
         calibration=CERTIFIED,
         composition=BASIC,
         ledger=[objective.entry(COEFFICIENTS, PROOF)],
+        status=PROVED,
         public=public,
         exclusions=["the rounding of the solver (the proof is about the exact minimum)"],
     )
@@ -195,7 +196,7 @@ class Perturbation:
         status, caveat, proved = PROVED, "", None
         if self.calibration == PUBLISHED and self.proved_epsilon(epsilon) > epsilon:
             proved = self.proved_epsilon(epsilon)
-            status = NOT_PROVED if math.isfinite(proved) else REFUTED
+            status = CLAIMED if math.isfinite(proved) else REFUTED
             caveat = "a flaw of the published noise (diffprivlib 0.6): " + (
                 "its curvature bound is wrong for rows of norm above 1"
                 if math.isfinite(proved)

@@ -14,7 +14,7 @@ from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Co
 from privcurve.privacy.budget import PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.curator import Call, call_of
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import PROVED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import MECHANISMS, resolve
 from privcurve.privacy.noise import freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
@@ -118,6 +118,7 @@ def lazybb_one_rule(
         calibration=calibration,
         composition=accountant_name,
         ledger=ledger,
+        status=PROVED,
     )
     return OneRuleNoise(rates, mechanism, published, statement)
 

@@ -18,6 +18,7 @@ from privcurve.privacy.ledger import (
     ASSUMED_ORDER,
     NOT_COVERED,
     NOT_FLOATS,
+    PROVED,
     LedgerEntry,
     PrivacyStatement,
     assumptions_for,
@@ -241,6 +242,7 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> P
         calibration=CERTIFIED,
         composition=budget.accountant,
         ledger=tuple(ledger),
+        status=PROVED,
         assumptions=(*assumptions_for(budget.neighbours), *estimated, ASSUMED_ORDER, settings),
         exclusions=tuple(text for text in NOT_COVERED if text != NOT_FLOATS),
     )

@@ -13,7 +13,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
 from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import PROVED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
@@ -167,6 +167,7 @@ def lazybb_trees(
         calibration=CERTIFIED,
         composition=accountant,
         ledger=ledger,
+        status=PROVED,
     )
     label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
     label_noise = LAPLACE if pure else LOGISTIC
@@ -228,7 +229,13 @@ def _published_noise(learner: str, zeta: Floats, n_splits: int, epsilon: float) 
         ledger += splits.entries(each, pure=True)
         ledger += labels.entries(n_splits * each, pure=True)
     statement = state(
-        learner, epsilon=epsilon, delta=0.0, calibration=PUBLISHED, composition=BASIC, ledger=ledger
+        learner,
+        epsilon=epsilon,
+        delta=0.0,
+        calibration=PUBLISHED,
+        composition=BASIC,
+        ledger=ledger,
+        status=PROVED,
     )
     return TreeNoiseRates(
         freeze(rates), freeze(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, statement
