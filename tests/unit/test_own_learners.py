@@ -139,7 +139,7 @@ def test_another_file_has_other_runs(folder):
         forget()
         own._compute_version.cache_clear()
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
-        ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~certified"].version
+        ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~proved"].version
     assert ids["first"] == ids["back"] != ids["changed"]
 
 
@@ -261,14 +261,14 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
 
 def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_file(mean_vote):
     one = mean_vote.read_text()
-    kinds = one.replace('("certified",)', '("published", "certified")')
+    kinds = one.replace('("proved",)', '("published", "proved")')
     kinds = kinds.replace("approximate=True", "multiclass=True")
     mean_vote.write_text(kinds + '\n\ndef contract():\n    return [{}, {"epsilon": 2.0}]\n')
     assert [str(case) for case in cases_of("mean_vote")][4:] == [
         "mean_vote(delta=0.0, calibration='published', epsilon=2.0)",
         "mean_vote(delta=0.0, calibration='published', epsilon=2.0), 3 classes",
-        "mean_vote(delta=0.0, calibration='certified', epsilon=2.0)",
-        "mean_vote(delta=0.0, calibration='certified', epsilon=2.0), 3 classes",
+        "mean_vote(delta=0.0, calibration='proved', epsilon=2.0)",
+        "mean_vote(delta=0.0, calibration='proved', epsilon=2.0), 3 classes",
     ]
 
 

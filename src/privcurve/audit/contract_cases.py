@@ -9,7 +9,7 @@ from typing import Any
 from privcurve.audit.contract import Case
 from privcurve.learners import own, registry
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
 
 DELTA = 1e-2
 
@@ -192,7 +192,7 @@ def candidates() -> Iterator[Case]:
     `tuned` scores the training records with the model of a run, which another fit never does.
     """
     for entry in registry.LEARNERS.values():
-        if entry.name == "tuned" or not entry.certified or REPLACE_ONE not in entry.neighbours:
+        if entry.name == "tuned" or not entry.proved or REPLACE_ONE not in entry.neighbours:
             continue
         setting = {name: value for name, value in QUICK.items() if name in entry.parameters}
         if "most_records" in entry.parameters:
@@ -253,7 +253,7 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
     """Return whether a setting is not allowed, or more has no effect in it."""
     parameters = registry.entry(case.learner).parameters
     given = {key: value for key, value in {**case.parameters, **more}.items() if key in parameters}
-    calibration = case.parameters.get("calibration", CERTIFIED)
+    calibration = case.parameters.get("calibration", PROVED)
     try:
         registry.check_parameters(case.learner, given, calibration)
     except ValueError:

@@ -94,7 +94,7 @@ def releasable() -> list[str]:
     names = [
         name
         for name, entry in LEARNERS.items()
-        if entry.certified and not entry.requires and registry.estimator_class(name)._released
+        if entry.proved and not entry.requires and registry.estimator_class(name)._released
     ]
     return [*names, CHOOSE]
 

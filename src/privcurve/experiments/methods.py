@@ -16,7 +16,7 @@ from privcurve.experiments.provenance import PLUS
 from privcurve.learners import own, registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, REPLACE_ONE, budget_within_group
 from privcurve.privacy.ledger import CLAIMED
 
 # The name of the axis that `train_shares` varies.
@@ -211,7 +211,9 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
         for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
-            name = f"{label}~{calibration}" if calibration else label
+            # A user's own learner has no such word in its name: this project proves nothing of it.
+            is_named = calibration and (calibration != PROVED or base.name in registry.LEARNERS)
+            name = f"{label}~{calibration}" if is_named else label
             name += f"~delta={canonical.number(delta)}" if delta else ""
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}

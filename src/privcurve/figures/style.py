@@ -17,6 +17,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file, replace_text
 from privcurve.lazy import Axes, Figure, mpl, pd, ticker
 from privcurve.numerals import power
+from privcurve.stored import stored_frame
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -123,7 +124,7 @@ def new_figure(width: float, height: float) -> Figure:
 class CurveStyle:
     """How one curve is drawn: colour and marker are the method's.
 
-    Line and filling are the calibration's: certified is solid (dash-dotted where δ > 0) and
+    Line and filling are the calibration's: proved is solid (dash-dotted where δ > 0) and
     filled, published dashed (dotted) and hollow, claimed in long dashes and half filled. Where the
     choice of settings is not private a curve is thin, and dashed.
     """
@@ -348,5 +349,7 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] =
     replace_file(
         stem.with_name(stem.name + ".csv"),
         # Twelve digits: CSV does not carry floats exactly.
-        lambda path: frame.to_csv(path, index=False, float_format="%.12g", lineterminator="\n"),
+        lambda path: stored_frame(frame).to_csv(
+            path, index=False, float_format="%.12g", lineterminator="\n"
+        ),
     )

@@ -50,7 +50,7 @@ from privcurve.learners.shared.checks import (
 from privcurve.learners.shared.explained import Explained
 from privcurve.learners.shared.known import statement_as_known
 from privcurve.parts import PartedRecords
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
+from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -58,11 +58,11 @@ from privcurve.privacy.ledger import (
     ASSUMED_EACH,
     ASSUMED_LABELS,
     ASSUMED_POSITIONS,
-    PROVED,
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.reach import PLAIN
+from privcurve.stored import stored
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
@@ -363,6 +363,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             # Streams are as they were when bins could be private, too.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
+        if "calibration" in parameters:
+            parameters["calibration"] = stored(parameters["calibration"])
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
@@ -596,9 +598,9 @@ class PrivateClassifier(CodedClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified``, or ``published`` where the entry in the registry offers it.
+        ``proved``, or ``published`` where the entry in the registry offers it.
     """
 
     epsilon: float = 1.0
     delta: float = 0.0
-    calibration: str = CERTIFIED
+    calibration: str = PROVED

@@ -53,14 +53,14 @@ def multiclass_names() -> list[str]:
 
 
 def hint_multiclass() -> str:
-    """Name the certified learners of this project that take more than two classes."""
-    more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].certified]
+    """Name the proved learners of this project that take more than two classes."""
+    more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].proved]
     return f"Of those that take more there are: {', '.join(more)}."
 
 
 def hint_parts() -> str:
-    """Name the certified learners that can be trained on records in parts."""
-    able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.certified]
+    """Name the proved learners that can be trained on records in parts."""
+    able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.proved]
     return (
         f"In parts there are: {', '.join(able)}. If one memory holds all records, say "
         "rows_per_part: 0 in the description (docs/big_tables.md)."
@@ -103,7 +103,7 @@ def check_parameters(
 
 
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters for which no certified guarantee of a learner is proved."""
+    """Refuse hyperparameters for which no proved guarantee of a learner is proved."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:
@@ -111,7 +111,7 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
                 repr(choice) for choice in registered.choices if choice not in registered.unproved
             )
             raise ValueError(
-                f"{name}: {key} = {value!r} has no certified guarantee: "
+                f"{name}: {key} = {value!r} has no proved guarantee: "
                 f"{registered.unproved[value]}. Give {key} = {proved}."
             )
 

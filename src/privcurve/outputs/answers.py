@@ -141,12 +141,12 @@ class Ranking:
     def eligible(self) -> pd.DataFrame:
         """The learners that may be recommended.
 
-        Those with certified noise and settings that ε covers; if there are none, those with
-        certified noise; if there are none either, all. A user's own learner has such noise if its
+        Those with proved noise and settings that ε covers; if there are none, those with
+        proved noise; if there are none either, all. A user's own learner has such noise if its
         contract was tried.
         """
         untried = [arm for arm, found in self.contracts.items() if found != own.KEPT]
-        proved = self.private[self.private["calibration"] == "certified"]
+        proved = self.private[self.private["calibration"] == "proved"]
         proved = proved[~proved["arm"].isin(untried)]
         covered = proved[~_is_unpaid(proved)]
         return next((rows for rows in (covered, proved) if len(rows)), self.private)
@@ -236,7 +236,7 @@ class Ranking:
         if best["calibration"] == "published":
             return ["its noise is as published, without a proof of this project"]
         above = self.private.loc[: best.name]
-        above = above[_is_unpaid(above) & (above["calibration"] == "certified")]
+        above = above[_is_unpaid(above) & (above["calibration"] == "proved")]
         return [
             f"{self.name(row)} has {self._write_number(row)} with a setting that was chosen on the "
             "records, which ε does not cover"

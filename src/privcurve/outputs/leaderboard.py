@@ -42,8 +42,8 @@ from privcurve.outputs.base import (
     metric_name,
 )
 from privcurve.outputs.wishes import Needed, Wish, needed_epsilon
-from privcurve.privacy.budget import LOOKED
-from privcurve.privacy.ledger import PROVED
+from privcurve.privacy.budget import LOOKED, PROVED
+from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
@@ -406,7 +406,7 @@ def _worst_findings(audit: Path) -> Audit:
     """Return the worst finding against each claim of a learner, in words."""
     from privcurve.audit import report
 
-    stated = report.rows_of_claims(pd.read_csv(audit))
+    stated = report.rows_of_claims(spoken_frame(pd.read_csv(audit)))
     worst = {}
     for _, row in report.worst_rows(stated).iterrows():
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] > 0)

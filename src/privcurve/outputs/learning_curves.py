@@ -52,7 +52,7 @@ class LearningCurves(Output):
     options: ClassVar = {
         "learners": Option(
             "labels of the learners that the first figure shows; by default the six curves that "
-            "rank best, certified ones first",
+            "rank best, proved ones first",
             list,
             None,
         ),
@@ -140,7 +140,7 @@ def figures(
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.own_learners and one.contract]
-    is_claimed = accuracy["arm"].isin(own) & accuracy["calibration"].eq("certified")
+    is_claimed = accuracy["arm"].isin(own) & accuracy["calibration"].eq("proved")
     accuracy = accuracy.assign(calibration=accuracy["calibration"].mask(is_claimed, CLAIMED))
     curve = accuracy.groupby(["dataset", "arm"]).ngroup()
     accuracy = accuracy[curve.isin(curve[drop_twins(accuracy).index])]
@@ -167,7 +167,7 @@ def _list_curves(study: Study) -> list[str]:
 def best_curves(
     accuracy: pd.DataFrame, methods: Collection[str], metric: str, broken: Collection[str] = ()
 ) -> list[str]:
-    """Return the curves that rank best in the mean over datasets and ε, certified ones first.
+    """Return the curves that rank best in the mean over datasets and ε, proved ones first.
 
     Those that broke the contract, `broken`, have no rank.
     """

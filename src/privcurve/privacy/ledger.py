@@ -22,8 +22,8 @@ from privcurve.privacy.accountants.cost import (
 )
 from privcurve.privacy.budget import (
     ADD_REMOVE,
-    CERTIFIED,
     PRIVATE_COLUMNS,
+    PROVED,
     PUBLISHED,
     REPLACE_ONE,
     budget_within_group,
@@ -35,6 +35,7 @@ from privcurve.privacy.budget import (
 )
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
+from privcurve.stored import spoken, stored
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
@@ -104,7 +105,6 @@ _DIGITS = 12
 
 # The status of a guarantee: a theorem of this project, its author's word, or wrong. Earlier
 # versions stored another word for the second one.
-PROVED = "proved"
 CLAIMED = "claimed"
 REFUTED = "refuted"
 STATUSES = (PROVED, CLAIMED, REFUTED)
@@ -168,7 +168,7 @@ class PrivacyStatement:
     neighbours : str
         Name of a relation of ``budget.NEIGHBOURS``.
     calibration : str or None
-        ``published`` (noise as the paper prints it) or ``certified`` (as proved).
+        ``published`` (noise as the paper prints it) or ``proved`` (as proved).
     composition : str
         Name of the accountant that adds up the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
@@ -307,6 +307,7 @@ class PrivacyStatement:
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
+        document["calibration"] = stored(self.calibration)
         # Keys that older files lack.
         if self.at_most is None:
             del document["at_most"]
@@ -332,6 +333,7 @@ class PrivacyStatement:
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
             document["public_columns"] = tuple(document.get("public_columns", ()))
+            document["calibration"] = spoken(document["calibration"])
             document["status"] = _STORED_STATUSES.get(document["status"], document["status"])
             return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
@@ -345,13 +347,10 @@ class PrivacyStatement:
                 "reveal any of its training records."
             )
         parts = [*self._claim(), *self._protection(), self.describe_ledger()]
-        if self.calibration is not None:
-            meaning = {
-                PUBLISHED: "the noise is as the paper prints it",
-                CERTIFIED: "the noise is as proved in docs/privacy.md",
-            }
-            words = meaning.get(self.calibration, "see docs/privacy.md")
-            parts.append(f"Calibration: {self.calibration} ({words}).")
+        if self.calibration == PUBLISHED:
+            parts.append(f"Calibration: {PUBLISHED} (the noise is as the paper prints it).")
+        elif self.calibration is not None and self.status == PROVED:
+            parts.append(f"Calibration: {PROVED} (the noise is as proved in docs/privacy.md).")
         if self.sealed:
             parts.append(SEALED)
         shown = self._public_parts().replace("its", "each record's")

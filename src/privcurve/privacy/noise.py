@@ -16,7 +16,7 @@ from typing import Any
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
+from privcurve.privacy.budget import PROVED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import BEST_OF, calibrate
 from privcurve.privacy.curator import Call
 from privcurve.privacy.ledger import (
@@ -24,7 +24,6 @@ from privcurve.privacy.ledger import (
     NOT_COVERED,
     NOT_FLOATS,
     NOT_SELECTION,
-    PROVED,
     LedgerEntry,
     PrivacyStatement,
     state,
@@ -159,7 +158,7 @@ def noise_of(
     epsilon: float,
     status: str,
     delta: float = 0.0,
-    calibration: str = CERTIFIED,
+    calibration: str = PROVED,
     rounds: int = 1,
     accountants: tuple[str, ...] = BEST_OF,
     **words: Any,
@@ -276,7 +275,7 @@ def selection_statement(
         epsilon=budget.epsilon,
         delta=budget.delta,
         neighbours=REPLACE_ONE,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=budget.runs.name,
         ledger=(training, *score.entries(UNITS / budget.score_scale, budget.pure)),
         assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),

@@ -28,6 +28,7 @@ from privcurve.experiments.study import StudyError
 from privcurve.files import WriteError, replace_file, replace_text
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import stored_frame
 
 # When this process began: until here it has only computed, so CPU time is the time since then.
 STARTED = time.perf_counter() - time.process_time()
@@ -136,7 +137,9 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     frame = run.run(claims[learner], target, base_seed, COMPARISONS)
     file = AUDITS / f"{learner}.csv"
     # Twelve digits: the last bits of an exponential differ between machines.
-    replace_file(file, lambda path: frame.to_csv(path, index=False, float_format="%.12g"))
+    replace_file(
+        file, lambda path: stored_frame(frame).to_csv(path, index=False, float_format="%.12g")
+    )
     code = {learner: provenance.checksum(learner)}
     record.audit_record(learner, data.name).write(digest, code=code)
     print(frame["verdict"].value_counts().to_string())

@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of distributed trees, certified and as published."""
+"""From a budget (ε, δ) to the noise of distributed trees, proved and as published."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import CLAIMED, PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import CLAIMED, REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity.counts import (
@@ -104,7 +104,7 @@ def level_holders(
     trust: str,
     n_colluding: int,
 ) -> LevelNoise:
-    """Calibrate a tree that is grown by levels (PRIVACY.md §e, certified; docs/proofs.md).
+    """Calibrate a tree that is grown by levels (PRIVACY.md §e, proved; docs/proofs.md).
 
     A level of splits has votes for columns and histograms, or histograms alone, which share ε
     (δ = 0) or ρ, the histograms with Gaussian noise. The budgets of levels are equal (``levels``)
@@ -114,7 +114,7 @@ def level_holders(
     check_budget(epsilon, delta)
     if budget == UNIFORM:
         raise ValueError(
-            f"budget = {UNIFORM!r} is for calibration='published'; certified trees have "
+            f"budget = {UNIFORM!r} is for calibration='published'; proved trees have "
             f"{LEVELS!r} or {DECAY!r}"
         )
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
@@ -147,14 +147,14 @@ def level_holders(
             what = f"level {level + 1}: votes of a party at all nodes, by its number of records"
             call = Announced(
                 what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
-                source="PRIVACY.md §0 L2, L3; §e (certified)",
+                source="PRIVACY.md §0 L2, L3; §e (proved)",
             )  # fmt: skip
             ledger += call.entries(float(ranges[level]), delta == 0)
         bound = histograms_sensitivity(1 if votes else n_columns, mechanism)
         what = f"level {level + 1}: histograms of {counted}, all nodes"
         call = Announced(
             what, l1=bound, l2=bound, calls=2**level, parallel=NODES,
-            source="PRIVACY.md §e4, certified",
+            source="PRIVACY.md §e4, proved",
         )  # fmt: skip
         ledger += call.entries(float(amounts[level]), delta == 0)
     statement = holders_statement(
@@ -172,7 +172,7 @@ def holders_statement(
     trust: str,
     n_colluding: int,
 ) -> PrivacyStatement:
-    """Make the statement of a certified protocol under a kind of trust.
+    """Make the statement of a proved protocol under a kind of trust.
 
     A record of one party is protected from the server, from other parties, and from
     whoever has the model: only that party's messages depend on it, so that costs of parties
@@ -196,7 +196,7 @@ def holders_statement(
         learner,
         epsilon=epsilon,
         delta=delta,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=accountant,
         ledger=ledger,
         status=PROVED,
@@ -318,11 +318,11 @@ def published_holders(
     if delta > 0:
         raise ValueError(
             "the published calibration of distributed trees has delta = 0 alone: use "
-            "calibration='certified'"
+            "calibration='proved'"
         )
     if budget == LEVELS:
         raise ValueError(
-            f"budget = {LEVELS!r} is for calibration='certified'; published trees have "
+            f"budget = {LEVELS!r} is for calibration='proved'; published trees have "
             f"{DECAY!r} or {UNIFORM!r}"
         )
     if protocol != NOISY_COUNTS:

@@ -11,14 +11,13 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, ZCDP_KIND, Cost
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_ESTIMATE,
     ASSUMED_ORDER,
     NOT_COVERED,
     NOT_FLOATS,
-    PROVED,
     LedgerEntry,
     PrivacyStatement,
     assumptions_for,
@@ -239,7 +238,7 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> P
         epsilon=budget.epsilon,
         delta=budget.delta,
         neighbours=budget.neighbours,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=budget.accountant,
         ledger=tuple(ledger),
         status=PROVED,

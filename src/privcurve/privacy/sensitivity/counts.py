@@ -27,7 +27,7 @@ def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L2 sensitivity of one vector of disjoint counts: √2 (replace-one), 1 (add/remove).
 
-    Source: §e, certified form (proved).
+    Source: §e, proved form (proved).
     """
     return math.sqrt(touched_cells(neighbours)) * weight_bound
 
@@ -36,7 +36,7 @@ def margins_l1() -> float:
     """Return the L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
 
     A flipped label changes one margin by 2, a moved record two margins by 1 each.
-    Replace-one. Source: §e (certified form), §f6 (proved).
+    Replace-one. Source: §e (proved form), §f6 (proved).
     """
     return 2.0
 
