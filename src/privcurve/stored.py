@@ -6,6 +6,7 @@ read and write `SPOKEN`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,8 @@ def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFram
 
 
 def _replace_word(text: Any, old: str, new: str) -> Any:
-    # The name of a curve is, for example, `privgam~proved~delta=1e-05`.
+    # The name of a curve is, for example, `privgam~proved~delta=1e-05`, and that of a part of it
+    # `adult/privgam~proved/best`.
     if not isinstance(text, str) or old not in text:
         return text
-    return "~".join(new if part == old else part for part in text.split("~"))
+    return re.sub(rf"(?<![^~]){old}(?![^~/])", new, text)

@@ -56,7 +56,7 @@ def test_an_id_is_the_digest_of_its_key():
             "checksum": "c",
             "learner": "lazybb",
             "version": registry.entry("lazybb").version,
-            "calibration": method.calibration,
+            "calibration": method.calibration and "certified",
             "delta": method.delta,
             "seed": 1,
             "epsilon": point.epsilon,

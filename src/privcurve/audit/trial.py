@@ -9,7 +9,7 @@ from privcurve.audit.contract import Case, Verdict, check, check_at_size
 from privcurve.audit.contract_cases import cases_of
 from privcurve.audit.distant import check_distant
 from privcurve.audit.thresholds import check_thresholds
-from privcurve.experiments.contracts import Found
+from privcurve.experiments.contracts import Finding
 from privcurve.learners import own, registry
 
 
@@ -26,10 +26,10 @@ def try_case(case: Case) -> Verdict:
     return verdict
 
 
-def try_own(name: str) -> Found:
+def try_own(name: str) -> Finding:
     """Try a user's own learner on all its cases; stop at the first that breaks the contract."""
     if registry.entry(name).peer:
-        return Found(own.NOT_TRIED, "its entry says peer=True: another package draws its noise")
+        return Finding(own.NOT_TRIED, "its entry says peer=True: another package draws its noise")
     verdicts: list[Verdict] = []
     try:
         with warnings.catch_warnings():
@@ -40,14 +40,14 @@ def try_own(name: str) -> Found:
                     break
     except Exception as error:
         # What can't be tried promises nothing.
-        return Found(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
+        return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
     return of_verdicts(verdicts)
 
 
-def of_verdicts(verdicts: Sequence[Verdict]) -> Found:
+def of_verdicts(verdicts: Sequence[Verdict]) -> Finding:
     """Return what verdicts on the cases of a learner say together."""
     for verdict in verdicts:
         if verdict.breach:
-            return Found(own.BROKEN, f"{verdict.case}: {verdict.breach}")
+            return Finding(own.BROKEN, f"{verdict.case}: {verdict.breach}")
     n_pairs = sum(verdict.n_pairs for verdict in verdicts)
-    return Found(own.KEPT, f"{len(verdicts)} settings, {n_pairs:,} pairs of tables")
+    return Finding(own.KEPT, f"{len(verdicts)} settings, {n_pairs:,} pairs of tables")

@@ -14,16 +14,16 @@ from privcurve.learners import own
 from privcurve.sources import PACKAGE, code_digest
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """What the contract found of a learner: a word of :mod:`.learners.own`, and why."""
 
     result: str
     why: str
 
 
-def write(name: str, found: Found) -> None:
+def write(name: str, finding: Finding) -> None:
     """Store what the contract found of a learner's file as it is now."""
-    content: dict[str, Any] = {"learner": name, **found._asdict()}
+    content: dict[str, Any] = {"learner": name, **finding._asdict()}
     content |= {"version": own.version(name), "digest": digest(name)}
     text = json.dumps(content, indent=1, ensure_ascii=False)
     replace_text(own.contract_file(name), f"{text}\n")

@@ -25,7 +25,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.privacy.seeds import Seed
-from privcurve.stored import stored
+from privcurve.stored import spoken, stored
 
 CELLS = Path("results/cells")
 # Several short curves together.
@@ -203,7 +203,7 @@ class Job:
         (fact,) = (fact for fact in facts if fact["name"] == job_part.name)
         if checksum not in (None, fact["checksum"]):
             raise IncompleteError(
-                f"{self.file}: {job_part.name} was made of other data than are coded now; "
+                f"{self.file}: {spoken(job_part.name)} was made of other data than are coded now; "
                 f"{results.ANEW}"
             )
         return fact

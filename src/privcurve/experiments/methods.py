@@ -110,8 +110,8 @@ class Method:
     @property
     def contract(self) -> str:
         """What the contract found of the user's own learners that it trains; empty without any."""
-        found = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
-        return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in found), "")
+        finding = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
+        return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in finding), "")
 
     @property
     def breaks_contract(self) -> bool:

@@ -48,7 +48,6 @@ from privcurve.learners.shared.checks import (
     warn_of_order,
 )
 from privcurve.learners.shared.explained import Explained
-from privcurve.learners.shared.known import statement_as_known
 from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
@@ -293,10 +292,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         copies: dict[int, Any] = {}  # of what settings share, such as the number of bins
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            statement = learner._fitted_statement.of_fit(
-                curator.generator_exclusion, curator.float_exclusions
-            )
-            statement = statement_as_known(learner, statement)
+            left = curator.generator_exclusion, curator.float_exclusions
+            statement = learner._fitted_statement.of_fit(*left)
+            statement = sealing.statement_as_known(learner, statement)
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
@@ -415,9 +413,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     @property
     def privacy_(self) -> PrivacyStatement:
         """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
-        check_is_fitted(self)
-        # A pickle of an earlier version may say more.
-        statement = statement_as_known(self, self._fitted_statement)
+        check_is_fitted(self)  # a pickle of an earlier version may say more
+        statement = sealing.statement_as_known(self, self._fitted_statement)
         if not statement.private:
             return statement
         assumed, occur = statement.assumptions, ASSUMED_BOTH
@@ -491,10 +488,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
-        """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`.
-
-        After the fit, the status of a class outside this project is ``claimed``.
-        """
+        """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`."""
         budget = {name: getattr(self, name) for name in BUDGET}
         return noise_of(self._learner, tuple(calls), **budget, **{"status": PROVED, **more})
 

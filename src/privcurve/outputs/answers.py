@@ -69,6 +69,11 @@ def contracts_of(study: Study) -> dict[str, str]:
     return {name: method.contract for name, method in study.methods.items() if method.contract}
 
 
+def broken_of(contracts: Mapping[str, str]) -> list[str]:
+    """Return the methods that broke the contract, which are neither ranked nor recommended."""
+    return [arm for arm, finding in contracts.items() if finding == own.BROKEN]
+
+
 MAJORITY = "majority_class"
 # A model on the raw columns; no model on codes is compared with it (outputs/price.py).
 RAW = "raw"
@@ -145,7 +150,7 @@ class Ranking:
         proved noise; if there are none either, all. A user's own learner has such noise if its
         contract was tried.
         """
-        untried = [arm for arm, found in self.contracts.items() if found != own.KEPT]
+        untried = [arm for arm, finding in self.contracts.items() if finding != own.KEPT]
         proved = self.private[self.private["calibration"] == "proved"]
         proved = proved[~proved["arm"].isin(untried)]
         covered = proved[~_is_unpaid(proved)]
@@ -224,8 +229,8 @@ class Ranking:
         free = {True: " (no privacy)", False: ""}
         names = " and ".join(self.name(row) + free[math.isinf(row["epsilon"])] for row in rows)
         failures = [f"not ranked, as trainings have failed: {names}"] if names else []
-        broken = [self.titles[arm] for arm, found in self.contracts.items() if found == own.BROKEN]
-        return failures + ([f"not ranked: {' and '.join(broken)}"] if broken else [])
+        broken = " and ".join(self.titles[arm] for arm in broken_of(self.contracts))
+        return failures + ([f"not ranked: {broken}"] if broken else [])
 
     def _reservations(self, best: pd.Series) -> list[str]:
         """Say in what way the best learner's ε is less than proved."""
@@ -315,7 +320,7 @@ def ranking(
     `contracts` is of :func:`contracts_of`: those that broke the contract are left out too.
     """
     tried = dict(contracts or {})
-    broken = [arm for arm, found in tried.items() if found == own.BROKEN]
+    broken = broken_of(tried)
     of_data = accuracy[(accuracy["dataset"] == dataset) & ~accuracy["arm"].isin(broken)]
     mine = drop_twins(of_data[of_data[metric].notna()])
     mine = mine.assign(error=mine.get(f"{metric}_error", math.nan))

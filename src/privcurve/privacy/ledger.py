@@ -103,10 +103,9 @@ NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_T
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The status of a guarantee: a theorem of this project, its author's word, or wrong. Earlier
-# versions stored another word for the second one.
-CLAIMED = "claimed"
-REFUTED = "refuted"
+# The status of a guarantee, beside PROVED: its author's word, which earlier versions stored under
+# another word; or wrong.
+CLAIMED, REFUTED = "claimed", "refuted"
 STATUSES = (PROVED, CLAIMED, REFUTED)
 _STORED_STATUSES = {"not proved": CLAIMED}
 
@@ -176,8 +175,7 @@ class PrivacyStatement:
     assumptions, exclusions : tuple of str
         What is assumed public; what the guarantee does not cover.
     status : str
-        ``proved``; ``claimed``: its author's word; or ``refuted``: there is a counterexample.
-        After a fit, that of a class outside this project is never ``proved``.
+        ``proved``, ``claimed`` (its author's word), or ``refuted`` (there is a counterexample).
     caveat : str
         Why the claim is not proved, or what refutes it; empty if it is proved.
     proved_epsilon : float or None
@@ -236,8 +234,8 @@ class PrivacyStatement:
     @classmethod
     def not_private(cls, learner: str) -> Self:
         """Return the statement of a method without privacy: ε = ∞, an empty ledger."""
-        nothing: Any = (None, accountants.NONE, (), (), ())
-        return cls(learner, math.inf, 0.0, REPLACE_ONE, *nothing, status=PROVED)
+        nothing: Any = (REPLACE_ONE, None, accountants.NONE, (), (), ())
+        return cls(learner, math.inf, 0.0, *nothing, status=PROVED)
 
     @property
     def private(self) -> bool:
@@ -493,12 +491,8 @@ def assumptions_for(neighbours: str) -> tuple[str, ...]:
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
     """Make the statement of a learner that reads only public columns and labels: ε = 0."""
-    return with_public(
-        PrivacyStatement(
-            learner, 0.0, 0.0, REPLACE_ONE, None, accountants.BASIC, (), status=PROVED
-        ),
-        public,
-    )
+    nothing: Any = (REPLACE_ONE, None, accountants.BASIC, ())
+    return with_public(PrivacyStatement(learner, 0.0, 0.0, *nothing, status=PROVED), public)
 
 
 def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:

@@ -153,9 +153,9 @@ def contract(learner: str, digest: str) -> None:
 
     if contracts.digest(learner) != digest:
         raise _make_edit_error(str(own.path_of(learner)))
-    found = trial.try_own(learner)
-    contracts.write(learner, found)
-    print(f"{learner}: {found.result}: {found.why}")
+    finding = trial.try_own(learner)
+    contracts.write(learner, finding)
+    print(f"{learner}: {finding.result}: {finding.why}")
 
 
 def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Fits on sealed records: all private ones except a short list, with reasons."""
+"""Fits on sealed records, all private ones except a short list, and whose word a guarantee is."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.learners.registry import entry, is_ours
+from privcurve.learners import own
+from privcurve.learners.registry import LEARNERS, entry, is_ours, is_shipped
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator, party_of
+from privcurve.privacy.ledger import AUTHORS_WORD, PrivacyStatement
 from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed
@@ -62,6 +64,28 @@ def check_methods(kind: type[Any], base: type[Any]) -> None:
                 f"{one.__name__} must not define {STATED}, which says what a fit guarantees: "
                 "return a statement from _guarantee or _fit_one (docs/own_method.md)"
             )
+
+
+def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
+    """Return a statement with the status ``claimed``, unless this project proves what it says.
+
+    That is so of its own learners alone, as they are: neither of a subclass, nor of a peer, nor of
+    a choice among learners of which one is a user's own.
+    """
+    if type(statement) is not PrivacyStatement:
+        raise TypeError(
+            f"{type(learner).__name__}: a fit must return a PrivacyStatement (_noise_of, "
+            f"_guarantee); got {type(statement).__name__}"
+        )
+    if not is_shipped(type(learner)):
+        tried = own.tried(learner._learner) if own.is_own(type(learner)) else own.NOT_TRIED
+        return statement.as_claimed(f"{AUTHORS_WORD}; {tried}")
+    for name in learner._trained_learners():
+        if name not in LEARNERS:
+            return statement.as_claimed(f"{name}: {AUTHORS_WORD}; {own.tried(name)}")
+        if LEARNERS[name].peer:
+            return statement.as_claimed("its package makes the claim, and this project no proof")
+    return statement
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
