@@ -17,7 +17,7 @@ from privcurve.audit.distant import check_distant
 from privcurve.audit.trial import of_verdicts, try_case
 from privcurve.errors import end_with_reader
 from privcurve.experiments import contracts
-from privcurve.learners import own, registry
+from privcurve.learners import own
 from privcurve.learners.registry import TUNED
 from privcurve.numerals import count
 
@@ -56,9 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         old = options.table.read_text() if options.table.is_file() else ""
         options.table.write_text(insert_table(table(verdicts), old))
     for name in set(names) & set(own.names()):
-        if not registry.entry(name).peer:
-            mine = [verdict for verdict in verdicts if verdict.case.learner == name]
-            contracts.write(name, of_verdicts(mine))
+        mine = [verdict for verdict in verdicts if verdict.case.learner == name]
+        contracts.write(name, of_verdicts(mine))
     broken = [verdict for verdict in verdicts if verdict.breach]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")

@@ -11,7 +11,7 @@ import importlib
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from privcurve import extras
 from privcurve.coding import class_labels
@@ -23,6 +23,74 @@ from privcurve.schema import suggestion
 
 # The learner that chooses others privately.
 TUNED = "tuned"
+
+
+class Proof(NamedTuple):
+    """What holds the status ``proved`` of a learner: a heading of docs/proofs.md, and a test."""
+
+    theorem: str
+    test: str
+
+
+_CONTRACT = "tests/privacy/test_contract.py::test_learners_keep_it"
+_ENSEMBLES = Proof("Boosted ensembles", _CONTRACT)
+_SUMS = Proof("Joint Newton steps", _CONTRACT)
+_ZETA = "LazyBB: the unnormalised score with ζ_t"
+_SPLITS = "test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1"
+_HOLDERS = "tests/privacy/test_holder_sensitivity.py"
+
+# The learners of this project whose statements may be ``proved``: no others' may.
+PROOFS: Mapping[str, Proof] = {
+    "lazybb": Proof(
+        _ZETA,
+        "tests/privacy/test_privacy_sensitivity.py::test_zeta_bounds_weights_normalised_and_not",
+    ),
+    "one_rule": Proof(
+        _ZETA, "tests/privacy/test_audit_one_rules.py::test_proved_bound_is_nearly_used_up"
+    ),
+    "topdown": Proof(_ZETA, f"tests/privacy/test_privacy_sensitivity.py::{_SPLITS}"),
+    "dpboost": Proof(
+        "DPBoost",
+        "tests/privacy/test_dpboost_proofs.py::test_the_range_of_a_replacement_is_approached",
+    ),
+    "dp_bagging": Proof("DP bagging", _CONTRACT),
+    "dp_logistic_regression": Proof(
+        "Logistic regression",
+        "tests/privacy/test_objective_perturbation.py::test_proved_noise_is_enough",
+    ),
+    "brc": Proof(
+        "BRC",
+        "tests/privacy/test_brc_sensitivity.py::test_sensitivity_bounds_the_real_dynamics",
+    ),
+    "boosting_for_people": Proof("Boosting for People", _CONTRACT),
+    "pate": Proof("PATE", "tests/privacy/test_pate.py::test_margins_of_neighbours"),
+    "noisy_bayes": Proof("P3: naive Bayes from noisy counts", _CONTRACT),
+    "distributed_topdown": Proof(
+        "Distributed trees",
+        f"{_HOLDERS}::test_an_added_record_changes_f_by_at_most_f1_for_any_number_of_classes",
+    ),
+    "random_trees": Proof(
+        "Distributed trees",
+        f"{_HOLDERS}::test_residuals_of_several_classes_stay_within_their_sensitivity",
+    ),
+    "bdpe": _ENSEMBLES,
+    "dp_forest": _ENSEMBLES,
+    "noisy_majority": _ENSEMBLES,
+    "privgam": Proof(
+        "PrivGAM",
+        "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_are_those_of_the_page",
+    ),
+    "dp_newton": _SUMS,
+    "dp_gradient_descent": _SUMS,
+    "boosted_adassp": _SUMS,
+    "mst": Proof("MST", _CONTRACT),
+    "aim": Proof("AIM", _CONTRACT),
+    TUNED: Proof(
+        "Private selection",
+        "tests/privacy/test_selection.py::"
+        "test_pure_selection_costs_what_is_said_and_that_is_reached",
+    ),
+}
 
 
 def entry(name: str) -> LearnerEntry:

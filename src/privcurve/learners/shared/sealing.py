@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from privcurve.learners import own
-from privcurve.learners.registry import LEARNERS, entry, is_ours, is_shipped
+from privcurve.learners.registry import PROOFS, entry, is_ours, is_shipped
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -81,10 +81,8 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
         tried = own.tried(learner._learner) if own.is_own(type(learner)) else own.NOT_TRIED
         return statement.as_claimed(f"{AUTHORS_WORD}; {tried}")
     for name in learner._trained_learners():
-        if name not in LEARNERS:
+        if name not in PROOFS:
             return statement.as_claimed(f"{name}: {AUTHORS_WORD}; {own.tried(name)}")
-        if LEARNERS[name].peer:
-            return statement.as_claimed("its package makes the claim, and this project no proof")
     return statement
 
 
