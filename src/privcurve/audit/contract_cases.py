@@ -290,8 +290,9 @@ def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:
     """Return a setting with each calibration, δ and relation that a learner offers."""
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [
-        Case(entry.name, {"delta": delta, "calibration": calibration, **setting}, k, relation)
-        for calibration in entry.calibrations
+        Case(entry.name, {"delta": delta, **words, **setting}, k, relation)
+        # The default word is no word for a user's own learner, of which nothing is proved.
+        for words in ({} if one == PROVED else {"calibration": one} for one in entry.calibrations)
         for delta in deltas
         for k in (2, 3)[: 1 + entry.multiclass]
         for relation in entry.neighbours
