@@ -1,4 +1,4 @@
-"""Mean ranks of certified learners, each at one public setting.
+"""Mean ranks of proved learners, each at one public setting.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting
     PRIVCURVE_DATA=<mirror> python benchmarks/by_rule.py train runs.csv --of setting --sizes 300

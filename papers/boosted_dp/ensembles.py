@@ -23,6 +23,7 @@ from privcurve.lazy import pd, stats
 from privcurve.learners import registry
 from privcurve.outputs.base import TABLES, Context, Files, Output, OutputRequest, Reads
 from privcurve.privacy.budget import PUBLISHED
+from privcurve.stored import spoken_frame, stored_frame
 from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
@@ -99,7 +100,7 @@ class EnsembleErrors(Output):
         # A curve at a time: memory does not grow with the study. Jobs may have single folds of it.
         parts = (pd.concat(context.jobs.results(curve, RUN_COLUMNS)) for curve in context.curves)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
-        text = frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+        text = stored_frame(frame).to_csv(index=False, float_format="%.12g", lineterminator="\n")
         replace_text(context.request.files.others[ERRORS], text)
 
 
@@ -107,7 +108,7 @@ def read_errors(context: Context) -> pd.DataFrame:
     """Read the errors of all settings."""
     path = context.others[WORD].files.others[ERRORS]
     names = dict.fromkeys(("dataset", "learner", "forest", "alpha", "leverage"), "str")
-    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
+    return spoken_frame(pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]))
 
 
 class _Ensembles(Output):

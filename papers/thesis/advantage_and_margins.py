@@ -163,7 +163,7 @@ HEIGHT = 4.9
 
 GAMMA: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": (0, (1, 1.2))}
 LOOKS: dict[str, Any] = {
-    "certified": {"color": style.COLOURS[0], "linestyle": "-"},
+    "proved": {"color": style.COLOURS[0], "linestyle": "-"},
     "published": {"color": style.COLOURS[1], "linestyle": (0, (3.2, 1.4))},
 }
 OTHER_LOOK: Any = {"color": style.BASELINE_COLOUR, "linestyle": (0, (6, 1.5, 1, 1.5))}

@@ -23,6 +23,7 @@ from privcurve.outputs.base import (
     Reads,
     dataset_title,
 )
+from privcurve.stored import stored_frame
 from privcurve.tables.table import Table
 
 from ._checks import check_votes
@@ -88,7 +89,7 @@ class ModelCard(Output):
             frames.append(votes_frame(str(method.calibration), point.epsilon, votes))
             if method is methods[0]:
                 self._card(context, method, point, inspected[0])
-        text = pd.concat(frames).to_csv(index=False)
+        text = stored_frame(pd.concat(frames)).to_csv(index=False)
         replace_text(context.request.files.others["votes"], text)
 
     def _card(self, context: Context, method: Method, point: Point, model: Inspection) -> None:

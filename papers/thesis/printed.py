@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from privcurve.analysis.keys import mean, short_text
 from privcurve.lazy import pd
 from privcurve.outputs.base import PAPERS, Context, Option, Output, OutputRequest, Reads
+from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, Table
 
 from ._checks import check_curves
@@ -64,14 +65,14 @@ class Printed(Output):
         selected, files = context.read_selected(), _files(context.request)
 
         def read_printed(name: str) -> pd.DataFrame:
-            return keep_comparable(pd.read_csv(files[name], dtype="str"), selected)
+            return keep_comparable(spoken_frame(pd.read_csv(files[name], dtype="str")), selected)
 
         parts = []
         for name, compare in (("sparsity", compare_sparsity), ("rademacher", compare_rademacher)):
             if name in files:
                 parts.append(compare(read_printed(name), context.table_of(name)))
         if "model_card" in files:
-            votes = pd.read_csv(context.others["model_card"].files.others["votes"])
+            votes = spoken_frame(pd.read_csv(context.others["model_card"].files.others["votes"]))
             printed, accuracy = read_printed("model_card"), read_printed("model_accuracy")
             parts.append(compare_card(printed, accuracy, votes))
         if "settings" in files:
@@ -86,7 +87,7 @@ def _files(request: OutputRequest) -> dict[str, Path]:
     return {path.stem: path for path in sorted((request.paper / "printed").glob("*.csv"))}
 
 
-CALIBRATIONS = ("published", "certified")
+CALIBRATIONS = ("published", "proved")
 COLUMNS = [
     *("table", "dataset", "epsilon", "quantity", "printed"),
     *(f"{c}{part}" for c in CALIBRATIONS for part in ("", "_standard_error", "_difference")),

@@ -193,3 +193,16 @@ def _write_kept() -> None:
 def _own_sha256() -> str:
     """Return the SHA-256 of this file: sources from another version of it do not count."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+@cache
+def code_digest(folder: Path) -> str:
+    """Return the SHA-256, in hex, of the code in a folder.
+
+    Comments, docstrings and layout are left out: they change no result, and an audit takes minutes.
+    """
+    sums = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        name, tree = path.relative_to(folder).as_posix(), tree_of(path)
+        sums.update(f"{name}\n{ast.unparse(tree)}\n".encode())
+    return sums.hexdigest()

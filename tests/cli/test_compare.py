@@ -23,7 +23,7 @@ from privcurve.progress import Progress
 from privcurve.workflow import comparison, running
 
 ROOT = Path(__file__).parents[2]
-TITLES = {"a~certified": "A", "b~certified": "B", "gb": "Boosting", "majority": "Majority"}
+TITLES = {"a~proved": "A", "b~proved": "B", "gb": "Boosting", "majority": "Majority"}
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def table(*rows):
 
 
 TABLE = table(
-    ("b~certified", "b", "certified", 1e-6, 1.0, 0.83, 0.002),
-    ("a~certified", "a", "certified", 0.0, 1.0, 0.8423, 0.002),
-    ("a~certified", "a", "certified", 0.0, 2.0, float("nan"), 0.001),
+    ("b~proved", "b", "proved", 1e-6, 1.0, 0.83, 0.002),
+    ("a~proved", "a", "proved", 0.0, 1.0, 0.8423, 0.002),
+    ("a~proved", "a", "proved", 0.0, 2.0, float("nan"), 0.001),
     ("gb", "gradient_boosting", None, 0.0, float("inf"), 0.861, 0.001),
     ("majority", "majority_class", None, 0.0, float("inf"), 0.761, 0.0),
 )
@@ -65,9 +65,9 @@ def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flatt
 
 
 def test_a_learner_whose_training_has_failed_is_named():
-    failed = TABLE.iloc[[0]].assign(arm="c~certified", accuracy=float("nan"), status="failed")
+    failed = TABLE.iloc[[0]].assign(arm="c~proved", accuracy=float("nan"), status="failed")
     rows = pd.concat([TABLE.assign(status="ok"), failed], ignore_index=True)
-    titles = {**TITLES, "c~certified": "C"}
+    titles = {**TITLES, "c~proved": "C"}
     assert (
         ranking(rows, "d", 1, titles)
         .sentence()
@@ -78,7 +78,7 @@ def test_a_learner_whose_training_has_failed_is_named():
 
 
 def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
-    arms = {"a~certified": "c", "b~certified": "c~delta=1e-06", "gb": "gb", "majority": "free"}
+    arms = {"a~proved": "c", "b~proved": "c~delta=1e-06", "gb": "gb", "majority": "free"}
     lost = TABLE.drop(index=2).assign(accuracy=float("nan"), accuracy_error=0, status="failed")
     rows = pd.concat([TABLE[:2].assign(status="ok"), lost.assign(arm=lost["arm"].map(arms))])
     place = ranking(rows, "d", 1, {**TITLES, "c": "C", "c~delta=1e-06": "C", "free": "Free"})
@@ -104,9 +104,9 @@ def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
 
 def test_one_mechanism_is_one_row():
     """A method that was given a δ and used none is the one without, with the same scores."""
-    twice = TABLE.iloc[[1, 1]].assign(arm=["a~certified", "a~certified~delta=1e-06"])
+    twice = TABLE.iloc[[1, 1]].assign(arm=["a~proved", "a~proved~delta=1e-06"])
     twice["delta"] = [0.0, 1e-6]
-    titles = {**TITLES, "a~certified~delta=1e-06": "A"}
+    titles = {**TITLES, "a~proved~delta=1e-06": "A"}
     rows = pd.concat([twice.iloc[::-1], TABLE.iloc[[0, 3, 4]]], ignore_index=True)
     made = ranking(rows, "d", 1, titles)
     assert [made.name(row) for _, row in made.private.iterrows()] == ["A", "B, δ = 10⁻⁶"]
@@ -114,7 +114,7 @@ def test_one_mechanism_is_one_row():
     rows.loc[0, "accuracy_error"] = 0.0021
     assert len(ranking(rows, "d", 1, titles).private) == 3
     # What a ledger says was used is the δ that is shown.
-    used = pd.DataFrame({"dataset": "d", "arm": "b~certified", "epsilon": 1.0, "delta_used": [0.0]})
+    used = pd.DataFrame({"dataset": "d", "arm": "b~proved", "epsilon": 1.0, "delta_used": [0.0]})
     told = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
     assert "B  " in told.lines()[1]
 
@@ -168,11 +168,11 @@ def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
     }
     raw = {"title": "T", "datasets": ["wdbc"], "epsilons": [1], "folds": 2, "repeats": 2}
     told = titles_of(study.from_mapping({**raw, "learners": learners}, "t", "t"))
-    assert told["gam~certified"] == "PrivGAM (add-remove)"
-    assert told["bayes~certified"] == "Noisy naive Bayes (replace-one)"
+    assert told["gam~proved"] == "PrivGAM (add-remove)"
+    assert told["bayes~proved"] == "Noisy naive Bayes (replace-one)"
     assert told["lr"] == "Logistic regression"
     alike = titles_of(study.from_mapping({**raw, "learners": {"gam": gam}}, "t", "t"))
-    assert alike["gam~certified"] == "PrivGAM"
+    assert alike["gam~proved"] == "PrivGAM"
 
 
 def test_of_a_rare_label_more_than_the_accuracy_is_told():
@@ -211,10 +211,10 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     assert made.left_out == ()
     assert json.loads(made.configuration.read_text())["seed"] == comparison.SEED
     # Tuned settings are paid for, and every other one is public: ε covers the whole way.
-    assert made.study.methods["lazybb_tuned~certified~delta=1e-06"].tune is not None
+    assert made.study.methods["lazybb_tuned~proved~delta=1e-06"].tune is not None
     methods = made.study.methods.values()
     assert {len(method.settings) for method in methods} == {1}
-    assert {method.calibration for method in methods} == {"certified", None}
+    assert {method.calibration for method in methods} == {"proved", None}
     assert "metric" not in written
     assert not made.plan.is_fresh
     fresh = comparison.prepare("wdbc", [1], fresh=True)

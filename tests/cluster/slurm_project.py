@@ -17,7 +17,7 @@ STUDY = {
     "learners": {
         "boost": {
             "learner": "lazybb",
-            "calibrations": ["certified"],
+            "calibrations": ["proved"],
             "grid": {"n_rounds": [5, 9, 19], "density": [0.5]},
         }
     }

@@ -62,7 +62,7 @@ def test_canaries_are_tried_on_all_peers_and_on_own_learners():
         assert [c.method for c in ATTACKS[learner]] == [CANARIES]
         assert {c.neighbours for c in ATTACKS[learner]} == {ADD_REMOVE}
     by_recipe = list(recipe("noisy_bayes"))
-    assert [c.calibration for c in by_recipe if c.method == CANARIES] == ["certified"]
+    assert [c.calibration for c in by_recipe if c.method == CANARIES] == ["proved"]
 
 
 def test_small_parts_are_tried():
@@ -82,7 +82,7 @@ def test_small_parts_are_tried():
 def test_an_attack_is_found_by_itself(tmp_path, monkeypatch):
     (tmp_path / "brand_new.py").write_text(
         "from privcurve.audit.attacks.any_learner import claim_by_answers\n"
-        "CLAIMS = (claim_by_answers('new', 'certified', {}),)"
+        "CLAIMS = (claim_by_answers('new', 'proved', {}),)"
     )
     monkeypatch.setattr(attacks.attacks, "__path__", [*attacks.attacks.__path__, str(tmp_path)])
     attacked = gather(attacks.find_claims())

@@ -16,8 +16,9 @@ from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import make
 from privcurve.learners.shared import dealt
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, OF_CHOICES, OF_SHARES, PROVED, REFUTED
+from privcurve.privacy.ledger import CLAIMED, OF_CHOICES, OF_SHARES, REFUTED
 from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
@@ -133,7 +134,7 @@ def test_bytes_of_published_trees_follow_their_formula(protocol, epsilon):
 
 @pytest.mark.parametrize(("trust", "size"), [("local", 8), ("secure_sum", 4)])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_bytes_of_certified_messages_follow_their_formula(trust, size, n_classes):
+def test_bytes_of_proved_messages_follow_their_formula(trust, size, n_classes):
     options = {"trust": trust, "n_classes": n_classes}
     tree = {**options, "epsilon": 1e3, "depth": 2}
     histograms = fitted("distributed_topdown", tree).measures_
@@ -200,7 +201,7 @@ def test_without_noise_counts_are_exact(monkeypatch):
 # Placement, protocols, strange records --------------------------------------------------
 
 
-@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_one_holder_without_noise_grows_the_same_tree_by_any_protocol(calibration):
     options = {"epsilon": np.inf, "calibration": calibration, "n_holders": 1}
     settings = [{"protocol": "noisy_counts"}, {"protocol": "local_rnm"}]
@@ -220,7 +221,7 @@ def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement,
     parameters = {"placement": placement, "trust": trust, "delta": 1e-5}
     said = fitted(name, parameters, n=60).privacy_
     by_value = placement in ("label", "column") and trust != "central"
-    assert said.status == ({"local": REFUTED}.get(trust, NOT_PROVED) if by_value else PROVED)
+    assert said.status == ({"local": REFUTED}.get(trust, CLAIMED) if by_value else PROVED)
     assert (f"placement = '{placement}': records are dealt" in str(said)) == by_value
     # One holder has all records, however they are dealt.
     assert fitted(name, {**parameters, "n_holders": 1}, n=60).privacy_.status == PROVED

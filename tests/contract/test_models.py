@@ -13,21 +13,21 @@ from privcurve import models
 from privcurve.datasets.domain import NUMERIC, Domain, Label
 from privcurve.learners.registry import LEARNERS, estimator_class, missing_package, multiclass_names
 from privcurve.models.sql import query
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import PROVED
 
 # Answers of PATE are private, its teachers are not: there is nothing that could be handed over. Of
 # private selection what was kept is, a model of another learner (test_tuned.py).
 NOT_HANDED_OVER = {"pate", "tuned"}
 
 
-def test_every_certified_learner_can_be_saved():
-    certified = {name for name, learner in LEARNERS.items() if CERTIFIED in learner.calibrations}
+def test_every_proved_learner_can_be_saved():
+    proved = {name for name, learner in LEARNERS.items() if PROVED in learner.calibrations}
     installed = {name for name in LEARNERS if not missing_package(name)}
     saved = {name for name in installed if estimator_class(name)._released}
     # What was tuned is saved as the learner that was chosen.
-    assert certified - NOT_HANDED_OVER <= saved
+    assert proved - NOT_HANDED_OVER <= saved
     # No peer has a model of its own form; what is not private is saved where that is easy.
-    assert saved - certified == {"logistic_regression", "majority_class"}
+    assert saved - proved == {"logistic_regression", "majority_class"}
 
 
 def check_saved(model, X, domain, path):

@@ -12,7 +12,7 @@ from privcurve.experiments import study
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.request import Request, make_estimator
 
@@ -23,7 +23,7 @@ ASKED = {
     "approximate": {"delta": 1e-5},
     "pure": {"delta": 0.0},
     "published": {"calibration": "published"},
-    "certified": {"calibration": CERTIFIED},
+    "proved": {"calibration": PROVED},
     "no calibration": {"calibration": "guess"},
     **{one: {"neighbours": one} for one in (REPLACE_ONE, PRIVATE_COLUMNS, ADD_REMOVE)},
     "classes": {"n_classes": 3},
@@ -87,7 +87,7 @@ def test_a_study_is_refused_before_training(name, cases):
     for case in cases:
         ((word, value),) = case.items()
         if (name, word) == ("tuned", "calibration"):
-            continue  # settings are chosen with certified noise alone: there is no word for it
+            continue  # settings are chosen with proved noise alone: there is no word for it
         one, spec = entry(name), SPECS.get(name, {"learner": name})
         if not one.pure:
             spec = {**spec, "deltas": [1e-5]}
@@ -106,11 +106,11 @@ def _checked(content, about):
     return list(study.notes(made, {"mnist": about}, "s.yaml"))
 
 
-# What is released is certified, and of a dataset of which all is public that is needed.
+# What is released is proved, and of a dataset of which all is public that is needed.
 @refusals("calibration", "facts")
 def test_a_release_is_refused_before_anything_is_spent(name, cases):
     one = entry(name)
-    if not one.certified or not (registry.estimator_class(name)._released or name == "tuned"):
+    if not one.proved or not (registry.estimator_class(name)._released or name == "tuned"):
         pytest.skip("never released")
     for case in cases:
         given = {key: value for key, value in case.items() if key != "n_classes"}

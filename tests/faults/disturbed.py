@@ -26,7 +26,7 @@ STUDY = {
     "learners": {
         "boost": {
             "learner": "lazybb",
-            "calibrations": ["certified"],
+            "calibrations": ["proved"],
             "grid": {"n_rounds": list(range(100, 350, 10)), "density": [0.25, 0.5]},
         }
     },

@@ -77,7 +77,7 @@ def values(rng, content):
         ("grid", rng.choice([{}, {"n_rounds": []}, {"n_rounds": [3, 3.0]}, {"depth": [1, 2]}])),
         *(("vary", rng.choice(varied)), ("fixed", rng.choice(fixed))),
         ("deltas", rng.choice([[0], [1e-5], [0, 1e-5], [0.5, 1], [-0.1]])),
-        ("calibrations", rng.choice([["published"], ["certified"], ["published", "certified"]])),
+        ("calibrations", rng.choice([["published"], ["proved"], ["published", "proved"]])),
         ("epsilons", [rng.randrange(1, 5)]),
         ("neighbours", rng.choice(["replace-one", "private-columns", "add-remove"])),
         ("tune", {"grid": {"n_rounds": [2, 4]}}),

@@ -30,12 +30,12 @@ def noise_scales(n_rounds, density):
     n, epsilon, delta = (EXAMPLE[name] for name in ("n", "epsilon", "delta"))
     pure, ranged = (Cost(kind, 1.0, n_rounds) for kind in (PURE_KIND, BOUNDED_RANGE_KIND))
     published = [(pure, c.BASIC), (pure, c.ADVANCED)]
-    certified = [*published, (pure, c.KOV)]
-    certified += [(ranged, name) for name in (c.ZCDP_SIMPLE, c.ZCDP_CKS, c.ADAPTIVE)]
+    proved = [*published, (pure, c.KOV)]
+    proved += [(ranged, name) for name in (c.ZCDP_SIMPLE, c.ZCDP_CKS, c.ADAPTIVE)]
     zeta = sensitivity.lazybb_zeta(n, density)
     for factor, lines in (
         (sensitivity.ONE_RULE_PUBLISHED, published),
-        (sensitivity.ONE_RULE_CERTIFIED, certified),
+        (sensitivity.ONE_RULE_PROVED, proved),
     ):
         for cost, name in lines:
             yield calibrate((cost,), epsilon, delta, (name,)).scale / (factor * zeta)
@@ -44,7 +44,7 @@ def noise_scales(n_rounds, density):
 @pytest.mark.parametrize(
     ("setting", "rates"),
     [
-        # The table of docs/privacy.md: published (basic, advanced), then certified (both, optimal
+        # The table of docs/privacy.md: published (basic, advanced), then proved (both, optimal
         # pure, zCDP by either conversion, adaptive). The optimum of the last one is
         # below 489.3, by explicit strategies.
         ((39, 0.35), "73.05 91.21 146.1 182.4 251.6 372.4 451.1 489.1"),
@@ -71,14 +71,14 @@ def test_published_rates_are_the_papers():
     assert few.statement.composition == c.BASIC
 
 
-def test_certified_rates_refine_the_first_rounds():
-    noise = lazybb_one_rule(**{**SETTING, "delta": 0.0}, calibration="certified")
+def test_proved_rates_refine_the_first_rounds():
+    noise = lazybb_one_rule(**{**SETTING, "delta": 0.0}, calibration="proved")
     assert not noise.normalise
     assert noise.mechanism == "permute_and_flip"
     assert f"{noise.rates[-1]:.2f}" == "146.11"
     assert noise.rates[0] == pytest.approx(noise.rates[-1] / 0.35)
     assert np.all(np.diff(noise.rates) <= 0)
-    approximate = lazybb_one_rule(**SETTING, calibration="certified")
+    approximate = lazybb_one_rule(**SETTING, calibration="proved")
     assert approximate.mechanism == "exponential"
     assert approximate.statement.composition == c.ADAPTIVE
     assert len({entry.bounded_range for entry in approximate.statement.ledger}) == 1
@@ -87,8 +87,8 @@ def test_certified_rates_refine_the_first_rounds():
 
 
 def test_results_are_shared_and_read_only():
-    first = lazybb_one_rule(**SETTING, calibration="certified")
-    assert lazybb_one_rule(**SETTING, calibration="certified") is first
+    first = lazybb_one_rule(**SETTING, calibration="proved")
+    assert lazybb_one_rule(**SETTING, calibration="proved") is first
     with pytest.raises(ValueError, match="read-only"):
         first.rates[0] = 1.0
 
@@ -97,13 +97,13 @@ def test_results_are_shared_and_read_only():
     ("changes", "message"),
     [
         ({"calibration": "corrected"}, "corrected"),
-        ({"calibration": "certified", "mechanism": "guess"}, "guess"),
-        ({"calibration": "certified", "mechanism": "permute_and_flip"}, "bounded-range"),
-        ({"calibration": "certified", "epsilon": 0.0}, "epsilon = 0"),
-        ({"calibration": "certified", "epsilon": math.nan}, "epsilon = nan"),
-        ({"calibration": "certified", "delta": 1.0}, "delta = 1"),
-        ({"calibration": "certified", "density": 0.0}, "density = 0"),
-        ({"calibration": "certified", "n_rounds": 0}, "n_rounds = 0"),
+        ({"calibration": "proved", "mechanism": "guess"}, "guess"),
+        ({"calibration": "proved", "mechanism": "permute_and_flip"}, "bounded-range"),
+        ({"calibration": "proved", "epsilon": 0.0}, "epsilon = 0"),
+        ({"calibration": "proved", "epsilon": math.nan}, "epsilon = nan"),
+        ({"calibration": "proved", "delta": 1.0}, "delta = 1"),
+        ({"calibration": "proved", "density": 0.0}, "density = 0"),
+        ({"calibration": "proved", "n_rounds": 0}, "n_rounds = 0"),
     ],
 )
 def test_bad_arguments_are_named(changes, message):
@@ -197,7 +197,7 @@ def test_import_and_pure_calibration_are_light():
         "loaded = lambda: {name.split('.')[0] for name in sys.modules}\n"
         "print(sorted((heavy | {'scipy', 'numba'}) & loaded()))\n"
         "setting = {'n': 10, 'n_rounds': 1, 'density': 1.0, 'learning_rate': 1.0}\n"
-        "lazybb_one_rule(**setting, epsilon=1.0, delta=0.0, calibration='certified')\n"
+        "lazybb_one_rule(**setting, epsilon=1.0, delta=0.0, calibration='proved')\n"
         "print(sorted(heavy & loaded()))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

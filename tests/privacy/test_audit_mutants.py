@@ -22,7 +22,7 @@ from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
 from privcurve.audit.states import sample_states
 from privcurve.learners.registry import LEARNERS, estimator_class
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import open_values
 
@@ -88,7 +88,7 @@ def mutant_of(c):
     if c.learner in ("one_rule", "lazybb") and c.pairs in RARE_OUTCOMES:
         # Published 1-rules have twice the noise that they need.
         share = 1 / (2.5 if c.learner == "one_rule" else 3)
-        share *= 1 if c.calibration == CERTIFIED else 1 / 2
+        share *= 1 if c.calibration == PROVED else 1 / 2
         if c.method == SAMPLED and c.learner == "lazybb":
             # Between too much noise for so few trainings and none for the outcome to be seen.
             share = 1 / 10

@@ -98,7 +98,7 @@ def log_cosh(x):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_exact_bound_of_one_rule_is_the_formula(calibration, epsilon):
     """docs/proofs.md, 'LazyBB: 1-rules', for the exponential mechanism on constant columns.
 
@@ -129,7 +129,7 @@ def searched(learner, pairs, *trainings, epsilon=1.0, delta=0.0, seed=1):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [OneRuleClassifier, BOOSTED])
-def test_certified_bound_is_nearly_used_up(make):
+def test_proved_bound_is_nearly_used_up(make):
     """Exact and sampled: at least 0.45 ε on the best pair, at ε = 1, and never more than ε."""
     learner = make(epsilon=1.0, n_bins=[1], **CLASSES)
     assert 0.9 < searched(learner, constant_columns(None, TARGET)).epsilon <= 1
@@ -138,7 +138,7 @@ def test_certified_bound_is_nearly_used_up(make):
     assert not sampled.violated
 
 
-@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("calibration", ["published", "proved"])
 @pytest.mark.parametrize("delta", [1e-5, 1e-2, 0.2])
 def test_approximate_claims_hold_exactly(calibration, delta):
     setting = {"n_rounds": 3, "density": 0.5, "learning_rate": 1.0}
@@ -182,7 +182,7 @@ def test_too_little_noise_is_flagged(delta):
 def test_as_many_records_as_a_real_dataset(n):
     """Labels that about balance leave the choice open: most of ε shows at any size."""
     target = Target("large", records([[0], [0]], [1, -1], [1], [1, n - 1]))
-    claim = Claim("one_rule", "certified", 1.0, large_balance, distribution=one_rule_distribution)
+    claim = Claim("one_rule", "proved", 1.0, large_balance, distribution=one_rule_distribution)
     pairs = claim.pairs(claim, target)
     assert pairs[0].left.n == n
     learner = claim.estimator(np.array([1]))

@@ -16,7 +16,7 @@ from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 SMALLEST, LARGEST = 0.5**0.5, 2**0.5
 
 
-def noise_of(n, rounds, calibration="certified", **other):
+def noise_of(n, rounds, calibration="proved", **other):
     values = {"smallest": SMALLEST, "largest": LARGEST, "epsilon": 1.0, "delta": 0.0, **other}
     return BRCNoise("brc", n, rounds, calibration=calibration, **values)
 

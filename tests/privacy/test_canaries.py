@@ -75,14 +75,14 @@ def test_the_tables_differ_in_one_canary(relation):
 
 
 def test_half_of_the_noise_of_naive_bayes_is_found_in_a_second(monkeypatch):
-    sound = row(claim_by_canaries("noisy_bayes", "certified", {}))
+    sound = row(claim_by_canaries("noisy_bayes", "proved", {}))
     assert (sound["verdict"], sound["method"]) == (STANDS, "canaries")
     assert 0.5 < sound["found_epsilon"] <= 1
     assert sound["n_records"] == CANARIES
     assert "guesses of 5000 coins are right" in sound["event"]
     half = mistake(Curator, "_numbers")
     half(lambda own, self, call, exact: (own(self, call, exact) + exact) / 2)(monkeypatch)
-    broken = row(claim_by_canaries("noisy_bayes", "certified", {}))
+    broken = row(claim_by_canaries("noisy_bayes", "proved", {}))
     assert broken["verdict"] == VIOLATED
     assert broken["found_epsilon"] > 1.3
 

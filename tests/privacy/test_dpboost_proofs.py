@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.calibration.dpboost import (
     EQUAL,
     GAIN_FALL,
-    GAIN_RANGE_CERTIFIED,
+    GAIN_RANGE_PROVED,
     GAIN_RISE,
     GEOMETRIC,
     chunk_ends,
@@ -59,7 +59,7 @@ def test_the_range_of_a_replacement_is_approached():
     first = gain(*together) - gain(*apart)
     second = gain(*apart) - gain(*together)
     assert first == pytest.approx(4, abs=1e-3)
-    assert first - second == pytest.approx(GAIN_RANGE_CERTIFIED, abs=2e-3)
+    assert first - second == pytest.approx(GAIN_RANGE_PROVED, abs=2e-3)
 
 
 # One record more moves others from tree to tree ------------------------------------------

@@ -1,4 +1,4 @@
-"""The noise that holders of a distributed tree are asked for: as printed, and as certified."""
+"""The noise that holders of a distributed tree are asked for: as printed, and as proved."""
 
 import math
 
@@ -118,7 +118,7 @@ def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
 
-def test_a_certified_vote_is_calibrated_to_its_own_holder():
+def test_a_proved_vote_is_calibrated_to_its_own_holder():
     """ε/(2F₁(m)) with m the records of the holder: 4(m − 1)/m of Gini, 2 on the last level."""
     sizes = (20, 200)
     holders = [Noted(n, n) for n in sizes]

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.objective import CURVATURE, Perturbation
 from privcurve.privacy.mechanisms import MECHANISMS, OBJECTIVE_PERTURBATION
 
 
-@pytest.mark.parametrize("calibration", [PUBLISHED, CERTIFIED])
+@pytest.mark.parametrize("calibration", [PUBLISHED, PROVED])
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 30.0, math.inf])
 def test_noise_is_diffprivlibs_bit_for_bit(epsilon, calibration):
     posed = Perturbation.from_calibration(0.7, 14, calibration)
@@ -36,8 +36,8 @@ def test_noise_is_diffprivlibs_bit_for_bit(epsilon, calibration):
 @pytest.mark.parametrize("n_columns", [1, 14, 100])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 2.0, 20.0])
-def test_certified_noise_is_enough(epsilon, C, n_columns):
-    posed = Perturbation.from_calibration(C, n_columns, CERTIFIED)
+def test_proved_noise_is_enough(epsilon, C, n_columns):
+    posed = Perturbation.from_calibration(C, n_columns, PROVED)
     assert posed.norm == pytest.approx(posed.value * math.sqrt(n_columns))
     assert not posed.intercept
     assert 0 < posed.proved_epsilon(epsilon) <= epsilon

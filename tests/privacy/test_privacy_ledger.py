@@ -22,7 +22,7 @@ def statement(delta=0.0):
         learning_rate=0.4,
         epsilon=0.5,
         delta=delta,
-        calibration="certified",
+        calibration="proved",
     ).statement
 
 
@@ -68,7 +68,7 @@ def test_words_for_a_data_protection_officer():
         "epsilon = 0.5 (pure",
         "any one record been replaced by another",
         "4 choices by permute-and-flip, in 4 steps; the costs of steps add up by basic",
-        "Calibration: certified",
+        "Calibration: proved",
         "Assumed public: the number of records, the bins of each column and the two labels",
         "a seed is used once",
         "within a factor of 1.65.",
@@ -81,8 +81,8 @@ def test_words_for_a_data_protection_officer():
 @pytest.mark.parametrize(
     ("calibration", "leaves", "words"),
     [
-        ("certified", "labels", "35 choices by permute-and-flip and 40 numbers with Laplace noise"),
-        ("certified", "rules", "35 choices by permute-and-flip, in 15 steps"),
+        ("proved", "labels", "35 choices by permute-and-flip and 40 numbers with Laplace noise"),
+        ("proved", "rules", "35 choices by permute-and-flip, in 15 steps"),
         # One choice a split, among all leaves; two numbers a leaf.
         ("published", "labels", "35 choices by the exponential mechanism and 80 numbers with"),
     ],
@@ -192,7 +192,7 @@ def test_mixed_ledgers_use_each_entry_at_its_best():
 
 def test_entries_of_other_settings_do_not_share_a_hash():
     # A process trains thousands of settings: looking an entry up must not try one of each.
-    setting = {"n": 500, "n_rounds": 9, "density": 0.5, "calibration": "certified", "delta": 0}
+    setting = {"n": 500, "n_rounds": 9, "density": 0.5, "calibration": "proved", "delta": 0}
     entries = {
         entry
         for epsilon in (0.1, 0.5, 1, 5)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from privcurve.privacy.budget import CERTIFIED, NEIGHBOURS, PUBLISHED, relation
+from privcurve.privacy.budget import NEIGHBOURS, PROVED, PUBLISHED, relation
 from privcurve.privacy.mechanisms import (
     EXPONENTIAL,
     GAUSSIAN,
@@ -181,12 +181,12 @@ def test_a_vector_has_a_gamma_norm_and_no_direction():
 
 
 def test_auto_is_permute_and_flip_where_only_pure_privacy_counts():
-    assert resolve("auto", 0.0, CERTIFIED) == PERMUTE_AND_FLIP
-    assert resolve("auto", 1e-6, CERTIFIED) == resolve("auto", 0.0, PUBLISHED) == EXPONENTIAL
+    assert resolve("auto", 0.0, PROVED) == PERMUTE_AND_FLIP
+    assert resolve("auto", 1e-6, PROVED) == resolve("auto", 0.0, PUBLISHED) == EXPONENTIAL
     assert resolve(PERMUTE_AND_FLIP, 0.0, PUBLISHED) == PERMUTE_AND_FLIP
     for word, delta, calibration, message in (
-        (LAPLACE, 0.0, CERTIFIED, "mechanism = 'laplace'"),
-        (PERMUTE_AND_FLIP, 1e-6, CERTIFIED, "not bounded-range"),
+        (LAPLACE, 0.0, PROVED, "mechanism = 'laplace'"),
+        (PERMUTE_AND_FLIP, 1e-6, PROVED, "not bounded-range"),
         ("auto", 0.0, "guessed", "calibration = 'guessed'"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -447,7 +447,7 @@ def defaults():
                 added = {"neighbours": relation} if relation == ADD_REMOVE else {}
                 if added and name in ("privgam", "dp_gradient_descent"):
                     added["n_estimate"] = 100
-                parameters = {"delta": delta, "calibration": "certified", **added}
+                parameters = {"delta": delta, "calibration": "proved", **added}
                 yield Case(name, parameters, neighbours=relation)
 
 

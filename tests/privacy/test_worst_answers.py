@@ -25,12 +25,12 @@ from privcurve.learners import registry
 from privcurve.learners.entry import Facts
 from privcurve.learners.lazybb import LazyBBClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 from privcurve.privacy.calibration import holders as calibration
 from privcurve.privacy.calibration.dpboost import PUBLISHED_PROVED
 from privcurve.privacy.calibration.holders import LevelNoise
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
-from privcurve.privacy.ledger import PROVED, REFUTED
+from privcurve.privacy.ledger import REFUTED
 from privcurve.privacy.sensitivity import lazybb
 
 TARGET = Target("none", records([[0]], [1], [2]))
@@ -110,7 +110,7 @@ def test_answers_about_own_records_are_those_of_all_teachers():
     assert row["found_epsilon"] > 3
 
 
-# What is certified ------------------------------------------------------------------------
+# What is proved ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])
@@ -226,12 +226,11 @@ def test_votes_at_the_rate_of_an_added_record_are_found(monkeypatch):
 def test_a_public_start_costs_nothing_and_its_refinement_is_refuted(monkeypatch):
     """From a start a record may have in round 1 already all the weight that one may have."""
     sound = [
-        rows("lazybb", calibration=by, pairs=misleading_public_column)
-        for by in (PUBLISHED, CERTIFIED)
+        rows("lazybb", calibration=by, pairs=misleading_public_column) for by in (PUBLISHED, PROVED)
     ]
     assert [each["found_epsilon"][0] for each in sound] == pytest.approx([0.256, 0.580], abs=1e-3)
     monkeypatch.setattr(lazybb, "lazybb_zeta", lambda n, density: 1 / n)
     lazybb_one_rule.cache_clear()
-    row = rows("lazybb", calibration=CERTIFIED, pairs=misleading_public_column).iloc[0]
+    row = rows("lazybb", calibration=PROVED, pairs=misleading_public_column).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] == pytest.approx(2.626, abs=1e-3)

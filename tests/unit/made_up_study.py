@@ -17,7 +17,7 @@ from privcurve.workflow import reading
 
 BOOST = {
     "learner": "lazybb",
-    "calibrations": ["certified", "published"],
+    "calibrations": ["proved", "published"],
     "fixed": {"density": 0.5, "learning_rate": 0.5},
     "grid": {"n_rounds": [5, 9]},
 }
@@ -79,7 +79,7 @@ PRICED = {
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
-    "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~certified"}}],
+    "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~proved"}}],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
@@ -128,9 +128,7 @@ PRINTED = {
 }
 CLAIM = {"name": "C1", "claim": "Boosting helps", "quote": "helps", "source": "§1", "study": "tiny"}
 CLAIMS = {
-    "claims": [
-        {**CLAIM, "where": {"arm": "boost~certified"}, "less": {"arm": "majority"}, "above": 0}
-    ]
+    "claims": [{**CLAIM, "where": {"arm": "boost~proved"}, "less": {"arm": "majority"}, "above": 0}]
 }
 
 
@@ -215,7 +213,7 @@ def write_audit(path):
     from privcurve.audit.run import COLUMNS
 
     told = {
-        **{"learner": "one_rule", "calibration": "certified", "mechanism": "exponential"},
+        **{"learner": "one_rule", "calibration": "proved", "mechanism": "exponential"},
         **{"neighbours": "replace-one", "stated_neighbours": "replace-one", "setting": "{}"},
         **{"method": "exact", "dataset": "tiny"},
         **{"n_records": 3, "n_pairs": 8, "pair": "a pair", "n_trainings": 0},

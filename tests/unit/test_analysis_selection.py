@@ -21,9 +21,9 @@ def select(cv):
     return table(rank([cv]))
 
 
-def runs(accuracies, *, epsilon=1.0, method="lazybb~certified", dataset="adult"):
+def runs(accuracies, *, epsilon=1.0, method="lazybb~proved", dataset="adult"):
     """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
-    own = {"dataset": dataset, "arm": method, "learner": "lazybb", "calibration": "certified"}
+    own = {"dataset": dataset, "arm": method, "learner": "lazybb", "calibration": "proved"}
     rows = []
     for setting, values in accuracies.items():
         for k, value in enumerate(values, start=1):
@@ -205,8 +205,8 @@ def test_hold_outs_select_if_they_are_all_there():
 
 
 def test_a_lone_setting_is_taken_by_no_trainings():
-    key = ("adult", "lazybb~certified", 1.0)
-    (row,) = table([select_only(key, ("lazybb", "certified", 0.0), setting(5))]).to_dict("records")
+    key = ("adult", "lazybb~proved", 1.0)
+    (row,) = table([select_only(key, ("lazybb", "proved", 0.0), setting(5))]).to_dict("records")
     assert row["setting"] == setting(5)
     assert (row["status"], row["n_settings"]) == ("ok", 1)
     assert math.isnan(row["cv_accuracy"])

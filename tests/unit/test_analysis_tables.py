@@ -12,10 +12,10 @@ from privcurve.tables import table as tables
 from privcurve.tables.table import Table
 
 DATASETS = ["mushroom", "adult"]
-METHODS = ["lazybb~certified", "majority"]
+METHODS = ["lazybb~proved", "majority"]
 KNOWN = {
-    "lazybb~certified": SimpleNamespace(
-        calibration="certified", settings=({}, {"n_rounds": 5}), tune=None
+    "lazybb~proved": SimpleNamespace(
+        calibration="proved", settings=({}, {"n_rounds": 5}), tune=None
     ),
     "majority": SimpleNamespace(calibration=None, settings=({},), tune=None),
 }
@@ -25,7 +25,7 @@ def selected():
     rows = []
     for dataset in sorted(DATASETS):
         for epsilon in (1.0, 0.05):
-            rows.append((dataset, METHODS[0], "lazybb", "certified", epsilon, '{"n_rounds":9}'))
+            rows.append((dataset, METHODS[0], "lazybb", "proved", epsilon, '{"n_rounds":9}'))
         rows.append((dataset, "majority", "majority_class", None, math.inf, "{}"))
     columns = ["dataset", "arm", "learner", "calibration", "epsilon", "setting"]
     same = {"delta": 0.0, "cv_accuracy": 0.8125, "cv_std": 0.01, "status": "ok", "error": None}
@@ -168,7 +168,7 @@ def test_written_forms(tmp_path):
     assert "0.8125 ± 0.0100" in markdown
     assert "| 3 of 3" in markdown
     latex = (tmp_path / "selected_settings.tex").read_text(encoding="utf-8")
-    assert r"lazybb\textasciitilde{}certified" in latex
+    assert r"lazybb\textasciitilde{}proved" in latex
     assert latex.isascii()
     for text in (markdown, latex):
         assert "is optimistic" in text
@@ -191,7 +191,7 @@ def test_missing_values_of_any_type_are_dashes(dtype, tmp_path):
 
 
 def test_names_stay_text_and_empty_fields_missing(tmp_path):
-    rows = [("2024", "1", "certified", 0.5, 0.25), ("NA", "None", None, math.inf, math.nan)]
+    rows = [("2024", "1", "proved", 0.5, 0.25), ("NA", "None", None, math.inf, math.nan)]
     columns = ["dataset", "arm", "calibration", "epsilon", "accuracy"]
     frame = pd.DataFrame(rows, columns=columns)
     for part in (0, 1):

@@ -15,7 +15,7 @@ SOURCE = ROOT / "src/privcurve"
 
 SHARED = {
     *("progress", "files", "schema", "yaml_nodes", "numerals", "coding", "lazy", "extras"),
-    *("errors", "parts", "home", "own", "given", "sources"),
+    *("errors", "parts", "home", "own", "given", "sources", "stored"),
 }
 
 BOTTOM = {"privacy", "kernels", "analysis"}
@@ -31,7 +31,8 @@ ALLOWED = {
     "learners": {"holders", "privacy", "kernels"},
     # Relations of neighbours have their words in privacy.budget.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
-    "audit": {"learners", "privacy", "kernels", "releases", "models"},
+    # It stores what it finds of a user's own learners beside the results of studies.
+    "audit": {"learners", "privacy", "kernels", "releases", "models", "experiments"},
     "models": {"learners", "datasets", "privacy", "kernels"},
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"outputs", "experiments", *MIDDLE, *BOTTOM},

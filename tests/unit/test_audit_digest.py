@@ -2,7 +2,7 @@
 
 import pytest
 
-from privcurve.outputs.record import code_digest
+from privcurve.sources import code_digest
 
 CODE = '''"""An attack."""
 

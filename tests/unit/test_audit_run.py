@@ -31,7 +31,7 @@ def pairs(claim, target):
     return [flipped_constant(6), flipped_constant(3)]
 
 
-def exact(calibration="certified", delta=0.0, setting=None):
+def exact(calibration="proved", delta=0.0, setting=None):
     how = one_rule_distribution
     return Claim("one_rule", calibration, 1.0, pairs, delta, setting or {}, distribution=how)
 
@@ -112,9 +112,9 @@ def test_names_tell_configurations_apart():
 
 def test_either_a_distribution_or_a_sample():
     with pytest.raises(ValueError, match="one of distribution=, loss=, sample= and guess="):
-        Claim("one_rule", "certified", 1.0, pairs)
+        Claim("one_rule", "proved", 1.0, pairs)
     with pytest.raises(ValueError, match="a loss can refute δ = 0 alone"):
-        Claim("one_rule", "certified", 1.0, pairs, 0.1, loss=lambda learner, pair: 0.0)
+        Claim("one_rule", "proved", 1.0, pairs, 0.1, loss=lambda learner, pair: 0.0)
     with pytest.raises(ValueError, match="n_trainings"):
         sampled(n_trainings=1)
 
@@ -124,7 +124,7 @@ def test_a_claim_that_the_learner_does_not_make_is_refused():
         def estimator(self, n_bins):
             return super().estimator(n_bins).set_params(epsilon=2.0)
 
-    other = Other("one_rule", "certified", 1.0, pairs, distribution=one_rule_distribution)
+    other = Other("one_rule", "proved", 1.0, pairs, distribution=one_rule_distribution)
     with pytest.raises(ValueError, match="the learner claims ε = 2"):
         run([other], TARGET, 0, 1)
 
@@ -163,7 +163,7 @@ def test_a_refuted_claim_is_named_with_what_its_own_statement_says(frame):
     )
     said = [note for note in report.notes(two) if note.startswith("Refuted")]
     assert said == [
-        "Refuted: one_rule, certified, ε = 1 (exact, 2.000 found): its own statement makes a "
+        "Refuted: one_rule, proved, ε = 1 (exact, 2.000 found): its own statement makes a "
         "reservation (refuted: a flaw of the noise).",
         "Refuted: one_rule, published, ε = 1 (exact, 2.000 found): nothing in its statement "
         "excludes this; a proof or the program is wrong.",
@@ -182,7 +182,7 @@ def test_a_violation_beyond_the_statement_refutes_nothing(frame):
     notes = report.notes(table)
     assert "2 claims tried, 0 refuted" in notes[0]
     assert notes[1] == (
-        "Beyond its statement: one_rule, certified, does not have ε = 1 for add-remove "
+        "Beyond its statement: one_rule, proved, does not have ε = 1 for add-remove "
         "neighbours; ≥ 6.930 was found. It states replace-one."
     )
     assert report.format_table(table)["neighbours"].tolist() == [
@@ -197,6 +197,6 @@ def test_what_all_statements_exclude_is_no_excuse(frame):
     fitted = flawed.set_params(random_state=0).fit([[0], [1], [0]], [1, -1, -1])
     assert reservations_of(fitted.privacy_).startswith("refuted: a flaw of the published noise")
     assert "seed" not in reservations_of(fitted.privacy_)
-    sound = flawed.set_params(calibration="certified").fit([[0], [1], [0]], [1, -1, -1])
+    sound = flawed.set_params(calibration="proved").fit([[0], [1], [0]], [1, -1, -1])
     assert "tolerance" in str(sound.privacy_)
     assert reservations_of(sound.privacy_) == ""

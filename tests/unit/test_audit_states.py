@@ -26,7 +26,7 @@ from privcurve.learners.boosting.dpboost import DPBoostClassifier
 from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import OF_CHOICES
 from privcurve.privacy.seeds import OF_NUMBER
@@ -215,12 +215,12 @@ TRIED = {"sample": sample_states, "n_trainings": 2, "stated": PRIVATE_COLUMNS}
 
 
 def test_pairs_of_another_relation_are_refused():
-    c = Claim("brc", CERTIFIED, 1.0, open_pairs, neighbours=PRIVATE_COLUMNS, **TRIED)
+    c = Claim("brc", PROVED, 1.0, open_pairs, neighbours=PRIVATE_COLUMNS, **TRIED)
     with pytest.raises(ValueError, match="is of replace-one neighbours, but the claim is tried on"):
         run([c], None, 0, 1)
 
 
 def test_a_statement_of_another_relation_is_refused():
-    c = Claim("one_rule", CERTIFIED, 1.0, open_pairs, **TRIED)
+    c = Claim("one_rule", PROVED, 1.0, open_pairs, **TRIED)
     with pytest.raises(ValueError, match="for replace-one neighbours; the audit has"):
         c.statement(records([[0, 0]], [1], [2, 2]))

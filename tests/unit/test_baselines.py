@@ -18,7 +18,7 @@ from privcurve.learners.linear.linear import (
 from privcurve.learners.majority import MajorityClassClassifier
 from privcurve.learners.registry import entry
 from privcurve.learners.shared.log_odds import logistic_loss
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import PROVED, PUBLISHED
 
 N_BINS = [3, 4, 2, 5]
 NON_PRIVATE = (LogisticRegressionClassifier, GradientBoostingClassifier, MajorityClassClassifier)
@@ -130,9 +130,9 @@ def test_published_without_noise_is_the_non_private_learner(data):
     np.testing.assert_allclose(private.predict_proba(X), plain.predict_proba(X), atol=1e-5)
 
 
-def test_certified_without_noise_is_logistic_regression_without_intercept(data):
+def test_proved_without_noise_is_logistic_regression_without_intercept(data):
     X, y, counts = data
-    options = {"epsilon": INF, "calibration": CERTIFIED, "random_state": 0}
+    options = {"epsilon": INF, "calibration": PROVED, "random_state": 0}
     ours = DPLogisticRegressionClassifier(**options, C=0.3, n_bins=N_BINS).fit(X, y, counts)
     rows, labels = repeated(data)
     theirs = linear_model.LogisticRegression(C=0.3, fit_intercept=False, tol=1e-10)

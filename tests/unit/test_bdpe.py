@@ -7,8 +7,9 @@ import pytest
 from privcurve.audit.pairs import records as coded
 from privcurve.kernels.m_alpha import inverse_link, record_weights
 from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, PROVED, REFUTED
+from privcurve.privacy.ledger import CLAIMED, REFUTED
 
 N_BINS = [4, 3, 5]
 PUBLISHED = {"calibration": "published"}
@@ -36,14 +37,14 @@ def weights_after(model, X, y):
 # Without privacy ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("calibration", ["published", "proved"])
 @pytest.mark.parametrize(
     ("alpha", "boost_alpha", "calibrated"),
     [(1.0, 1.0, True), (1.0, 1.0, False), (0.1, 0.4, False), (0.0, 0.7, False)],
 )
 def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha, calibrated):
     """Scores and questions of the reference; α by the exact error is of published alone."""
-    if calibrated and calibration == "certified":
+    if calibrated and calibration == "proved":
         calibrated = False
     X, y = problem(60)
     # Records are told apart by rounding where two questions are as good: all are distinct here.
@@ -54,7 +55,7 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     )  # fmt: skip
     trees = reference.boost(
         X.tolist(), y.tolist(), N_BINS, 3, 2, alpha, boost_alpha, calibrated,
-        calibration == "certified",
+        calibration == "proved",
     )  # fmt: skip
     starts = np.concatenate([[0], np.cumsum(N_BINS)])
     for t, (questions, votes, beta) in enumerate(trees):
@@ -117,7 +118,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
-@pytest.mark.parametrize("calibration", ["published", "certified"])
+@pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     """Whole trees of two levels; by rejection at small ε, by computed chances at large ones."""
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, 0]], dtype=np.uint8)
@@ -129,7 +130,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
         n_bins=n_bins, classes=(-1, 1),
     )  # fmt: skip
     m = int(counts.sum())
-    unit = 0.5 if calibration == "certified" else 1.0
+    unit = 0.5 if calibration == "proved" else 1.0
     unit *= learner._sensitivity(m, alpha)
     # One entry a level, or one a node.
     levels = [learner._guarantee(m).ledger[k] for k in (0, 1)]
@@ -138,8 +139,8 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
         (row, label, count / 2)
         for row, label, count in zip(X.tolist(), y.tolist(), counts.tolist(), strict=True)
     ]
-    choose = reference.permute_and_flip if calibration == "certified" else reference.exponential
-    trees = reference.trees(records, n_bins, [alpha] * 2, rates, choose, calibration == "certified")
+    choose = reference.permute_and_flip if calibration == "proved" else reference.exponential
+    trees = reference.trees(records, n_bins, [alpha] * 2, rates, choose, calibration == "proved")
     starts = np.array([0, 3])
     chances = {
         tuple(-1 if g is None else starts[g[0]] + g[1] for g in questions): chance
@@ -165,7 +166,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 
-def test_a_certified_tree_asks_what_is_still_open():
+def test_a_proved_tree_asks_what_is_still_open():
     """One column of three codes: two questions, and then none."""
     X = np.array([[0], [1], [2]] * 5, dtype=np.uint8)
     y = np.array([1, -1, 1] * 5)
@@ -285,7 +286,7 @@ def test_what_is_true_of_published_noise_with_a_public_leverage():
     said = fitted(**small, clamp=100.0).privacy_
     assert (said.status, said.proved_epsilon) == (PROVED, None)
     said = fitted(**small, clamp=100.0, calibrate_alpha="exact").privacy_
-    assert (said.status, said.proved_epsilon) == (NOT_PROVED, None)
+    assert (said.status, said.proved_epsilon) == (CLAIMED, None)
     assert "exact error" in said.caveat
 
 
@@ -294,5 +295,5 @@ def test_what_is_true_of_published_noise_with_a_public_leverage():
 
 def test_published_noise_has_no_delta():
     learner = BDPEClassifier(n_bins=[2], classes=(-1, 1), delta=1e-5, **PUBLISHED)
-    with pytest.raises(ValueError, match="certified"):
+    with pytest.raises(ValueError, match="proved"):
         learner.fit([[0], [1]], [-1, 1])

@@ -37,14 +37,14 @@ CASES = [
     ("banknote", "bdpe", "published", OC, 0.01, 0.199, 0.060),
     ("banknote", "bdpe", "published", LOW, 1, 0.261, 0.077),
     ("banknote", "bdpe", "published", CONSTANT, 0.01, 0.480, 0.096),
-    ("banknote", "bdpe", "certified", LINK, 1, 0.114, 0.037),
-    ("banknote", "bdpe", "certified", SHRUNK, 1, 0.105, 0.036),
-    ("banknote", "bdpe", "certified", DRAWN, 1, 0.102, 0.038),
+    ("banknote", "bdpe", "proved", LINK, 1, 0.114, 0.037),
+    ("banknote", "bdpe", "proved", SHRUNK, 1, 0.105, 0.036),
+    ("banknote", "bdpe", "proved", DRAWN, 1, 0.102, 0.038),
     ("banknote", "dp_forest", "published", FOREST, 1, 0.359, 0.1),
-    ("banknote", "dp_forest", "certified", SIGNS, 1, 0.255, 0.1),
+    ("banknote", "dp_forest", "proved", SIGNS, 1, 0.255, 0.1),
     ("breastwisc", "bdpe", "published", OC, 0.01, 0.107, 0.049),
-    ("breastwisc", "bdpe", "certified", ONE, 1, 0.069, 0.041),
-    ("breastwisc", "dp_forest", "certified", SIGNS, 1, 0.055, 0.027),
+    ("breastwisc", "bdpe", "proved", ONE, 1, 0.069, 0.041),
+    ("breastwisc", "dp_forest", "proved", SIGNS, 1, 0.055, 0.027),
 ]
 FITS = 40
 

@@ -33,7 +33,7 @@ def test_weights_are_those_of_plain_python_with_counts_as_records(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, 5, 30)
     n = int(counts.sum())
-    noise = BRCNoise("brc", n, 9, 0.5**0.5, 2**0.5, math.inf, 0.0, "certified")
+    noise = BRCNoise("brc", n, 9, 0.5**0.5, 2**0.5, math.inf, 0.0, "proved")
     plain = reference.Weights(n, 0.5**0.5, 2**0.5)
     kernel = PrivateWeights(counts, noise)
     for alpha in rng.uniform(-0.5, 0.5, 9):
@@ -56,7 +56,7 @@ def test_sides_are_the_signs_of_projections(n_rows):
 
 
 def test_a_product_beyond_a_cap_leaves_the_weight():
-    noise = BRCNoise("brc", 2, 9, 0.9, 1.1, math.inf, 0.0, "certified")
+    noise = BRCNoise("brc", 2, 9, 0.9, 1.1, math.inf, 0.0, "proved")
     weights = PrivateWeights(np.array([1, 1]), noise)
     wrong = np.array([True, False])
     weights.follow(math.log(1.08), wrong)

@@ -28,7 +28,7 @@ def test_the_default_offers_what_a_release_may_ask_for(n_classes, delta, terms):
     facts = Facts([10, 10, 4], ordered=[True, True, False], n_classes=n_classes)
     entry = registry.entry(Request("mine", 1.0).learner)
     assert not entry.refuses(delta=delta, n_classes=n_classes, facts=facts, **terms)
-    assert entry.certified
+    assert entry.proved
     assert registry.estimator_class(entry.name)._released
 
 

@@ -14,7 +14,7 @@ communication = paper_module("distributed", "communication")
 
 def run(method, epsilon, repeat, measures, **setting):
     return {
-        **{"dataset": "a", "arm": method, "calibration": "certified", "delta": 1e-5, "fold": "1/2"},
+        **{"dataset": "a", "arm": method, "calibration": "proved", "delta": 1e-5, "fold": "1/2"},
         **{"epsilon": epsilon, "setting": json.dumps(setting), "repeat": repeat, "status": "ok"},
         **{"accuracy": 0.7 + repeat / 10, "measures": measures and json.dumps(measures)},
     }

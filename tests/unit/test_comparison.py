@@ -44,7 +44,7 @@ def test_printed_percentages_are_means_over_the_widths():
 
 def test_what_our_study_lacks_is_not_compared():
     ours = pd.DataFrame(
-        [("adult", c, e) for c in BOTH for e in (0.05, 1)] + [("codrna", "certified", 1.0)],
+        [("adult", c, e) for c in BOTH for e in (0.05, 1)] + [("codrna", "proved", 1.0)],
         columns=["dataset", "calibration", "epsilon"],
     )
     kept = comparison.keep_comparable(printed("sparsity"), ours)
@@ -74,12 +74,12 @@ def test_sparsity():
     )
     table = comparison.compare_sparsity(rows, ours).set_index("quantity")
     assert table.loc["features_mean", "published_difference"] == 0
-    assert table.loc["features_mean", "certified"] == 6.6
+    assert table.loc["features_mean", "proved"] == 6.6
     error = math.hypot(0.489 / 2, 0.1 / math.sqrt(12))
-    assert table.loc["features_mean", "certified_difference"] == pytest.approx(2 / error)
-    assert table.loc["features_std", "certified_difference"] == pytest.approx(-2.83, abs=0.01)
+    assert table.loc["features_mean", "proved_difference"] == pytest.approx(2 / error)
+    assert table.loc["features_std", "proved_difference"] == pytest.approx(-2.83, abs=0.01)
     # A percentage is the mean on another scale.
-    percent = table.loc["features_percent", "certified_difference"]
+    percent = table.loc["features_percent", "proved_difference"]
     assert percent == pytest.approx(2 / error, rel=0.02)
 
 
@@ -119,11 +119,11 @@ def test_settings_differ_by_the_accuracy_that_they_cost():
     assert table["quantity"].tolist() == ["density", "learning_rate", "n_rounds"]
     assert table["printed"].tolist() == [0.5, 0.5, 5]
     assert table["published"].tolist() == [0.5, 0.25, 9]
-    assert table["certified"].tolist() == [0.5, 0.5, 5]
+    assert table["proved"].tolist() == [0.5, 0.5, 5]
     error = 0.01 / math.sqrt(3)
     assert table["published_standard_error"].tolist() == pytest.approx([error] * 3)
     assert table["published_difference"].tolist() == pytest.approx([0.02 / error] * 3)
-    assert table["certified_difference"].tolist() == [0, 0, 0]
+    assert table["proved_difference"].tolist() == [0, 0, 0]
 
 
 def test_a_printed_setting_that_was_not_trained_has_no_difference():
@@ -136,7 +136,7 @@ def test_a_printed_setting_that_was_not_trained_has_no_difference():
     # Where all settings have failed none is selected.
     table = compare_settings([None, OURS], folds)
     assert table[["published", "published_difference"]].isna().all(axis=None)
-    assert table["certified_difference"].notna().all()
+    assert table["proved_difference"].notna().all()
 
 
 def test_the_bound_and_the_accuracy_beside_it():
@@ -146,7 +146,7 @@ def test_the_bound_and_the_accuracy_beside_it():
     table = comparison.compare_rademacher(printed("rademacher").iloc[[0]], ours)
     assert table["printed"].tolist() == [0.37, 0.83]
     error = math.hypot(0.02 * math.sqrt(1.1), 0.01 / math.sqrt(12))
-    assert table["certified_difference"].iloc[0] == pytest.approx(0.1 / error)
+    assert table["proved_difference"].iloc[0] == pytest.approx(0.1 / error)
     assert table["published_difference"].iloc[0] == 0
 
 
@@ -163,9 +163,9 @@ def test_the_card():
     assert len(table) == 7
     first, last = table.iloc[0], table.iloc[-1]
     # Votes 3, 1 and, in the model that does not ask, 0.
-    assert first["certified"] == pytest.approx(4 / 3)
+    assert first["proved"] == pytest.approx(4 / 3)
     assert first["quantity"] == "votes: marital-status : Married-civ-spouse"
-    assert last["certified"] == pytest.approx(0.82)
+    assert last["proved"] == pytest.approx(0.82)
     assert last["quantity"] == "accuracy"
 
 

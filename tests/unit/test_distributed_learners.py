@@ -76,7 +76,7 @@ def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, 
 
 
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
-def test_certified_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
+def test_proved_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
     triples = reference.questions(N_BINS, ORDERED)
     for seed in range(4):
         X, y = problem(60, n_classes, seed)
@@ -105,7 +105,7 @@ def test_random_trees_are_those_of_the_plain_algorithm(n_classes, trust):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 @pytest.mark.parametrize("epsilon", [0.5, np.inf])
-def test_the_certified_tree_of_one_machine_is_topdown(epsilon, delta):
+def test_the_proved_tree_of_one_machine_is_topdown(epsilon, delta):
     X, y = problem(200)
     options = {"epsilon": epsilon, "delta": delta, "depth": 2}
     rules = {"splits": "threshold", "leaves": "rules"}

@@ -302,11 +302,11 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
     assert "| **0.1**    |" in (tmp_path / "table.md").read_text()
 
 
-SOUND = {**BOOST, "calibrations": ["certified"]}
+SOUND = {**BOOST, "calibrations": ["proved"]}
 APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
-OF_BOOST = {"arm": "boost~certified"}
+OF_BOOST = {"arm": "boost~proved"}
 OC = GRID["learners"]["oc"]
-PROVED = {"learner": "bdpe", "calibrations": ["certified"]}
+PROVED = {"learner": "bdpe", "calibrations": ["proved"]}
 TWO_DELTAS = {**GRID, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
 NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
 
@@ -322,9 +322,9 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
         ("comparison", OF_BOOST, APART, "two methods that have one ε"),
         (
             "comparison",
-            {**OF_BOOST, "others": ["gam~certified"]},
+            {**OF_BOOST, "others": ["gam~proved"]},
             APART,
-            "others: gam~certified has no ε of boost",
+            "others: gam~proved has no ε of boost",
         ),
         ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
@@ -345,7 +345,7 @@ def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
 def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     gam = {"learner": "privgam", "deltas": [1e-5]}
     learners = {"gam": gam, "added": {**gam, "neighbours": "add-remove"}, "boost": BOOST}
-    shown = ["gam~certified~delta=1e-05", "added~certified~delta=1e-05"]
+    shown = ["gam~proved~delta=1e-05", "added~proved~delta=1e-05"]
     options = {"baseline": shown[0], "neighbours": "add-remove"}
     request = request_of("error_table", options, learners=learners)
     assert domains.table_methods(request) == shown
@@ -355,11 +355,11 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
 def test_an_method_is_named_with_what_tells_it_from_others():
     """Its calibration where there are both, its kind where others are by rule, its delta."""
     titles = method_titles(request_of("error_table"))
-    assert titles["boost~certified"].endswith(", certified, unpaid")
+    assert titles["boost~proved"].endswith(", proved, unpaid")
     assert "," not in titles["majority"]
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
     alone = method_titles(request_of("error_table", learners={"boost": BOOST}))
-    assert alone["boost~certified"].endswith(", certified")
-    boost = {**BOOST, "calibrations": ["certified"], "deltas": [0, 1e-5]}
+    assert alone["boost~proved"].endswith(", proved")
+    boost = {**BOOST, "calibrations": ["proved"], "deltas": [0, 1e-5]}
     titles = method_titles(request_of("error_table", learners={"boost": boost}))
     assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

@@ -25,9 +25,9 @@ from privcurve.workflow.reading import study_files
 ROOT = Path(__file__).parents[2]
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
 TITLES = {
-    "lazybb~certified": "LazyBB, 1-rules",
+    "lazybb~proved": "LazyBB, 1-rules",
     "lazybb~published": "LazyBB, 1-rules",
-    "one_rule~certified": "1-rule",
+    "one_rule~proved": "1-rule",
     "dp_lr~published": "DP logistic regression",
     "lr": "Logistic regression",
     "gb": "Gradient boosting",
@@ -35,15 +35,15 @@ TITLES = {
 }
 DATASETS = {"adult": "Adult", "codrna": "Cod-RNA", "mushroom": "Mushroom"}
 KIND = {
-    "lazybb~certified": kinds.UNPAID,
+    "lazybb~proved": kinds.UNPAID,
     "lazybb~published": kinds.UNPAID,
-    "one_rule~certified": kinds.RULE,
+    "one_rule~proved": kinds.RULE,
     "dp_lr~published": kinds.TUNED,
 }
 NAMES = [
-    "LazyBB, 1-rules (certified, best setting, not private)",
+    "LazyBB, 1-rules (proved, best setting, not private)",
     "LazyBB, 1-rules (published, best setting, not private)",
-    "1-rule (certified)",
+    "1-rule (proved)",
     "DP logistic regression (published, tuned, paid)",
 ]
 BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
@@ -93,7 +93,7 @@ def test_one_panel_a_dataset_and_one_line_an_method(n):
     assert [panel.get_title() for panel in figure.axes] == list(datasets.values())
     for panel in figure.axes:
         assert {curve.get_label() for curve in panel.get_lines()} >= set(TITLES)
-        assert len(line(panel, "lazybb~certified").get_xdata()) == len(EPSILONS)
+        assert len(line(panel, "lazybb~proved").get_xdata()) == len(EPSILONS)
         assert panel.get_xscale() == "log"
     width = style.COLUMN_WIDTH if n == 1 else style.TEXT_WIDTH
     assert figure.get_size_inches()[0] == width
@@ -115,37 +115,37 @@ def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost
 
 def test_what_is_not_paid_for_is_thin_and_dashed(figure):
     panel = figure.axes[0]
-    unpaid, rule = line(panel, "lazybb~certified"), line(panel, "one_rule~certified")
+    unpaid, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
     assert unpaid.get_linestyle() == "--"
     assert rule.get_linestyle() == "-"
     assert unpaid.get_linewidth() < 0.7 * rule.get_linewidth()
     # A limit without noise does not tell how the curve was chosen.
     frame = accuracy(ONE)
-    frame.loc[frame["arm"] == "gb", ["arm", "kind"]] = ["one_rule~certified", kinds.NOT_PRIVATE]
-    assert line(panel_of(frame), "one_rule~certified").get_linestyle() == "-"
+    frame.loc[frame["arm"] == "gb", ["arm", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
+    assert line(panel_of(frame), "one_rule~proved").get_linestyle() == "-"
 
 
 def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
     panel = panel_of(accuracy(ONE).replace({"kind": kinds.UNPAID}, kinds.RULE))
-    certified, published = line(panel, "lazybb~certified"), line(panel, "lazybb~published")
-    assert certified.get_color() == published.get_color()
-    assert certified.get_marker() == published.get_marker()
-    assert certified.get_linestyle() == "-"
+    proved, published = line(panel, "lazybb~proved"), line(panel, "lazybb~published")
+    assert proved.get_color() == published.get_color()
+    assert proved.get_marker() == published.get_marker()
+    assert proved.get_linestyle() == "-"
     assert published.get_linestyle() == "--"
     assert published.get_markerfacecolor() == "white"
-    assert line(panel, "one_rule~certified").get_color() != certified.get_color()
+    assert line(panel, "one_rule~proved").get_color() != proved.get_color()
 
 
 def test_a_missing_value_is_a_gap_a_cross_and_in_the_legend():
     frame = accuracy(TWO)
-    gone = (frame["dataset"] == "codrna") & (frame["arm"] == "lazybb~certified")
+    gone = (frame["dataset"] == "codrna") & (frame["arm"] == "lazybb~proved")
     gone &= frame["epsilon"].isin([0.2, 5])
     frame.loc[gone, ["accuracy", "accuracy_std"]] = math.nan
     figure = draw(frame, TWO)
     panel = figure.axes[1]
-    values = np.asarray(line(panel, "lazybb~certified").get_ydata())
+    values = np.asarray(line(panel, "lazybb~proved").get_ydata())
     assert np.flatnonzero(np.isnan(values)).tolist() == [3, 12]
-    crosses = line(panel, "_missing lazybb~certified")
+    crosses = line(panel, "_missing lazybb~proved")
     assert list(crosses.get_xdata()) == [0.2, 5]
     assert crosses.get_marker() == "x"
     assert figure.legends[0].get_texts()[-1].get_text() == "missing"
@@ -160,9 +160,9 @@ def test_a_missing_baseline_is_named_below_its_panel():
 
 def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
     frame = accuracy(ONE)
-    extra = frame.query("arm == 'lazybb~certified' and epsilon == 1").assign(epsilon=math.inf)
+    extra = frame.query("arm == 'lazybb~proved' and epsilon == 1").assign(epsilon=math.inf)
     panel = panel_of(pd.concat([frame, extra]))
-    curve, limit = line(panel, "lazybb~certified"), line(panel, "_limit lazybb~certified")
+    curve, limit = line(panel, "lazybb~proved"), line(panel, "_limit lazybb~proved")
     assert len(curve.get_xdata()) == len(EPSILONS)
     assert limit.get_color() == curve.get_color()
     assert set(limit.get_ydata()) == {float(extra["accuracy"].iloc[0])}
@@ -214,7 +214,7 @@ def test_panels_of_the_same_records_share_their_y_axis():
 
 
 def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
-    methods = ["m~certified~a=1", "m~certified~a=2", "m~published~a=1"]
+    methods = ["m~proved~a=1", "m~proved~a=2", "m~published~a=1"]
     calibrations = {method: method.split("~")[1] for method in methods}
     looks = style.curve_styles(methods, calibrations, dict.fromkeys(methods, 0.0))
     assert len(set(looks.values())) == 3
@@ -224,15 +224,15 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
 def test_each_measure_has_panels_of_those_that_have_it():
     """Votes have no log loss: their curves are not there, and no panel is empty."""
     frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
-    votes = frame["arm"].eq("one_rule~certified") | frame["dataset"].eq("mushroom")
+    votes = frame["arm"].eq("one_rule~proved") | frame["dataset"].eq("mushroom")
     frame.loc[votes, "log_loss"] = math.nan
     figure = curves.draw(frame, TITLES, DATASETS, measures=["accuracy", "log_loss"])
     assert [panel.get_title() for panel in figure.axes] == [*DATASETS.values(), "Adult", "Cod-RNA"]
     by_loss = figure.axes[3]
     assert by_loss.get_ylabel() == "Log loss (less is better, test set)"
     labels = {str(one.get_label()) for one in by_loss.get_lines()}
-    assert "one_rule~certified" not in labels
-    assert "lazybb~certified" in labels
+    assert "one_rule~proved" not in labels
+    assert "lazybb~proved" in labels
     assert not by_loss.get_shared_y_axes().joined(by_loss, figure.axes[0])
     assert "missing" not in [text.get_text() for text in figure.legends[0].get_texts()]
     # What is drawn nowhere is not in the legend.
@@ -291,7 +291,7 @@ def test_a_few_curves_of_one_panel_are_named_at_their_ends():
     ends = [text for text in panel.texts if text.get_window_extent().x0 >= panel.bbox.x1]
     names = {" ".join(text.get_text().split()): text for text in ends}
     assert set(names) == set(NAMES)
-    assert names["1-rule (certified)"].get_color() == line(panel, "one_rule~certified").get_color()
+    assert names["1-rule (proved)"].get_color() == line(panel, "one_rule~proved").get_color()
     boxes = [text.get_window_extent() for text in ends]
     assert max(box.x1 for box in boxes) <= figure.bbox.x1
     for one, other in itertools.combinations(boxes, 2):
@@ -366,31 +366,31 @@ def test_the_users_style_is_left_alone():
 # Six curves a panel ---------------------------------------------------------------------
 
 
-def of_many(n_certified, n_published):
+def of_many(n_proved, n_published):
     """A table of so many curves on one dataset, each better than the next, published ones most."""
     rows = []
-    for place in range(n_published + n_certified):
-        calibration = "published" if place < n_published else "certified"
+    for place in range(n_published + n_proved):
+        calibration = "published" if place < n_published else "proved"
         score = {"calibration": calibration, "accuracy": 0.9 - 0.01 * place}
         rows.append({"dataset": "adult", "arm": f"m{place}~{calibration}", "epsilon": 1.0, **score})
     return pd.DataFrame(rows)
 
 
-def test_certified_curves_come_first_and_of_these_the_best():
-    frame = of_many(n_certified=7, n_published=2)
+def test_proved_curves_come_first_and_of_these_the_best():
+    frame = of_many(n_proved=7, n_published=2)
     methods = sorted(set(frame["arm"]))
     first = curves.best_curves(frame, methods, "accuracy")
-    assert first == [f"m{place}~certified" for place in range(2, 8)]
+    assert first == [f"m{place}~proved" for place in range(2, 8)]
     # Of a loss the least is best.
     losses = frame.rename(columns={"accuracy": "log_loss"})
-    assert "m8~certified" in curves.best_curves(losses, methods, "log_loss")
+    assert "m8~proved" in curves.best_curves(losses, methods, "log_loss")
 
 
 def test_each_part_of_the_curves_has_panels_and_the_legend_what_is_shown():
-    parts = [["lazybb~certified", "one_rule~certified"], ["dp_lr~published"]]
+    parts = [["lazybb~proved", "one_rule~proved"], ["dp_lr~published"]]
     figure = curves.draw(accuracy(ONE), TITLES, ONE, parts=parts)
     first, second = figure.axes
-    assert line(first, "one_rule~certified")
+    assert line(first, "one_rule~proved")
     drawn = [str(one.get_label()) for one in second.get_lines()]
     assert [label for label in drawn if label in TITLES and "~" in label] == ["dp_lr~published"]
     names = [text.get_text() for text in figure.legends[0].get_texts()]

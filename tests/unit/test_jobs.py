@@ -138,20 +138,20 @@ def test_jobs_are_named_after_what_they_train(boost):
     one = jobs_of(learners=both, epsilons=[0.5, 1, 2])
     assert words(one) == ["small"]
     (small,) = one.jobs.values()
-    title = "boost~certified, majority and 1 more on toy-line, ε = 0.5 … 2 (t)"
+    title = "boost~proved, majority and 1 more on toy-line, ε = 0.5 … 2 (t)"
     assert (small.dataset, small.title) == ("toy-line", title)
-    curve = one.curves["toy-line", "boost~certified"]
+    curve = one.curves["toy-line", "boost~proved"]
     for share, named in {
-        1.01: ["boost~certified"],
-        0.7: ["boost~certified~eps=0.5..1", "boost~certified~eps=2"],
-        0.4: ["boost~certified~eps=0.5", "boost~certified~eps=1", "boost~certified~eps=2"],
+        1.01: ["boost~proved"],
+        0.7: ["boost~proved~eps=0.5..1", "boost~proved~eps=2"],
+        0.4: ["boost~proved~eps=0.5", "boost~proved~eps=1", "boost~proved~eps=2"],
     }.items():
         per_job = share / 2 * curve.seconds
         assert words(jobs_of(per_job, learners=boost, epsilons=[0.5, 1, 2])) == named, share
     cut = jobs_of(curve.seconds / 25, learners=boost, epsilons=[0.5, 1, 2])
     first, *_, last = words(cut)
-    assert re.fullmatch(r"boost~certified~eps=0\.5~1-of-\d", first)
-    assert last.startswith("boost~certified~eps=2~best")
+    assert re.fullmatch(r"boost~proved~eps=0\.5~1-of-\d", first)
+    assert last.startswith("boost~proved~eps=2~best")
     assert "on toy-line, ε = 0.5, 1-of-" in next(iter(cut.jobs.values())).title
     # What has no ε is not named after any, and what is too long is cut.
     name = "x" * 200
@@ -170,7 +170,7 @@ def test_what_is_added_at_the_end_moves_nothing_before_it(boost):
 
 def test_a_selection_reads_the_parts_and_what_follows_reads_the_selection():
     study_jobs = jobs_of(1e-9)
-    mine = [job for job in study_jobs.jobs.values() if job.methods == ["boost~certified"]]
+    mine = [job for job in study_jobs.jobs.values() if job.methods == ["boost~proved"]]
     grid = [job for job in mine if not job.job_parts[0].is_best]
     first, second = mine[len(grid) :]
     assert len(grid) == 4 * 2
@@ -286,7 +286,7 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     learners = {"boost": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
-    assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~certified/best"]
+    assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~proved/best"]
     assert said(capsys) == [3, 0, 0]
     assert study_jobs.read_selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
@@ -315,7 +315,7 @@ def test_runs_of_other_data_are_no_results():
     (job,) = study_jobs.jobs.values()
     change_data()
     assert not job.is_done
-    with pytest.raises(IncompleteError, match=r"boost~certified.*was made of other data"):
+    with pytest.raises(IncompleteError, match=r"boost~proved.*was made of other data"):
         read(study_jobs)
     with pytest.raises(IncompleteError, match="was made of other data"):
         study_jobs.read_selected(next(iter(study_jobs.curves.values())))
@@ -364,7 +364,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     assert n_failed == 2 * 4
     assert not job.is_done
     (first, end) = failures.remarks([job])
-    assert first.startswith("failed: t: 8 of 8 trainings of boost~certified on toy-line: Arith")
+    assert first.startswith("failed: t: 8 of 8 trainings of boost~proved on toy-line: Arith")
     assert "tries them again" in end
     written = job.file.stat().st_mtime
     assert failures.ended_since(job, written)

@@ -26,7 +26,7 @@ def test_one_round_of_lazybb_is_the_1_rule(data):
         OneRuleClassifier(n_bins=N_BINS, random_state=RNG(7)),
     ]
     boosted, rule = (fit.fit(X, y) for fit in fits)
-    # Certified: round 1 has ζ₁ = 1/n whatever the density, so even the noise is the same.
+    # Proved: round 1 has ζ₁ = 1/n whatever the density, so even the noise is the same.
     assert np.array_equal(boosted.chosen_, rule.chosen_)
     assert boosted.privacy_.ledger[0].noise_rate == rule.privacy_.ledger[0].noise_rate
 

@@ -117,9 +117,9 @@ def frame():
     lattice = RNG.integers(-50, 51, 500) / 50
     return pd.concat(
         [
-            margins.advantage_frame("certified", [rounds + 0.01, rounds - 0.01]),
+            margins.advantage_frame("proved", [rounds + 0.01, rounds - 0.01]),
             margins.advantage_frame("without noise", [rounds + 1]),
-            *(margins.margin_frame("certified", part, [(lattice, ONES)]) for part in PARTS),
+            *(margins.margin_frame("proved", part, [(lattice, ONES)]) for part in PARTS),
         ],
         ignore_index=True,
     )
@@ -140,21 +140,21 @@ def test_frames_are_tidy():
     ]
     failing = margins.failing_rounds(made, 0.05)
     assert failing["without noise"] is None
-    assert made.loc[failing["certified"] - 1, "window_mean"] < 0.05
-    assert made.loc[failing["certified"] - 2, "window_mean"] >= 0.05
+    assert made.loc[failing["proved"] - 1, "window_mean"] < 0.05
+    assert made.loc[failing["proved"] - 2, "window_mean"] >= 0.05
 
 
 def draw(made, failing):
-    titles = {"certified": "certified, ε = 1", "without noise": "without noise"}
-    return margins.draw(made, 0.05, failing, titles, drawn="certified")
+    titles = {"proved": "proved, ε = 1", "without noise": "without noise"}
+    return margins.draw(made, 0.05, failing, titles, drawn="proved")
 
 
 def test_the_figure_marks_the_failing_round():
     made = frame()
-    figure = draw(made, {"certified": 73, "without noise": None})
+    figure = draw(made, {"proved": 73, "without noise": None})
     upper, lower = figure.axes
     legend = [text.get_text() for text in upper.get_legend().get_texts()]
-    assert legend == ["certified, ε = 1: below γ from round 73", "without noise: never below γ"]
+    assert legend == ["proved, ε = 1: below γ from round 73", "without noise: never below γ"]
     marks = [line for line in upper.get_lines() if line.get_marker() == "o"]
     assert [line.get_xdata()[0] for line in marks] == [73]
     assert upper.get_xlabel()

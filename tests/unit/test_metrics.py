@@ -89,9 +89,7 @@ class Learner:
     n_features_used_ = 1
 
     def __init__(self, neighbours="replace-one", epsilon=1.0, **more):
-        self.privacy_ = PrivacyStatement(
-            "lazybb", epsilon, 0.0, neighbours, "certified", "basic", ()
-        )
+        self.privacy_ = PrivacyStatement("lazybb", epsilon, 0.0, neighbours, "proved", "basic", ())
         vars(self).update(more)
 
     def score_codes(self, X):

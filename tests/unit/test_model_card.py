@@ -22,7 +22,7 @@ LEARNERS = {
     "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},
     "lr": {"learner": "logistic_regression"},
 }
-BOOST = "boost~certified"
+BOOST = "boost~proved"
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_without_a_test_part_no_accuracy_is_told():
 @pytest.mark.parametrize("extra", [{}, {"splits": "threshold", "leaves": "rules"}])
 def test_leaves_of_trees_give_every_score(tested, extra):
     fixed = {"weak_learner": "topdown", "depth": 2, "n_rounds": 5, **extra}
-    method = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~certified"]
+    method = study_of({"trees": {"learner": "lazybb", "fixed": fixed}}).methods["trees~proved"]
     (model,) = models.train_afresh(tested, method, method.points[1], 1, 7)
     names = tested.domain.bin_names
     places = {n: (j, c) for j, of in enumerate(names) for c, n in enumerate(of)}
@@ -165,7 +165,7 @@ def test_leaves_of_trees_give_every_score(tested, extra):
 
 
 def test_models_without_votes_are_not_lost():
-    frame = model_card.votes_frame("certified", 0.4, [(1, 0.8, VOTES), (2, 0.7, [])])
+    frame = model_card.votes_frame("proved", 0.4, [(1, 0.8, VOTES), (2, 0.7, [])])
     assert frame.groupby("repeat").size().to_dict() == {1: 4, 2: 1}
     assert pd.isna(frame.iloc[-1]["condition"])
 

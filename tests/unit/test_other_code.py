@@ -320,7 +320,7 @@ def test_runs_with_other_bits_are_not_stamped(code, monkeypatch):
     jobs = {"t": jobs_of(epsilons=[0.1, 0.2, 0.3, 0.4])}
     assert stamp(jobs, said.append) == ["noisy_majority"]
     assert re.fullmatch(
-        r"20 runs of noisy_majority: not stamped: t/toy-line/noisy~certified, ε = 0\.\d, \{\}, "
+        r"20 runs of noisy_majority: not stamped: t/toy-line/noisy~proved, ε = 0\.\d, \{\}, "
         r"fold ./., repeat .: \w+ was [\d.]+ and is [\d.]+",
         said[0],
     ), said

@@ -19,7 +19,7 @@ from privcurve.experiments import study
 from privcurve.learners import own, registry
 from privcurve.models.errors import ModelError
 from privcurve.own import checksum, files_of, module
-from privcurve.privacy.ledger import NOT_OURS
+from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED
 from privcurve.privacy.sealed import SealedError
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
@@ -54,7 +54,8 @@ def test_a_file_is_a_learner_like_the_others(folder):
     X = np.array([[0], [1], [1]], dtype=np.uint8)
     assert set(made.fit(X, [-1, 1, 1]).predict(X)) <= {-1, 1}
     assert made.privacy_.epsilon_spent == pytest.approx(1.0)
-    assert NOT_OURS in made.privacy_.exclusions
+    assert made.privacy_.status == CLAIMED
+    assert made.privacy_.caveat == f"{AUTHORS_WORD}; {own.NOT_TRIED}"
     assert list(own.claims()) == ["noisy_label"]
     with pytest.raises(
         ModelError, match=r"NoisyLabelClassifier can't be saved.*own can be pickled"
@@ -139,7 +140,7 @@ def test_another_file_has_other_runs(folder):
         forget()
         own._compute_version.cache_clear()
         raw = {**STUDY, "learners": {"mine": {"learner": "noisy_label"}}}
-        ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine~certified"].version
+        ids[key] = study.from_mapping(raw, "t", "t.yaml").methods["mine"].version
     assert ids["first"] == ids["back"] != ids["changed"]
 
 
@@ -261,14 +262,14 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
 
 def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_file(mean_vote):
     one = mean_vote.read_text()
-    kinds = one.replace('("certified",)', '("published", "certified")')
+    kinds = one.replace('("proved",)', '("published", "proved")')
     kinds = kinds.replace("approximate=True", "multiclass=True")
     mean_vote.write_text(kinds + '\n\ndef contract():\n    return [{}, {"epsilon": 2.0}]\n')
     assert [str(case) for case in cases_of("mean_vote")][4:8] == [
         "mean_vote(delta=0.0, calibration='published', epsilon=2.0)",
         "mean_vote(delta=0.0, calibration='published', epsilon=2.0), 3 classes",
-        "mean_vote(delta=0.0, calibration='certified', epsilon=2.0)",
-        "mean_vote(delta=0.0, calibration='certified', epsilon=2.0), 3 classes",
+        "mean_vote(delta=0.0, epsilon=2.0)",
+        "mean_vote(delta=0.0, epsilon=2.0), 3 classes",
     ]
 
 

@@ -155,7 +155,7 @@ def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test,
     assert on_test in note
     monkeypatch.chdir(tmp_path)
     learners = {name: {"learner": "one_rule"} for name in ("rule", "other")}
-    outputs = [{"comparison": {"arm": "rule~certified"}}]
+    outputs = [{"comparison": {"arm": "rule~proved"}}]
     plan = lay_out(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
     (request,) = plan.study_outputs("tiny")
     request.output.make(plan.context(request))
@@ -171,9 +171,9 @@ def test_runs_of_other_splits_are_not_paired():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"arm": "bost~certified"}, "no method that has an ε is called 'bost~certified'"),
+        ({"arm": "bost~proved"}, "no method that has an ε is called 'bost~proved'"),
         ({"arm": "majority"}, "no method that has an ε is called 'majority'"),
-        ({"arm": "boost~certified", "others": ["boost~certified"]}, "not compared with itself"),
+        ({"arm": "boost~proved", "others": ["boost~proved"]}, "not compared with itself"),
         ({}, "needs the option 'arm'"),
     ],
 )
@@ -183,9 +183,9 @@ def test_what_can_not_be_compared_is_refused_by_name(options, told):
 
 
 def test_only_the_methods_that_are_compared_are_read():
-    options = {"arm": "boost~certified", "others": ["boost~published"]}
+    options = {"arm": "boost~proved", "others": ["boost~published"]}
     read = request_of("comparison", options, outputs=["accuracy"]).reads.curves
-    assert {method for _, method in read} == {"boost~certified", "boost~published"}
+    assert {method for _, method in read} == {"boost~proved", "boost~published"}
 
 
 def test_the_figure_marks_differences_in_points():

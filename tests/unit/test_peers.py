@@ -66,7 +66,7 @@ EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0
 def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without):
     without("interpret")
     made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
-    assert list(made.methods) == ["rule~certified"]
+    assert list(made.methods) == ["rule~proved"]
     (note,) = made.skipped
     for word in ("s.yaml", "ebm is left out", "interpret-core", "privcurve[peers]"):
         assert word in note
@@ -88,7 +88,7 @@ def test_a_study_of_nothing_but_absent_peers_is_an_error(without):
 @needs_interpret
 def test_a_study_with_the_package_has_all_methods():
     made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
-    assert list(made.methods) == ["ebm~published~delta=1e-05", "rule~certified"]
+    assert list(made.methods) == ["ebm~published~delta=1e-05", "rule~proved"]
     assert made.skipped == ()
 
 

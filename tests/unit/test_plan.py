@@ -90,9 +90,9 @@ def test_what_can_not_be_made_is_named(outputs, says):
 @pytest.mark.parametrize(
     ("file", "calibrations", "says"),
     [
-        ("sparsty", ["published", "certified"], "no file is called sparsity, rademacher, model_c"),
-        ("model_card", ["published", "certified"], "model_card needs model_accuracy"),
-        ("settings", ["certified"], "two calibrations of a learner: published, certified"),
+        ("sparsty", ["published", "proved"], "no file is called sparsity, rademacher, model_c"),
+        ("model_card", ["published", "proved"], "model_card needs model_accuracy"),
+        ("settings", ["proved"], "two calibrations of a learner: published, proved"),
     ],
 )
 def test_printed_numbers_that_nothing_is_beside_are_refused(
@@ -109,7 +109,7 @@ def test_printed_numbers_that_nothing_is_beside_are_refused(
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
 def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
-    with pytest.raises(StudyError, match="boost~certified adds its votes to a public start"):
+    with pytest.raises(StudyError, match="boost~proved adds its votes to a public start"):
         small(output, learners={"boost": boost}, neighbours="private-columns")
 
 
@@ -124,7 +124,7 @@ def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
 )
 def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
-    says = re.escape("boost~certified and boost~certified~delta=1e-05 would be mixed up")
+    says = re.escape("boost~proved and boost~proved~delta=1e-05 would be mixed up")
     with pytest.raises(StudyError, match=says):
         small(*outputs, learners={"boost": boost})
 

@@ -300,10 +300,10 @@ MAJORITY = scored("majority", math.inf, [0.8] * 4, learner="majority_class")
 
 
 def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
-    rule = {"calibration": "certified", "kind": "rule"}
+    rule = {"calibration": "proved", "kind": "rule"}
     good = scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule)
     near = scored("gam", 2.0, [0.93, 0.90, 0.92, 0.923], **rule)
-    unpaid = scored("best", 1.0, [0.99] * 4, calibration="certified", kind="best setting")
+    unpaid = scored("best", 1.0, [0.99] * 4, calibration="proved", kind="best setting")
     published = scored("old", 1.0, [0.99] * 4, calibration="published", kind="rule")
     weak = scored("weak", 1.0, [0.6, 0.7, 0.5, 0.6], **rule)
     told = priced(RAW, FREE, MAJORITY, good, near, unpaid, published, weak)
@@ -322,9 +322,7 @@ def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
 
 
 def test_where_nothing_is_by_rule_coding_alone_is_priced():
-    unpaid = scored(
-        "best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="certified", kind="best setting"
-    )
+    unpaid = scored("best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="proved", kind="best setting")
     told = priced(RAW, FREE, MAJORITY, unpaid)
     assert told.loc[1, "sentence"] == "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919)"
     # Codes may be worth more than raw columns.
@@ -333,7 +331,7 @@ def test_where_nothing_is_by_rule_coding_alone_is_priced():
 
 
 def test_the_raw_columns_are_not_what_is_taken_for_without_privacy():
-    rule = {"calibration": "certified", "kind": "rule"}
+    rule = {"calibration": "proved", "kind": "rule"}
     models = (RAW, FREE, MAJORITY, scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule))
     frame = pd.DataFrame([means for _, means in models])
     place = ranking(frame, "d", 1, {"raw": "Raw", "free": "F", "gam": "G", "majority": "M"})

@@ -130,7 +130,7 @@ def bounds():
     complexity = Estimate(0.01, 0.001, 100, 50)
     return pd.DataFrame(
         [
-            rademacher.row_of((data, "boost~certified", "certified", 1.0), complexity, (value, 0.2))
+            rademacher.row_of((data, "boost~proved", "proved", 1.0), complexity, (value, 0.2))
             for data in ("b", "a")
             for value in (0.4, 0.6)
         ]
@@ -138,7 +138,7 @@ def bounds():
 
 
 def accuracy(datasets=("a", "b")):
-    facts = {"arm": "boost~certified", "epsilon": 1.0000000000000002, "scored_on": "test"}
+    facts = {"arm": "boost~proved", "epsilon": 1.0000000000000002, "scored_on": "test"}
     numbers = {"accuracy": 0.8, "accuracy_std": 0.01, "n_repeats": 10}
     return pd.DataFrame([{"dataset": name, **facts, **numbers} for name in datasets])
 
@@ -154,5 +154,5 @@ def test_the_table_has_means_over_models_beside_the_accuracy():
 
 
 def test_a_missing_accuracy_is_named():
-    with pytest.raises(ValueError, match="no accuracy of boost~certified on b"):
+    with pytest.raises(ValueError, match="no accuracy of boost~proved on b"):
         rademacher.bound_table(bounds(), accuracy(["a"]))

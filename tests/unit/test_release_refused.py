@@ -83,7 +83,7 @@ PLACED = {"placement": "column", "protocol": "local_rnm"}
 TREES = {"learner": "random_trees", "delta": 1e-6}
 BAD = [
     ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
-    ({"learner": "logistic_regression"}, "no certified guarantee"),
+    ({"learner": "logistic_regression"}, "no proved guarantee"),
     ({"epsilon": math.inf}, "without privacy"),
     ({"learner": "lazybb", "parameters": {"rounds": 5}}, "parameter 'rounds'"),
     ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
@@ -212,7 +212,7 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
     ],
 )
 def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
-    said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "certified", "basic", ())
+    said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "proved", "basic", ())
     secret = seeds.SecretSeed(bytes(32), Path("a"))
     assert releasing._check_statement(request(), SimpleNamespace(privacy_=said), secret) is said
     other = SimpleNamespace(privacy_=replace(said, **change))
@@ -373,7 +373,7 @@ def test_where_the_number_of_records_is_not_public_its_estimate_counts(mine):
 def released():
     """All that can be released: learners, each for its relations, with and without δ."""
     for name, entry in LEARNERS.items():
-        if entry.certified and not entry.requires and registry.estimator_class(name)._released:
+        if entry.proved and not entry.requires and registry.estimator_class(name)._released:
             for neighbours in entry.neighbours:
                 for delta in [0.0] * entry.pure + [1e-6] * entry.approximate:
                     yield name, neighbours, delta

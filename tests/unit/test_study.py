@@ -17,7 +17,7 @@ SHIPPED = study_files({}, Path(__file__).parents[2])
 LEARNERS = {
     "boost": {
         "learner": "lazybb",
-        "calibrations": ["certified", "published"],
+        "calibrations": ["proved", "published"],
         "fixed": {"weak_learner": "one_rule"},
         "grid": {"n_rounds": [5, 9], "density": [0.25, 0.5, 1]},
     },
@@ -38,8 +38,8 @@ def two(name="other", **changes):
 
 def test_methods_and_points_are_the_whole_product():
     made = study_of(LEARNERS, "s")
-    assert list(made.methods) == ["boost~certified", "boost~published", "majority"]
-    assert len(made.methods["boost~certified"].points) == 2 * 2 * 3
+    assert list(made.methods) == ["boost~proved", "boost~published", "majority"]
+    assert len(made.methods["boost~proved"].points) == 2 * 2 * 3
     assert made.methods["majority"].epsilons == (math.inf,)
     assert made.methods["majority"].calibration is None
     assert all(s["weak_learner"] == "one_rule" for s in made.methods["boost~published"].settings)
@@ -48,7 +48,7 @@ def test_methods_and_points_are_the_whole_product():
 
 def test_what_has_no_effect_may_stand_at_its_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
-    assert made.methods["boost~certified"].settings == (
+    assert made.methods["boost~proved"].settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
     )
 
@@ -90,8 +90,8 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             "epsilon = 0.3 and 0.30000000000000004 are one number",
         ),
         (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
-        (two(title=" Lazybb "), "is that of boost~certified too; give one of them another title"),
-        (two("Boost"), "Boost: boost~certified differs from it in case alone"),
+        (two(title=" Lazybb "), "is that of boost~proved too; give one of them another title"),
+        (two("Boost"), "Boost: boost~proved differs from it in case alone"),
     ],
 )
 def test_what_is_not_allowed_is_named(raw, says):

@@ -53,7 +53,7 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
     assert list(said.methods) == list(plain.methods)
     assert said.outputs == plain.outputs
     before, after = jobs(plain), jobs(said)
-    assert ids(plain, "boost~certified") == ids(said, "boost~certified")
+    assert ids(plain, "boost~proved") == ids(said, "boost~proved")
     assert before.grid[0].digest == after.grid[0].digest
     assert before.digest == after.digest
 
@@ -135,7 +135,7 @@ def test_what_is_varied_is_an_method_of_its_own():
     vary = {"learning_rate": [0.25, 0.5], "mechanism": ["auto", "exponential"]}
     one = made({"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1])
     assert len(one.methods) == 2 * 2 * 2
-    base = "boost~certified~delta=1e-05"
+    base = "boost~proved~delta=1e-05"
     name = f"{base}~learning_rate=0.25~mechanism=exponential"
     all_rows, part = one.methods[name], one.methods[f"{name}~train_share=0.1"]
     assert {method.base for method in one.methods.values()} == {base}
@@ -152,11 +152,11 @@ def test_what_is_varied_is_an_method_of_its_own():
 def test_varied_runs_are_those_of_a_grid():
     grid = made({"boost": {**BOOST, "grid": {"n_rounds": [5, 9], "density": [0.25]}}})
     vary = made({"boost": {**BOOST, "vary": {"density": [0.25]}}})
-    assert ids(grid, "boost~certified") == ids(vary, "boost~certified~density=0.25")
+    assert ids(grid, "boost~proved") == ids(vary, "boost~proved~density=0.25")
 
 
 def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(monkeypatch):
-    plain = ids(made(), "boost~certified")
+    plain = ids(made(), "boost~proved")
     offer(monkeypatch, REPLACE_ONE, PRIVATE_COLUMNS)
     for relation, expected in (
         (None, None),
@@ -164,7 +164,7 @@ def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(m
         (PRIVATE_COLUMNS, PRIVATE_COLUMNS),
     ):
         one = made(neighbours=relation)
-        method = one.methods["boost~certified"]
+        method = one.methods["boost~proved"]
         assert method.relation == (relation or REPLACE_ONE)
         assert method.claim == (relation or REPLACE_ONE)
         assert (ids(one, method.name) == plain) == (expected is None)
@@ -182,11 +182,11 @@ def test_a_learner_without_privacy_is_told_what_is_public():
 def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
     learners = {"boost": BOOST, "bag": {"learner": "dp_bagging"}, "pate": {"learner": "pate"}}
     one = made(learners, neighbours=PRIVATE_COLUMNS)
-    assert one.methods["boost~certified"].relation == PRIVATE_COLUMNS
-    assert one.methods["bag~certified"].relation == REPLACE_ONE
+    assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
+    assert one.methods["bag~proved"].relation == REPLACE_ONE
     # Its own relation is no other: it stands in no id, and is told all the same.
-    assert one.methods["pate~certified"].neighbours is None
-    assert one.methods["pate~certified"].claim == PRIVATE_COLUMNS
+    assert one.methods["pate~proved"].neighbours is None
+    assert one.methods["pate~proved"].claim == PRIVATE_COLUMNS
 
 
 def notes(one, **domain):
@@ -216,7 +216,7 @@ def test_a_delta_that_shows_a_record_is_warned_of():
     n_rows = datasets.describe("toy-line").n_rows
     spec = {**BOOST, "deltas": [0, 0.5 / n_rows, 1 / n_rows]}
     (note,) = notes(made({"boost": spec}))
-    assert note.startswith(f"s.yaml: boost~certified~delta={1 / n_rows:g}: ")
+    assert note.startswith(f"s.yaml: boost~proved~delta={1 / n_rows:g}: ")
     assert "is not private on toy-line" in note
 
 
@@ -240,7 +240,7 @@ def test_the_jobs_of_each_way_of_selecting():
 
 def test_estimates_are_of_the_rows_that_a_share_leaves():
     one = made(train_shares=[0.1, 1])
-    all_rows, part = (jobs(one, f"boost~certified{s}") for s in ("", "~train_share=0.1"))
+    all_rows, part = (jobs(one, f"boost~proved{s}") for s in ("", "~train_share=0.1"))
     n_rows, *others = all_rows.shape
     assert part.shape == (n_rows // 10, *others)
     assert part.seconds < all_rows.seconds
@@ -262,7 +262,7 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     one_positive.y[0] = 1
     with pytest.raises(ValueError, match="to hold records out, each label needs two"):
         readiness.check(made(splits=HOLDOUTS), one_positive)
-    with pytest.raises(ValueError, match=r"which lazybb \(boost~certified\) does not give"):
+    with pytest.raises(ValueError, match=r"which lazybb \(boost~proved\) does not give"):
         readiness.check(made(metric="log_loss"), data)
     readiness.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
 
@@ -278,7 +278,7 @@ def test_public_columns_of_a_learner_need_the_relation():
         with pytest.raises(study.StudyError, match="lazybb needs to know for start = 'public'"):
             made({"boost": {**boosted, **changes}})
     one = made({"lr": regression, "boost": boosted}, neighbours=PRIVATE_COLUMNS)
-    assert one.methods["boost~certified"].relation == PRIVATE_COLUMNS
+    assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
 
 
 def test_answers_that_are_not_paid_for_are_told_before_training():

@@ -23,7 +23,7 @@ METHODS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}
 
 def run(method, repeat, accuracy, **setting):
     return {
-        **{"dataset": "a", "arm": method, "calibration": "certified", "delta": 0.0, "epsilon": 1.0},
+        **{"dataset": "a", "arm": method, "calibration": "proved", "delta": 0.0, "epsilon": 1.0},
         **{"setting": json.dumps(setting), "repeat": repeat, "fold": 0, "status": "ok"},
         "accuracy": accuracy,
     }
@@ -98,7 +98,7 @@ def test_a_parameter_called_method_does_not_hide_the_names_of_methods(tmp_path, 
     plan = lay_out(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
     (request,) = plan.study_outputs("tiny")
     axes = plan.context(request).methods()
-    assert axes["gam~certified~method=cyclic"] == {"method": "gam"}
+    assert axes["gam~proved~method=cyclic"] == {"method": "gam"}
     x = dataclasses.replace(request, options={**request.options, "x": "method"})
     with pytest.raises(ValueError, match="no learner of it has 'method'"):
         x.output.check(x)

@@ -88,7 +88,7 @@ def test_nothing_of_the_study_is_trained_for_it_and_what_the_model_hangs_on_is_s
     assert reads.data == ("toy-line-fine",)
     longer = {**BRC, "fixed": {**BRC["fixed"], "n_rounds": 30}}
     assert ask(longer).reads.facts != reads.facts
-    assert ask({**BRC, "calibrations": ["certified"]}).reads.facts != reads.facts
+    assert ask({**BRC, "calibrations": ["proved"]}).reads.facts != reads.facts
     assert ask(epsilons=[1, 2]).reads.facts == reads.facts
 
 

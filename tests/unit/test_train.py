@@ -22,7 +22,7 @@ def dataset():
 @pytest.fixture(scope="module")
 def method():
     grid = {"n_rounds": [3, 7, 9], "density": [0.5, 1]}
-    return study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~certified"]
+    return study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~proved"]
 
 
 def tasks(method):
@@ -93,7 +93,7 @@ def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
 
 
 def test_a_fit_that_writes_into_its_records_changes_no_other(dataset, tmp_path, monkeypatch):
-    method = study_of({"m": {"learner": "noisy_majority"}}).methods["m~certified"]
+    method = study_of({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
     right = train.Trainer(dataset, method, 1, tmp_path / "right").run(tasks(method))
     original = majority.NoisyMajorityClassifier._fit_one
 
@@ -123,7 +123,7 @@ def test_scores_of_a_wrong_shape_are_a_failed_run(dataset, method, tmp_path, mon
 
 def test_a_setting_that_the_proof_does_not_cover_is_a_failed_run(dataset, tmp_path):
     grid = {"n_rounds": [3], "density": [1e-20, 0.35]}
-    method = study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~certified"]
+    method = study_of({"b": {"learner": "lazybb", "grid": grid}}).methods["b~proved"]
     rows = train.Trainer(dataset, method, 1, tmp_path).run(tasks(method))
     failed = [row for row in rows if row["status"] == "failed"]
     assert 0 < len(failed) == len(rows) // 2

@@ -33,7 +33,7 @@ def plan(n, **changes):
         "learner": "lazybb", "n": n, "n_rounds": 4, "density": 0.4, "learning_rate": 0.5,
         "depth": 3, "n_splits": None, "splits": "equality", "criterion": "gini",
         "split_share": None, "leaves": "labels", "epsilon": 20.0, "delta": 0.0,
-        "calibration": "certified", "mechanism": "auto",
+        "calibration": "proved", "mechanism": "auto",
     }  # fmt: skip
     return TreePlan.make(**{**options, **changes})
 

@@ -67,7 +67,7 @@ def test_wrong_combinations_are_errors():
         ({**published, "delta": 1e-5}, "Remark 4.2.1"),
         ({**published, "split_share": 0.5}, "half"),
         ({**published, "leaves": "rules"}, "labels its leaves"),
-        ({**published, "splits": "threshold"}, "for calibration = 'certified' alone"),
+        ({**published, "splits": "threshold"}, "for calibration = 'proved' alone"),
         ({**published, "mechanism": "permute_and_flip"}, "exponential"),
         ({"delta": 1e-5, "mechanism": "permute_and_flip"}, "bounded-range"),
         ({"split_share": 1.0}, "split_share"),

@@ -171,7 +171,7 @@ def test_without_privacy_all_settings_are_tried():
         ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
         (
             {"settings": [{"learner": "distributed_topdown", "placement": "label"}]},
-            "distributed_topdown: placement = 'label' has no certified guarantee",
+            "distributed_topdown: placement = 'label' has no proved guarantee",
         ),
         ({"epsilon": 1e-12}, "so small that nothing is left for a training"),
         ({"settings": [{}, {"density": 1e-12}]}, "the setting {'density': 1e-12} of lazybb: "),
@@ -194,7 +194,7 @@ def made(**entry):
 
 def test_the_word_makes_a_curve_of_its_own():
     pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).methods.values()
-    assert pure.name == "x~certified~ties=negative"
+    assert pure.name == "x~proved~ties=negative"
     assert pure.title == "LazyBB, 1-rules, ties = negative"
     assert kinds.kind(pure) == kinds.TUNED
     assert pure.tune == ENTRY["tune"]
@@ -209,13 +209,13 @@ def test_the_word_makes_a_curve_of_its_own():
 
 def test_another_version_of_the_learner_is_another_run(monkeypatch):
     """Of the one whose settings are chosen, and of the one that chooses."""
-    before = made().methods["x~certified"].version
+    before = made().methods["x~proved"].version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):
         entry = registry.entry(learner)
         raised = dataclasses.replace(entry, version=entry.version + 1)
         with monkeypatch.context() as patched:
             patched.setitem(registry.LEARNERS, learner, raised)
-            assert made().methods["x~certified"].version == before + step
+            assert made().methods["x~proved"].version == before + step
 
 
 @pytest.mark.parametrize(
@@ -238,6 +238,6 @@ def test_misuse_of_the_word_has_one_message(change, says):
 
 def test_a_budget_of_which_nothing_is_left_is_refused_when_the_study_is_asked_for():
     small = made(epsilons=[1e-12])
-    says = "s.yaml: learners: x~certified: .*so small that nothing is left for a training"
+    says = "s.yaml: learners: x~proved: .*so small that nothing is left for a training"
     with pytest.raises(study.StudyError, match=says):
         list(study.prices(small, "s.yaml"))

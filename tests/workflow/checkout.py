@@ -35,7 +35,7 @@ STUDY = {
     "learners": {
         "boost": {
             "learner": "lazybb",
-            "calibrations": ["certified", "published"],
+            "calibrations": ["proved", "published"],
             "grid": {"n_rounds": [5, 9], "density": [0.5]},
         },
         "majority": {"learner": "majority_class"},

@@ -53,7 +53,7 @@ def code_lines(output):
 
 def losses(project):
     """The log loss of PrivGAM, by ε: its accuracy is 1 with either code."""
-    frame = pd.read_csv(project.folder / TABLES).query("arm == 'gam~certified'")
+    frame = pd.read_csv(project.folder / TABLES).query("arm == 'gam~proved'")
     return dict(zip(frame["epsilon"], frame["log_loss"], strict=True))
 
 
@@ -123,7 +123,7 @@ def test_words_about_code_change_nothing_and_a_move_of_code_is_stamped(project):
 
     edit(project, "SIZE_OF_STUMPS = 2.0", "SIZE_OF_STUMPS = 0.02")
     output = project.run("stamp", ok=False, PYTHONPATH=str(project.folder / "src"))
-    said = r"12 runs of privgam: not stamped: tiny/toy-line/gam~certified, ε = \d.*: \w+ was "
+    said = r"12 runs of privgam: not stamped: tiny/toy-line/gam~proved, ε = \d.*: \w+ was "
     assert re.search(said, output)
     assert "the runs of privgam may not be mixed with new ones" in output
 

@@ -34,7 +34,7 @@ def test_a_run_makes_everything_and_a_second_does_nothing(finished):
 GROWN_AXIS = {
     "boost": {
         "learner": "lazybb",
-        "calibrations": ["certified", "published"],
+        "calibrations": ["proved", "published"],
         "grid": {"n_rounds": [5, 7, 9], "density": [0.5]},
     },
     "majority": {"learner": "majority_class"},

@@ -45,5 +45,5 @@ def test_a_step_by_hand_refuses_too(private):
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
     terms = {"study": "config/studies/tiny.yaml", "seed": 1, "dataset": "patients"}
     file = "results/cells/tiny/patients/x.parquet"
-    said = project.job("train", **terms, job="x", file=file, methods=["boost~certified"])
+    said = project.job("train", **terms, job="x", file=file, methods=["boost~proved"])
     assert "are private" in said

@@ -30,3 +30,27 @@ rule audit_learner:
         "Audit {wildcards.learner}"
     shell:
         "python -m privcurve.workflow.job audit {params.terms:q} > {log} 2>&1"
+
+
+# The contract of a user's own learner, once for each state of its file: the outputs of its studies
+# say what it found.
+rule try_contract:
+    input:
+        requests("contract/{learner}"),
+    output:
+        "results/contracts/{learner}.json",
+    log:
+        "logs/contract/{learner}.log",
+    benchmark:
+        "benchmarks/try_contract/{learner}.tsv"
+    wildcard_constraints:
+        learner="|".join(plan.own.names()) or "none",
+    resources:
+        mem_mb=grow_by_attempt(2000),
+        runtime=grow_by_attempt(30),
+    params:
+        terms=lambda wildcards: json.dumps(PLAN.contract_terms(wildcards.learner)),
+    message:
+        "Try the contract of {wildcards.learner}"
+    shell:
+        "python -m privcurve.workflow.job contract {params.terms:q} > {log} 2>&1"

@@ -10,7 +10,7 @@ NONE = "none"
 
 
 def method_of(method: str) -> str:
-    """Return the name of a method before its calibration (``lazybb`` of ``lazybb~certified``)."""
+    """Return the name of a method before its calibration (``lazybb`` of ``lazybb~proved``)."""
     return method.partition("~")[0]
 
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from privcurve.audit.contract import Case, Verdict, check, check_at_size
+from privcurve.audit.contract import Case, Verdict
 from privcurve.audit.contract_cases import CASES, candidates, cases_of
-from privcurve.audit.distant import check_distant, check_in_parts
-from privcurve.audit.kept_runs import check_runs
-from privcurve.audit.thresholds import check_thresholds
+from privcurve.audit.distant import check_distant
+from privcurve.audit.trial import of_verdicts, try_case
 from privcurve.errors import end_with_reader
+from privcurve.experiments import contracts
 from privcurve.learners import own
 from privcurve.learners.registry import TUNED
 from privcurve.numerals import count
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
-    jobs = [(_check, case) for case in cases]
+    jobs: list[Job] = [(try_case, case) for case in cases]
     if TUNED in names:
         jobs += [(_check_candidate, case) for case in candidates()]
     start = time.monotonic()
@@ -55,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.table is not None:
         old = options.table.read_text() if options.table.is_file() else ""
         options.table.write_text(insert_table(table(verdicts), old))
+    for name in set(names) & set(own.names()):
+        mine = [verdict for verdict in verdicts if verdict.case.learner == name]
+        contracts.write(name, of_verdicts(mine))
     broken = [verdict for verdict in verdicts if verdict.breach]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")
@@ -129,19 +132,6 @@ def _do(job: Job) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return one(case)
-
-
-def _check(case: Case) -> Verdict:
-    """Try all that there is on a setting; stop at what it breaks."""
-    verdict = check(case)
-    # Learners of this project are tried at real size by a test.
-    at_size = [check_at_size] * (case.learner in own.names())
-    for more in (check_distant, check_in_parts, check_thresholds, check_runs, *at_size):
-        if not verdict.breach:
-            other = more(case)
-            verdict.breach = other.breach
-            verdict.n_pairs += other.n_pairs
-    return verdict
 
 
 def _check_candidate(case: Case) -> Verdict:

@@ -24,6 +24,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import stored
 
 EXACT = "exact"
 DENSITY = "density"
@@ -98,7 +99,13 @@ class Claim:
     def name(self) -> str:
         """A text that identifies this claim, and seeds it."""
         how = self.distribution or self.loss or self.sample or self.guess
-        parts = [self.learner, self.calibration, self.epsilon, self.delta, dict(self.setting)]
+        parts = [
+            self.learner,
+            stored(self.calibration),
+            self.epsilon,
+            self.delta,
+            dict(self.setting),
+        ]
         parts += [_name(self.pairs), _name(how), self.n_trainings, self.neighbours]
         return json.dumps(parts, sort_keys=True)
 

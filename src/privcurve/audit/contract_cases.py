@@ -9,7 +9,7 @@ from typing import Any
 from privcurve.audit.contract import Case
 from privcurve.learners import own, registry
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
 
 DELTA = 1e-2
 
@@ -192,7 +192,7 @@ def candidates() -> Iterator[Case]:
     `tuned` scores the training records with the model of a run, which another fit never does.
     """
     for entry in registry.LEARNERS.values():
-        if entry.name == "tuned" or not entry.certified or REPLACE_ONE not in entry.neighbours:
+        if entry.name == "tuned" or not entry.proved or REPLACE_ONE not in entry.neighbours:
             continue
         setting = {name: value for name, value in QUICK.items() if name in entry.parameters}
         if "most_records" in entry.parameters:
@@ -270,7 +270,7 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
     """Return whether a setting is not allowed, or more has no effect in it."""
     parameters = registry.entry(case.learner).parameters
     given = {key: value for key, value in {**case.parameters, **more}.items() if key in parameters}
-    calibration = case.parameters.get("calibration", CERTIFIED)
+    calibration = case.parameters.get("calibration", PROVED)
     moved = replace(case, parameters={**case.parameters, **more})
     try:
         registry.check_parameters(case.learner, given, calibration)
@@ -285,9 +285,9 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
 def cases_of(learner: str) -> Iterable[Case]:
     """Return what a learner is tried on; of one's own: its defaults, with all that it offers.
 
-    Each number is tried at both ends of its range too. A file ``learners/<name>.py`` may say more:
-    ``contract()``, which returns settings, each tried like the defaults, or cases, which are tried
-    as they are. Raises ValueError for anything else.
+    Each number is tried at both ends of its range too, and of one's own learner each choice. A file
+    ``learners/<name>.py`` may say more: ``contract()``, which returns settings, each tried like the
+    defaults, or cases, which are tried as they are. Raises ValueError for anything else.
     """
     if shipped := [case for case in CASES if case.learner == learner]:
         return [*shipped, *at_ends(shipped)]
@@ -311,8 +311,9 @@ def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:
     """Return a setting with each calibration, δ and relation that a learner offers."""
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [
-        Case(entry.name, {"delta": delta, "calibration": calibration, **setting}, k, relation)
-        for calibration in entry.calibrations
+        Case(entry.name, {"delta": delta, **words, **setting}, k, relation)
+        # The default word is no word for a user's own learner, of which nothing is proved.
+        for words in ({} if one == PROVED else {"calibration": one} for one in entry.calibrations)
         for delta in deltas
         for k in (2, 3)[: 1 + entry.multiclass]
         for relation in entry.neighbours

@@ -37,7 +37,7 @@ from privcurve.learners.registry import TUNED
 from privcurve.models.sql import query
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.ledger import CLAIMED, PrivacyStatement
 from privcurve.privacy.sealed import SealedError
 from privcurve.releases import evaluation
 from privcurve.releases import release as releasing
@@ -113,7 +113,7 @@ def releasable() -> list[str]:
     names = [
         name
         for name, entry in LEARNERS.items()
-        if entry.certified and not entry.requires and registry.estimator_class(name)._released
+        if entry.proved and not entry.requires and registry.estimator_class(name)._released
     ]
     return [*names, CHOOSE]
 
@@ -262,7 +262,9 @@ def _release(
         replay.close()
         if replay.statement is None:  # it has made its calls without a fit
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
-            replay.statement = PrivacyStatement("release", *spent, None, BASIC, replay.ledger)
+            replay.statement = PrivacyStatement(
+                "release", *spent, None, BASIC, replay.ledger, status=CLAIMED
+            )
     messages = [one.statement for one in used if one.statement]
     for name in ("epsilon", "delta"):
         size = AT_MOST if kind == PERSONS else 1

@@ -134,9 +134,9 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 
 
 def reservations_of(statement: PrivacyStatement) -> str:
-    """Return the reservations of a published statement; empty for a certified one.
+    """Return the reservations of a published statement; empty for a proved one.
 
-    The statement of a published claim may warn that it can be refuted; a certified one does not.
+    The statement of a published claim may warn that it can be refuted; a proved one does not.
     """
     if statement.calibration != PUBLISHED:
         return ""

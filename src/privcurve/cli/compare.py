@@ -1,4 +1,4 @@
-"""``privcurve compare``: which certified learner to use, and what the privacy costs."""
+"""``privcurve compare``: which proved learner to use, and what the privacy costs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ examples:
   privcurve compare patients --within 0.02               # of the accuracy without privacy
   privcurve compare patients --epsilon 1 --private-choice
 
-Each certified learner is trained with one public setting, on ten random parts of the records, and
+Each proved learner is trained with one public setting, on ten random parts of the records, and
 scored on the others. The result is a sentence, a table and a page.
 
 With --private-choice no comparison is shown: one of these learners is chosen on all records and

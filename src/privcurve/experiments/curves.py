@@ -23,6 +23,7 @@ from privcurve.experiments.splits import Split
 from privcurve.experiments.study import AUC, BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import stored
 
 # Where things are, from the working directory.
 CODED = Path("results/data")
@@ -67,7 +68,7 @@ class Curve:
     @cached_property
     def name(self) -> Path:
         """Study, dataset and method."""
-        return Path(self.study.name, self.dataset.name, self.method.name)
+        return Path(self.study.name, self.dataset.name, stored(self.method.name))
 
     @property
     def data(self) -> Path:
@@ -294,9 +295,9 @@ class JobPart:
 
     @cached_property
     def name(self) -> str:
-        """Its name in the study: ``adult/boost~certified/eps=0.1~3-of-8``, or ``…~best``."""
+        """Its name in the study: ``adult/boost~proved/eps=0.1~3-of-8``, or ``…~best``."""
         last = "~".join(filter(None, (self.epsilon_text, self.part)))
-        return f"{self.curve.dataset.name}/{self.curve.method.name}/{last}"
+        return f"{self.curve.dataset.name}/{stored(self.curve.method.name)}/{last}"
 
     @property
     def epsilon_text(self) -> str:
@@ -456,7 +457,7 @@ def _digest_of(
     return canonical.digest_of_texts(
         sorted((epsilons[point.epsilon], point.text) for point in points),
         method.learner,
-        method.calibration,
+        stored(method.calibration),
         method.delta,
         folds,
         seed,

@@ -25,6 +25,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import spoken, stored
 
 CELLS = Path("results/cells")
 # Several short curves together.
@@ -72,7 +73,7 @@ class Job:
             return [SMALL]
         first = self.job_parts[0]
         part = first.part if self._is_part else ""
-        return [self.methods[0][:MOST_LETTERS], *filter(None, (first.epsilon_text, part))]
+        return [stored(self.methods[0])[:MOST_LETTERS], *filter(None, (first.epsilon_text, part))]
 
     @property
     def _is_part(self) -> bool:
@@ -124,7 +125,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What it trains, for people: ``privgam~certified on adult, ε = 0.05 … 3 (which_one)``."""
+        """What it trains, for people: ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
         methods = ", ".join(self.methods[:2])
         n_more = len(self.methods) - 2
         if n_more > 0:
@@ -202,7 +203,7 @@ class Job:
         (fact,) = (fact for fact in facts if fact["name"] == job_part.name)
         if checksum not in (None, fact["checksum"]):
             raise IncompleteError(
-                f"{self.file}: {job_part.name} was made of other data than are coded now; "
+                f"{self.file}: {spoken(job_part.name)} was made of other data than are coded now; "
                 f"{results.ANEW}"
             )
         return fact

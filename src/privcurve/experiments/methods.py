@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from privcurve.experiments import canonical, tune
 from privcurve.experiments.provenance import PLUS
-from privcurve.learners import registry
+from privcurve.learners import own, registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
-from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, REPLACE_ONE, budget_within_group
+from privcurve.privacy.ledger import CLAIMED
 
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
@@ -94,6 +95,32 @@ class Method:
     def learner_entry(self) -> LearnerEntry:
         """The entry of `learner`: with private selection, the one that selects."""
         return registry.entry(self.learner)
+
+    @cached_property
+    def own_learners(self) -> list[str]:
+        """The user's own learners among those that it trains."""
+        names = {one for names in self.all_learners for one in names.split(PLUS)}
+        return sorted(names - {*registry.LEARNERS})
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether its ε is an author's word: of a user's own learner, or of a peer."""
+        return self.calibration is not None and (bool(self.own_learners) or self.entry.peer)
+
+    @property
+    def contract(self) -> str:
+        """What the contract found of the user's own learners that it trains; empty without any."""
+        finding = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
+        return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in finding), "")
+
+    @property
+    def breaks_contract(self) -> bool:
+        """Whether it is neither ranked nor recommended."""
+        return self.contract == own.BROKEN
+
+    def label(self, title: str) -> str:
+        """Return a title of it with its status, where that is a user's word."""
+        return f"{title} ({CLAIMED}; {self.contract})" if self.contract else title
 
     @property
     def relation(self) -> str | None:
@@ -184,7 +211,9 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
         for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
-            name = f"{label}~{calibration}" if calibration else label
+            # A user's own learner has no such word in its name: this project proves nothing of it.
+            is_named = calibration and (calibration != PROVED or base.name in registry.LEARNERS)
+            name = f"{label}~{calibration}" if is_named else label
             name += f"~delta={canonical.number(delta)}" if delta else ""
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}

@@ -15,6 +15,7 @@ from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.files import replace_file
 from privcurve.lazy import pd
+from privcurve.stored import COLUMNS, spoken_frame, stored
 
 SCHEMA = pa.schema(
     [
@@ -62,7 +63,9 @@ class IncompleteError(ExpectedError, RuntimeError):
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Return rows of runs as a table; what a row lacks is null."""
-    return pa.Table.from_pylist(list(rows), SCHEMA)
+    named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
+    both = zip(rows, named, strict=True)
+    return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
 
 
 def write(
@@ -114,7 +117,8 @@ def read_job_part(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             # `columns=` silently drops names that a damaged footer lacks; `select` raises.
-            return file.read_row_group(place, columns=columns).select(columns).to_pandas()
+            table = file.read_row_group(place, columns=columns).select(columns)
+            return spoken_frame(table.to_pandas())
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:

@@ -15,6 +15,7 @@ from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.splits import Split
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import stored
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class RunIds:
 
     def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
         # The key is canonical JSON, assembled from parts: a study may have a million runs.
-        noise = {"calibration": method.calibration, "delta": method.delta}
+        noise = {"calibration": stored(method.calibration), "delta": method.delta}
         facts = {**noise, "checksum": checksum, "dataset": dataset.name}
         self._first = canonical.text(facts)[1:-1]
         # Optional words of a study are in the key only if they differ from the default.

@@ -83,6 +83,11 @@ class Study:
         return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
 
     @property
+    def own_learners(self) -> list[str]:
+        """The user's own learners among those that it trains."""
+        return sorted({name for method in self.methods.values() for name in method.own_learners})
+
+    @property
     def shows_auc(self) -> bool:
         """Whether the AUC selects settings, or an output needs it."""
         is_used = any(

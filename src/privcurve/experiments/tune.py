@@ -10,7 +10,7 @@ from privcurve.experiments import canonical
 from privcurve.learners import registry
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import PROVED
 
 # Words of `tune` that are parameters of the selecting learner.
 _PARAMETERS = ("eta", "expected_runs", "score_share")
@@ -26,11 +26,11 @@ def check(spec: Mapping[str, Any]) -> None:
     if not spec["tune"].get("grid"):
         raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")
     tuning.base_entry(spec["learner"])
-    uncertified = [c for c in spec.get("calibrations", []) if c != CERTIFIED]
-    if uncertified:
+    unproved = [c for c in spec.get("calibrations", []) if c != PROVED]
+    if unproved:
         raise ValueError(
-            f"calibration {uncertified[0]!r} can't be tuned: the price of a selection is proved "
-            f"for {CERTIFIED!r} trainings alone"
+            f"calibration {unproved[0]!r} can't be tuned: the price of a selection is proved "
+            f"for {PROVED!r} trainings alone"
         )
 
 

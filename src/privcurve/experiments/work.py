@@ -24,6 +24,7 @@ from privcurve.experiments.provenance import FRESH, Trained
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import spoken, stored_frame
 from privcurve.tables.table import read_table
 
 
@@ -49,7 +50,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     facts: list[dict[str, Any]] = []
     for job_part in job.job_parts:
         curve = job_part.curve
-        print(job_part.name, flush=True)
+        print(spoken(job_part.name), flush=True)
         splitter = splitter_of(curve.data, curve.seed, curve.method.train_share)
         data = read(curve.data)
         terms = (curve.method, curve.seed, STORE, splitter, curve.scores)
@@ -129,7 +130,7 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
 
 def write_selected(frame: pd.DataFrame) -> str:
     """Write selected settings as CSV, to the last bit."""
-    return frame.to_csv(index=False, float_format="%.17g")
+    return stored_frame(frame).to_csv(index=False, float_format="%.17g")
 
 
 def _read_grid(

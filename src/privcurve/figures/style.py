@@ -17,6 +17,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file, replace_text
 from privcurve.lazy import Axes, Figure, mpl, pd, ticker
 from privcurve.numerals import power
+from privcurve.stored import stored_frame
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -123,9 +124,9 @@ def new_figure(width: float, height: float) -> Figure:
 class CurveStyle:
     """How one curve is drawn: colour and marker are the method's.
 
-    Line and filling are the calibration's: certified is solid (dash-dotted where δ > 0) and
-    filled, published dashed (dotted) and hollow. Where the choice of settings is not private a
-    curve is thin, and dashed.
+    Line and filling are the calibration's: proved is solid (dash-dotted where δ > 0) and
+    filled, published dashed (dotted) and hollow, claimed in long dashes and half filled. Where the
+    choice of settings is not private a curve is thin, and dashed.
     """
 
     colour: str
@@ -133,6 +134,7 @@ class CurveStyle:
     linestyle: Any
     filled: bool
     thin: bool = False
+    half: bool = False
 
     def line(self) -> dict[str, Any]:
         """Return matplotlib's keywords for the line."""
@@ -144,6 +146,7 @@ class CurveStyle:
             "markeredgecolor": self.colour,
             "markeredgewidth": 0.8,
             **({"linewidth": 0.6, "markersize": 2.2} if self.thin else {}),
+            **({"fillstyle": "left", "markerfacecoloralt": "white"} if self.half else {}),
         }
 
 
@@ -189,13 +192,15 @@ def curve_styles(
     looks = method_looks(map(method_of, methods))
     styles: dict[str, CurveStyle] = {}
     for method in methods:
-        published = calibrations[method] == "published"
+        published, claimed = (calibrations[method] == word for word in ("published", "claimed"))
         if deltas[method] > 0:
             linestyle: Any = (0, (1, 1.2) if published else (5, 1.2, 1, 1.2))
         else:
             linestyle = (0, (3.2, 1.4)) if published or method in thin else "-"
+        if claimed:
+            linestyle = (0, (8, 1.6, 2, 1.6)) if deltas[method] > 0 else (0, (8, 1.6))
         look = looks[method_of(method)]
-        styles[method] = CurveStyle(*look, linestyle, not published, method in thin)
+        styles[method] = CurveStyle(*look, linestyle, not published, method in thin, claimed)
     # Curves of one method that differ in a parameter get different looks.
     shared = [method for method in methods if list(styles.values()).count(styles[method]) > 1]
     for method, look in method_looks(shared).items():
@@ -344,5 +349,7 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] =
     replace_file(
         stem.with_name(stem.name + ".csv"),
         # Twelve digits: CSV does not carry floats exactly.
-        lambda path: frame.to_csv(path, index=False, float_format="%.12g", lineterminator="\n"),
+        lambda path: stored_frame(frame).to_csv(
+            path, index=False, float_format="%.12g", lineterminator="\n"
+        ),
     )

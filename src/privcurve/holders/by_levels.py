@@ -1,4 +1,4 @@
-"""The certified server: a tree grown by levels, from votes and noisy histograms."""
+"""The proved server: a tree grown by levels, from votes and noisy histograms."""
 
 from __future__ import annotations
 

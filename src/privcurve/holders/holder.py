@@ -38,7 +38,7 @@ NONE = -1
 class Ballot(NamedTuple):
     """How a party votes for a question."""
 
-    # `exponential`, at `rate` on −F of both sides (certified); or `laplace`: noise of 2Δ(m)/`rate`
+    # `exponential`, at `rate` on −F of both sides (proved); or `laplace`: noise of 2Δ(m)/`rate`
     # on the gain J, m the records of the node (published).
     mechanism: str
     criterion: str

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from privcurve.coding import Codes, Floats, Records, code_equal_width, decide
 from privcurve.given import column_names, read_labels
-from privcurve.learners import own
 from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.registry import check_parameters, entry
 from privcurve.learners.shared import merging, sealing
@@ -50,7 +49,7 @@ from privcurve.learners.shared.checks import (
 )
 from privcurve.learners.shared.explained import Explained
 from privcurve.parts import PartedRecords
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED
+from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import (
     ASSUMED_BOTH,
@@ -58,11 +57,11 @@ from privcurve.privacy.ledger import (
     ASSUMED_EACH,
     ASSUMED_LABELS,
     ASSUMED_POSITIONS,
-    NOT_OURS,
     PrivacyStatement,
 )
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.reach import PLAIN
+from privcurve.stored import stored
 
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
@@ -293,13 +292,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         copies: dict[int, Any] = {}  # of what settings share, such as the number of bins
         for learner, curator in zip(learners, curators, strict=True):
             curator.check(learner._fitted_statement, entry(self._learner).peer)
-            statement = learner._fitted_statement.of_fit(
-                curator.generator_exclusion, curator.float_exclusions
-            )
-            if type(self).__module__.startswith(own.PACKAGE) and statement.private:
-                exclusions = (*statement.exclusions, NOT_OURS)
-                statement = replace(statement, exclusions=exclusions)
-            sealing.check_asked(learner, statement)
+            left = curator.generator_exclusion, curator.float_exclusions
+            statement = learner._fitted_statement.of_fit(*left)
+            statement = sealing.check_asked(learner, sealing.statement_as_known(learner, statement))
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
@@ -366,6 +361,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             # Streams are as they were when bins could be private, too.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
+        if "calibration" in parameters:
+            parameters["calibration"] = stored(parameters["calibration"])
         version = entry(self._learner).version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
@@ -416,8 +413,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     @property
     def privacy_(self) -> PrivacyStatement:
         """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
-        check_is_fitted(self)
-        statement = self._fitted_statement
+        check_is_fitted(self)  # a pickle of an earlier version may say more
+        statement = sealing.statement_as_known(self, self._fitted_statement)
         if not statement.private:
             return statement
         assumed, occur = statement.assumptions, ASSUMED_BOTH
@@ -493,7 +490,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
         """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`."""
         budget = {name: getattr(self, name) for name in BUDGET}
-        return noise_of(self._learner, tuple(calls), **budget, **more)
+        return noise_of(self._learner, tuple(calls), **budget, **{"status": PROVED, **more})
 
     def _calls(self, n: int) -> Sequence[Announced]:
         """Return the mechanism calls of a fit on n records, by public facts alone."""
@@ -512,6 +509,10 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     def _measures(self) -> dict[str, float]:
         return {}
+
+    def _trained_learners(self) -> tuple[str, ...]:
+        """Return the learners that a fit trains: itself, and those among which it chooses."""
+        return (self._learner,)
 
     def _model_to_save(self) -> CodedClassifier:
         """Return the learner whose model is written to a file: itself, or the one it selected."""
@@ -591,9 +592,9 @@ class PrivateClassifier(CodedClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified``, or ``published`` where the entry in the registry offers it.
+        ``proved``, or ``published`` where the entry in the registry offers it.
     """
 
     epsilon: float = 1.0
     delta: float = 0.0
-    calibration: str = CERTIFIED
+    calibration: str = PROVED

@@ -1,4 +1,4 @@
-"""Boosted ensembles of private trees with the Mα-loss: BDPEα, as published and certified."""
+"""Boosted ensembles of private trees with the Mα-loss: BDPEα, as published and proved."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from privcurve.learners.shared.tree_sums import (
     sum_by_leaf,
 )
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, is_private
 from privcurve.privacy.calibration.bdpe import (
     CONSTANT,
     EXACT,
@@ -88,7 +88,7 @@ TREE_SHARE = 0.5
 # Privacy loss distributions are left out, as they are for single numbers, and noise is on vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
-# The names of what certified calls release.
+# The names of what proved calls release.
 NODES = "the nodes of a tree's level"
 IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
@@ -149,7 +149,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
 
     ``published``: the exponential mechanism at each node with its part of ε, a leaf's link with
     Laplace noise and then clamped, β from the exact records: what it claims is refuted.
-    ``certified``: all of a level's budget at each of its nodes, noise on the leaves' weights or
+    ``proved``: all of a level's budget at each of its nodes, noise on the leaves' weights or
     margins, β from what is released or public.
 
     At ε = ∞ there is no noise and no clamp, each question is the best, and a pure node has
@@ -164,11 +164,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     alpha : float
         α of the splits, in [0, 1]: 0 is the 0/1 criterion, 1 Matsushita's.
     alpha_decay : float
-        Multiplies α from level to level, in (0, 1]; ``certified`` alone.
+        Multiplies α from level to level, in (0, 1]; ``proved`` alone.
     calibrate_alpha : str
         Objective calibration: ``no``; ``exact``, α times the relative error of the tree so far
         (``published`` alone: its O.C. has alpha = boost_alpha = 1); ``released``, by that
-        error with noise (``certified`` alone).
+        error with noise (``proved`` alone).
     boost_alpha : float
         α of links and weights, in (0, 1].
     tree_share : float or None
@@ -178,20 +178,20 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         M, the largest vote of a link.
     splits : str
         ``chosen``, or ``random``: questions without data, all of the budget for the leaves
-        (``certified`` alone).
+        (``proved`` alone).
     votes : str or None
         ``link``: ψ of the leaf's share; ``shrunk``: its margin D over |D| + noise + a few
         records; ``sign``: of the margin. None: ``link`` for ``published``, which has no
-        other, and ``shrunk`` for ``certified``.
+        other, and ``shrunk`` for ``proved``.
     step : float
         β of shrunk votes and of signs.
     leverage : str or None
         For ``published`` only: β ``exact`` as printed (None), or ``constant``: the largest possible
         first β, `boost_alpha`/(2M).
     epsilon, delta : float
-        δ > 0 with ``certified`` alone.
+        δ > 0 with ``proved`` alone.
     calibration : str
-        ``published`` or ``certified``.
+        ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -227,7 +227,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     leverage: str | None = None
 
     def _guarantee(self, n: int) -> PrivacyStatement:
-        if self.calibration == CERTIFIED:
+        if self.calibration == PROVED:
             shared = {"rounds": int(self.n_trees), "accountants": ACCOUNTANTS}
             return self._noise_of(self._tree_calls(n), **shared)
         return published_noise(
@@ -244,7 +244,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         )
 
     def _tree_calls(self, n: int) -> list[Announced]:
-        """Return the certified calls of each tree, for weights of at most 1.
+        """Return the proved calls of each tree, for weights of at most 1.
 
         Trees share the budget equally. Each level of a tree may spend its share at every node, the
         leaves of a tree theirs together (papers/boosted_dp/proofs.md, 'Splits' and 'Leaves').
@@ -317,7 +317,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         """Choose the questions of tree t."""
         n, starts = self.n_records_, data.bin_starts
         splits, alphas = self.splits_[t], self.alphas_[t]
-        restrict = self.calibration == CERTIFIED
+        restrict = self.calibration == PROVED
         if self.splits == RANDOM:
             draw_tree(starts, restrict, curator.coins, splits)
             leaves: Ints = leaves_in(data.bins, self._trees(t, t + 1))
@@ -353,7 +353,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
             # Splits have no budget: they are chosen by noise alone.
-            pure = self.delta == 0 and self.calibration == CERTIFIED
+            pure = self.delta == 0 and self.calibration == PROVED
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
             return [curator.call(OF_NODE.format(t + 1, i + 1)) for i in nodes]
@@ -397,7 +397,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return the ledger's words for what certified leaves release."""
+        """Return the ledger's words for what proved leaves release."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:

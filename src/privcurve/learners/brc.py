@@ -63,11 +63,11 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     intercept : str
         ``uniform`` on [−1, 1]; ``zero``; ``threshold``: of one column, drawn blindly too,
         uniform between its bounds (the paper's toy); ``em``: by the exponential mechanism
-        on [−R, R], R the sum of the coefficients' sizes (certified only).
+        on [−R, R], R the sum of the coefficients' sizes (proved only).
     intercept_share : float
         Part of the budget that ``em`` gets.
     estimate : str
-        ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), certified only,
+        ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), proved only,
         whose noise is smaller while weights are (papers/partial/proofs.md, 'Edge').
     weights : str
         ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, at
@@ -82,9 +82,9 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     epsilon : float
         ε, above 0; infinite: no noise (classifiers are random still).
     delta : float
-        0: Laplace noise. Above 0: Gaussian noise, if certified.
+        0: Laplace noise. Above 0: Gaussian noise, if proved.
     calibration : str
-        ``certified`` or ``published`` (see :class:`~privcurve.privacy.calibration.brc.BRCNoise`).
+        ``proved`` or ``published`` (see :class:`~privcurve.privacy.calibration.brc.BRCNoise`).
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -245,7 +245,7 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     delta : float
         Must be 0.
     calibration : str
-        ``certified`` or ``published``, see
+        ``proved`` or ``published``, see
         :class:`~privcurve.privacy.calibration.brc.PeopleNoise`.
 
     Attributes

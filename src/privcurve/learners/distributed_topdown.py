@@ -1,4 +1,4 @@
-"""Distributed DP-TopDown trees (Wang, Dick and Balcan 2020): published, and certified."""
+"""Distributed DP-TopDown trees (Wang, Dick and Balcan 2020): published, and proved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.holders import (
     DECAY,
     LEVELS,
@@ -31,7 +31,7 @@ from privcurve.privacy.calibration.holders import (
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
-# Defaults of the paper, and of the certified protocols.
+# Defaults of the paper, and of the proved protocols.
 N_SPLITS = 512
 MOST_LEVELS = 80
 LEVELS_OF_SPLITS = 3
@@ -74,10 +74,10 @@ class DistributedTopDownClassifier(PartyClassifier):
     - A12: a party's counts by label have Lap(1/(LPF·α)) each, as in the authors' program; the
       proof of Corollary 16 says twice that.
 
-    ``certified``: the same protocols grown by levels, with noise that is proved
+    ``proved``: the same protocols grown by levels, with noise that is proved
     (papers/distributed/proofs.md, 'Levels'). A level has noisy histograms of all columns by bin
     and class (``noisy_counts``), or of the columns that private votes of the parties name
-    (``local_rnm``); of one machine (``single``) it is the certified ``topdown`` with thresholds
+    (``local_rnm``); of one machine (``single``) it is the proved ``topdown`` with thresholds
     and 1-rules on its last level, bit for bit.
 
     Parameters
@@ -86,8 +86,8 @@ class DistributedTopDownClassifier(PartyClassifier):
         ``noisy_counts``, ``local_rnm`` or ``single``.
     trust : str, optional
         Who sees what. ``local``: every message is private by itself. ``secure_sum``: the
-        server sees sums of counts alone, and parties share the noise (certified).
-        ``central``: one trusted curator has all records (certified). By default ``local``;
+        server sees sums of counts alone, and parties share the noise (proved).
+        ``central``: one trusted curator has all records (proved). By default ``local``;
         not for ``single``, which is a curator.
     n_holders : int
         Among whom the records are dealt. A curator has all of them, whatever it is.
@@ -100,26 +100,26 @@ class DistributedTopDownClassifier(PartyClassifier):
         ``gini``, ``entropy``, ``root_gini`` (two classes) or ``zero_one``.
     budget : str, optional
         ``decay`` (2^−d) or ``uniform`` (1/`n_splits`) of published trees; ``levels`` (equal)
-        or ``decay`` of certified ones. By default ``decay``, and ``levels``.
+        or ``decay`` of proved ones. By default ``decay``, and ``levels``.
     leaf_share : float, optional
         Published: LPF, the share of ε for labels of leaves; ½ by default.
     n_splits : int, optional
         Published: M, the most splits; 512 by default.
     depth : int, optional
-        The most levels of splits: 80 by default of published trees, 3 of certified ones.
+        The most levels of splits: 80 by default of published trees, 3 of proved ones.
     vote_share : float
-        Certified ``local_rnm``: share of a level's budget for votes.
+        Proved ``local_rnm``: share of a level's budget for votes.
     smallest_weight : float
         Published: a node is split if its noisy weight is at least this over `n_splits`.
     smallest_gain : float
         Published: and its noisy gain above this.
     epsilon, delta : float
-        The budget; δ > 0 with ``certified`` alone (Gaussian noise).
+        The budget; δ > 0 with ``proved`` alone (Gaussian noise).
     calibration : str
-        ``published`` or ``certified``.
+        ``published`` or ``proved``.
     ordered : sequence of bool, optional
         Public: which columns have codes with an order. Those are asked for thresholds, the
-        others for single codes. By default all are ordered. The certified ``single`` does not
+        others for single codes. By default all are ordered. The proved ``single`` does not
         read it: its splits are thresholds, whatever a column is.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
@@ -152,7 +152,7 @@ class DistributedTopDownClassifier(PartyClassifier):
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         self.n_records_ = records.n
-        if self.protocol == SINGLE and self.calibration == CERTIFIED:
+        if self.protocol == SINGLE and self.calibration == PROVED:
             return self._fit_topdown(records, curator)
         holders, questions = deal_to_holders(self, records, curator)
         transcript = Transcript(len(holders))
@@ -198,7 +198,7 @@ class DistributedTopDownClassifier(PartyClassifier):
     ) -> tuple[GrownTree, PrivacyStatement]:
         if self.trust not in (None, LOCAL):
             raise ValueError(
-                f"trust = {self.trust!r} is for calibration='certified': in the published "
+                f"trust = {self.trust!r} is for calibration='proved': in the published "
                 "protocols each party adds all noise to each of its messages"
             )
         n_splits = N_SPLITS if self.n_splits is None else int(self.n_splits)
@@ -217,14 +217,14 @@ class DistributedTopDownClassifier(PartyClassifier):
         return grow_best_first(holders, plan, transcript), noise.statement
 
     def _fit_topdown(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Grow the certified tree of one machine."""
+        """Grow the proved tree of one machine."""
         if len(self.classes_) > 2:
             raise ValueError(
-                f"the certified protocol 'single' takes two classes, not {len(self.classes_)}: "
+                f"the proved protocol 'single' takes two classes, not {len(self.classes_)}: "
                 "use protocol='noisy_counts' with trust='central'"
             )
         if self.budget not in (None, LEVELS):
-            raise ValueError(f"budget = {self.budget!r}: the certified topdown has equal levels")
+            raise ValueError(f"budget = {self.budget!r}: the proved topdown has equal levels")
         tree = TopDownTreeClassifier(
             depth=LEVELS_OF_SPLITS if self.depth is None else int(self.depth),
             splits="threshold",

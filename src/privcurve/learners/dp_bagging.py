@@ -82,7 +82,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         0: Laplace noise on the votes. Above 0: randomised answers, whose costs add up
         more slowly.
     calibration : str
-        ``certified``.
+        ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

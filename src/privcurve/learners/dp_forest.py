@@ -1,4 +1,4 @@
-"""Forests of random trees with noisy leaves: RF-L and RF-E, as published and certified."""
+"""Forests of random trees with noisy leaves: RF-L and RF-E, as published and proved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import TreeSumClassifier, leaves_in, shrunk_votes
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
 from privcurve.privacy.noise import Announced
@@ -49,7 +49,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     :math:`D = n_+ - n_-` of all records in it, and noise.
 
     ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
-    trees. ``certified``: among trees alone, for a record moves at most two leaves
+    trees. ``proved``: among trees alone, for a record moves at most two leaves
     (papers/boosted_dp/proofs.md, 'Forests'); and a question tells apart codes that those above
     it leave open.
 
@@ -63,13 +63,13 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         ``laplace``: noise on D. ``exponential``: the label + with a probability that grows with D.
     votes : str
         ``sign``: a leaf votes by its label. ``shrunk``: by D over |D| + noise + a few records
-        (``certified`` with ``laplace`` alone).
+        (``proved`` with ``laplace`` alone).
     epsilon : float
         At ∞ leaves are exact; the trees are random still.
     delta : float
         0.
     calibration : str
-        ``published`` or ``certified``.
+        ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -118,7 +118,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
         self._begin(depth, records.n)
         for splits in self.splits_:
-            draw_tree(starts, self.calibration == CERTIFIED, curator.coins, splits)
+            draw_tree(starts, self.calibration == PROVED, curator.coins, splits)
         weights = label_weights(codes, self.n_bins_, signs, counts, self._trees(), starts)
         margins = weights[:, 0] - weights[:, 1]
         for t in range(n_trees):

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from privcurve.privacy.budget import CERTIFIED, PRIVATE_COLUMNS, REPLACE_ONE, check_budget
+from privcurve.privacy.budget import (
+    PRIVATE_COLUMNS,
+    PROVED,
+    REPLACE_ONE,
+    check_budget,
+    explain_renamed,
+)
 
 # The largest number of rounds, trees, columns or records: more fit in no memory.
 MOST = 10**9
@@ -47,7 +53,7 @@ class Parameter:
     with_public : tuple of str
         Values that need to know which columns are public.
     unproved : mapping of str to str
-        Values with which no certified guarantee is proved, and why. A study may show them; a
+        Values with which no proved guarantee is proved, and why. A study may show them; a
         release and a private selection refuse them.
     structure : str
         What a value is, in words, if it is neither a number nor a word of a list: then the learner
@@ -163,7 +169,7 @@ class LearnerEntry:
     class_version : int
         Raised instead if only fits to more than two classes change: only their ids contain it.
     calibrations : tuple of str
-        Which of ``published`` and ``certified`` it offers; empty for a method
+        Which of ``published`` and ``proved`` it offers; empty for a method
         without privacy, which is run at ε = ∞ alone.
     approximate : bool
         Whether it offers δ > 0.
@@ -230,9 +236,9 @@ class LearnerEntry:
         return bool(self.calibrations)
 
     @property
-    def certified(self) -> bool:
+    def proved(self) -> bool:
         """Whether the learner offers noise that is proved here."""
-        return CERTIFIED in self.calibrations and not self.peer
+        return PROVED in self.calibrations and not self.peer
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
@@ -307,7 +313,9 @@ class LearnerEntry:
             yield "needs a delta above 0, for example 1e-6"
         if calibration not in (None, *self.calibrations):
             offered = " or ".join(map(repr, self.calibrations)) or "none"
-            yield f"offers calibration = {offered}, not {calibration!r}"
+            yield (
+                f"offers calibration = {offered}, not {calibration!r}{explain_renamed(calibration)}"
+            )
         if neighbours not in (None, *self.neighbours):
             offered = " or ".join(map(repr, self.neighbours))
             yield f"offers neighbours = {offered}, not {neighbours!r}"

@@ -66,11 +66,11 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified`` (η_t = ε/(2τζ_t), docs/proofs.md, 'LazyBB') or ``published``
+        ``proved`` (η_t = ε/(2τζ_t), docs/proofs.md, 'LazyBB') or ``published``
         (η = εκn/(4τ), thesis, Corollary 4.1.1; trees: Corollary 4.2.5).
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
-        certified and δ = 0, else the exponential mechanism.
+        proved and δ = 0, else the exponential mechanism.
     start : str
         ``none``, or ``public``: only private columns vote, and their votes are added to the
         log-odds by the public columns, which cost nothing (docs/proofs.md, 'LazyBB from a public

@@ -86,7 +86,7 @@ class NoisyMajorityClassifier(PrivateClassifier):
     delta : float
         0.
     calibration : str
-        ``certified``.
+        ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

@@ -66,7 +66,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
         0: permute-and-flip and Laplace noise. Above 0: the exponential mechanism and
         Gaussian noise.
     calibration : str
-        ``certified``.
+        ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

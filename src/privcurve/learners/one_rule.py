@@ -176,11 +176,11 @@ class OneRuleClassifier(VotingClassifier, PrivateClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified`` (docs/proofs.md, 'LazyBB: 1-rules') or ``published`` (thesis, Theorem
+        ``proved`` (docs/proofs.md, 'LazyBB: 1-rules') or ``published`` (thesis, Theorem
         2.7.2).
     mechanism : str
         ``exponential``, ``permute_and_flip``, or ``auto``: permute-and-flip when
-        certified, the exponential mechanism when published.
+        proved, the exponential mechanism when published.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

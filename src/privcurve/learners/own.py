@@ -15,6 +15,7 @@ A file whose name begins with ``_`` or ``.`` is no learner: editors leave such.
 from __future__ import annotations
 
 import inspect
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,10 @@ from privcurve.learners.entry import LearnerEntry
 
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
+
+# Results of the contract, a file for each learner; and what they say.
+CONTRACTS = Path("results/contracts")
+KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not tried"
 
 
 def names() -> list[str]:
@@ -92,6 +97,29 @@ def contract(name: str) -> Any:
     """Return the settings in a learner's file that the contract tries; None if it has none."""
     of_module = getattr(_load_module(name), "contract", None)
     return None if of_module is None else of_module()
+
+
+def is_own(kind: type) -> bool:
+    """Return whether a class is that of a learner's file."""
+    return kind.__module__.startswith(f"{PACKAGE}.")
+
+
+def contract_file(name: str) -> Path:
+    """Return the file of the result of a learner's contract."""
+    return CONTRACTS / f"{name}.json"
+
+
+def tried(name: str) -> str:
+    """Return what the contract found of a learner's file as it is: `KEPT`, `BROKEN`, `NOT_TRIED`.
+
+    A study tries it, and so does ``python -m privcurve.audit contract`` (:mod:`.audit.trial`).
+    """
+    try:
+        content = json.loads(contract_file(name).read_text("utf-8"))
+        is_of_file = content["version"] == version(name)
+        return str(content["result"]) if is_of_file else NOT_TRIED
+    except (OSError, ValueError, TypeError, KeyError):
+        return NOT_TRIED
 
 
 @cache

@@ -23,9 +23,9 @@ from privcurve.learners.shared.log_odds import regress
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
 from privcurve.learners.shared.roles import PublicRows, Roles, distinct_keys
 from privcurve.learners.shared.threads import one_thread
-from privcurve.privacy.budget import PUBLISHED
+from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.curator import Curator, call_of
-from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
+from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.sensitivity.counts import answers_l1, margins_l1
 
@@ -161,11 +161,11 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     public_columns : sequence of int
         Positions of public columns; needed. They may be none: then the label alone is public.
     epsilon : float
-        ε of all answers (certified), above 0; infinite: no noise.
+        ε of all answers (proved), above 0; infinite: no noise.
     delta : float
         Must be 0.
     calibration : str
-        ``certified`` or ``published`` (refuted), see
+        ``proved`` or ``published`` (refuted), see
         :func:`pate_statement`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

@@ -124,7 +124,7 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     epsilon, delta : float
         The budget; δ > 0.
     calibration : str
-        ``certified``.
+        ``proved``.
     ordered, n_bins, bounds, classes, random_state
         As of :class:`~privcurve.learners.distributed_topdown.DistributedTopDownClassifier`.
 

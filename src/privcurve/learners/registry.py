@@ -8,9 +8,10 @@ builds the DAG, so nothing heavy is imported here. An entry names the class by i
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from privcurve import extras
 from privcurve.coding import class_labels
@@ -22,6 +23,78 @@ from privcurve.schema import suggestion
 
 # The learner that chooses others privately.
 TUNED = "tuned"
+
+
+class Proof(NamedTuple):
+    """What holds the status ``proved`` of a learner: a section of a page of proofs, and a test."""
+
+    theorem: str
+    test: str
+
+
+_CONTRACT = "tests/privacy/test_contract.py::test_learners_keep_it"
+_ENSEMBLES = Proof("papers/boosted_dp/proofs.md, 'Weights'", _CONTRACT)
+_SUMS = Proof("docs/proofs.md, 'Joint Newton steps'", _CONTRACT)
+_ZETA = "docs/proofs.md, 'LazyBB: first rounds'"
+_SPLITS = "test_replaced_record_changes_split_scores_over_a_range_of_exactly_2_f1"
+_HOLDERS = "tests/privacy/test_holder_sensitivity.py"
+
+# The learners of this project whose statements may be ``proved``: no others' may.
+PROOFS: Mapping[str, Proof] = {
+    "lazybb": Proof(
+        _ZETA,
+        "tests/privacy/test_privacy_sensitivity.py::test_zeta_bounds_weights_normalised_and_not",
+    ),
+    "one_rule": Proof(
+        _ZETA, "tests/privacy/test_audit_one_rules.py::test_proved_bound_is_nearly_used_up"
+    ),
+    "topdown": Proof(
+        "docs/proofs.md, 'Split scores'", f"tests/privacy/test_privacy_sensitivity.py::{_SPLITS}"
+    ),
+    "dpboost": Proof(
+        "papers/thesis/proofs.md, 'DPBoost'",
+        "tests/privacy/test_dpboost_proofs.py::test_the_range_of_a_replacement_is_approached",
+    ),
+    "dp_bagging": Proof("papers/thesis/proofs.md, 'DP bagging'", _CONTRACT),
+    "dp_logistic_regression": Proof(
+        "docs/proofs.md, 'Logistic regression'",
+        "tests/privacy/test_objective_perturbation.py::test_proved_noise_is_enough",
+    ),
+    "brc": Proof(
+        "papers/partial/proofs.md, 'BRC'",
+        "tests/privacy/test_brc_sensitivity.py::test_sensitivity_bounds_the_real_dynamics",
+    ),
+    "boosting_for_people": Proof("papers/partial/proofs.md, 'Boosting for People'", _CONTRACT),
+    "pate": Proof(
+        "papers/partial/proofs.md, 'PATE'", "tests/privacy/test_pate.py::test_margins_of_neighbours"
+    ),
+    "noisy_bayes": Proof("docs/proofs.md, 'Naive Bayes from noisy counts'", _CONTRACT),
+    "distributed_topdown": Proof(
+        "papers/distributed/proofs.md, 'Levels'",
+        f"{_HOLDERS}::test_an_added_record_changes_f_by_at_most_f1_for_any_number_of_classes",
+    ),
+    "random_trees": Proof(
+        "docs/proofs.md, 'Clipped residuals'",
+        f"{_HOLDERS}::test_residuals_of_several_classes_stay_within_their_sensitivity",
+    ),
+    "bdpe": _ENSEMBLES,
+    "dp_forest": Proof("papers/boosted_dp/proofs.md, 'Forests'", _CONTRACT),
+    "noisy_majority": Proof("docs/proofs.md, 'Counts'", _CONTRACT),
+    "privgam": Proof(
+        "docs/proofs.md, 'PrivGAM'",
+        "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_are_those_of_the_page",
+    ),
+    "dp_newton": _SUMS,
+    "dp_gradient_descent": _SUMS,
+    "boosted_adassp": _SUMS,
+    "mst": Proof("docs/proofs.md, 'MST'", _CONTRACT),
+    "aim": Proof("docs/proofs.md, 'AIM'", _CONTRACT),
+    TUNED: Proof(
+        "docs/proofs.md, 'Private selection'",
+        "tests/privacy/test_selection.py::"
+        "test_pure_selection_costs_what_is_said_and_that_is_reached",
+    ),
+}
 
 
 def entry(name: str) -> LearnerEntry:
@@ -52,14 +125,14 @@ def multiclass_names() -> list[str]:
 
 
 def hint_multiclass() -> str:
-    """Name the certified learners of this project that take more than two classes."""
-    more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].certified]
+    """Name the proved learners of this project that take more than two classes."""
+    more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].proved]
     return f"Of those that take more there are: {', '.join(more)}."
 
 
 def hint_parts() -> str:
-    """Name the certified learners that can be trained on records in parts."""
-    able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.certified]
+    """Name the proved learners that can be trained on records in parts."""
+    able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.proved]
     return (
         f"In parts there are: {', '.join(able)}. If one memory holds all records, say "
         "rows_per_part: 0 in the description (docs/big_tables.md)."
@@ -102,7 +175,7 @@ def check_parameters(
 
 
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters for which no certified guarantee of a learner is proved."""
+    """Refuse hyperparameters for which no proved guarantee of a learner is proved."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:
@@ -110,7 +183,7 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
                 repr(choice) for choice in registered.choices if choice not in registered.unproved
             )
             raise ValueError(
-                f"{name}: {key} = {value!r} has no certified guarantee: "
+                f"{name}: {key} = {value!r} has no proved guarantee: "
                 f"{registered.unproved[value]}. Give {key} = {proved}."
             )
 
@@ -132,6 +205,20 @@ def estimator_class(name: str) -> type[Any]:
     kind = getattr(importlib.import_module(module), attribute)
     assert isinstance(kind, type)
     return kind
+
+
+def is_shipped(kind: type[Any]) -> bool:
+    """Return whether a class is a learner of this project as it is, and no subclass of one."""
+    name = str(getattr(kind, "_learner", None))
+    if name not in LEARNERS:
+        return False
+    module, _, attribute = LEARNERS[name].path.partition(":")
+    return is_ours(module) and getattr(sys.modules.get(module), attribute, None) is kind
+
+
+def is_ours(module: str) -> bool:
+    """Return whether a module, by its name, has learners of this project."""
+    return module.startswith(f"{__package__}.") and not module.startswith(own.PACKAGE)
 
 
 def make(

@@ -285,7 +285,7 @@ TOP_DOWN_TREES = TopDownTrees()
 class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
     """A decision tree whose splits and labels are chosen privately.
 
-    ``certified`` trees grow by levels: every
+    ``proved`` trees grow by levels: every
     node of a level makes its own private choice, and all of them together cost no more
     than one (docs/proofs.md, 'Levels of a tree'). ``published`` trees grow best first, one
     private choice among all leaves and questions a split.
@@ -296,31 +296,31 @@ class TopDownTreeClassifier(VotingClassifier, PrivateClassifier):
         Levels of splits.
     n_splits : int, optional
         Internal nodes of a published tree; by default as many as a full tree of `depth`
-        has. Not for certified trees.
+        has. Not for proved trees.
     splits : str
         ``equality``: a split asks whether a column has one code. ``threshold``: it may
         also ask whether the code is at most one, which suits columns whose codes have an
-        order. Certified only.
+        order. Proved only.
     criterion : str
         ``gini``, ``entropy``, ``root_gini`` or ``zero_one``. Against Gini, ``zero_one``
         is half as sensitive to one record and gets half of the noise; ``entropy`` and
         ``root_gini`` get about (log₂ n + 1.4)/4 and √n/2 times as much. Published trees
         offer Gini alone.
     split_share : float, optional
-        Share of the budget for splits, in (0, 1); the rest is for the leaves. Certified
+        Share of the budget for splits, in (0, 1); the rest is for the leaves. Proved
         only; see ``calibration_trees.lazybb_trees`` for the default.
     leaves : str
         ``labels``: each leaf is labelled by its noisy margin. ``rules``: each node of the
         last level chooses a question and the labels of both answers at once, by their
-        error, which takes less noise. Certified only.
+        error, which takes less noise. Proved only.
     epsilon : float
         ε of the whole fit, above 0; infinite: no noise.
     delta : float
         0: pure differential privacy. Published trees offer 0 alone.
     calibration : str
-        ``certified`` (docs/proofs.md, 'LazyBB: trees') or ``published`` (thesis, Theorem 4.2.2).
+        ``proved`` (docs/proofs.md, 'LazyBB: trees') or ``published`` (thesis, Theorem 4.2.2).
     mechanism : str
-        Of the splits: ``exponential``, ``permute_and_flip`` (certified with δ = 0), or
+        Of the splits: ``exponential``, ``permute_and_flip`` (proved with δ = 0), or
         ``auto``: permute-and-flip where it is offered.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

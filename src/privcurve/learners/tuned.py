@@ -18,7 +18,7 @@ from privcurve.learners.base import CodedClassifier, PrivateClassifier, with_fit
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.learners.shared.checks import ordered_columns
 from privcurve.learners.shared.tuning import NAME, Candidate, budget_of, candidates_of, terms
-from privcurve.privacy.budget import CERTIFIED, is_private
+from privcurve.privacy.budget import PROVED, is_private
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import selection_statement
@@ -56,7 +56,7 @@ class TunedClassifier(PrivateClassifier):
     Parameters
     ----------
     learner : str
-        Name of the learner whose settings are selected. It must be private, with a certified
+        Name of the learner whose settings are selected. It must be private, with a proved
         calibration, for replace-one neighbours.
     settings : mapping, sequence of mapping, or None
         The settings to draw from, all equally likely: parameters with lists of values, for all of
@@ -75,7 +75,7 @@ class TunedClassifier(PrivateClassifier):
     delta : float
         0: pure differential privacy.
     calibration : str
-        ``certified``.
+        ``proved``.
     ordered : sequence of bool, bool or None
         Which columns have ordered codes; some learners need to know. None: all if `bounds` is
         given, otherwise the default of each learner.
@@ -147,6 +147,10 @@ class TunedClassifier(PrivateClassifier):
         candidates = candidates_of(self.learner, self.settings)
         return list(dict.fromkeys(candidate.learner for candidate in candidates))
 
+    def _trained_learners(self) -> tuple[str, ...]:
+        candidates = candidates_of(self.learner, self.settings)
+        return (NAME, *sorted({candidate.learner for candidate in candidates}))
+
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         candidates = candidates_of(self.learner, self.settings)
         self.n_records_ = records.n
@@ -212,7 +216,7 @@ class TunedClassifier(PrivateClassifier):
             if not places:
                 continue
             delta = registry.entry(name).delta_passed(self.delta)
-            budget = {"delta": delta, "calibration": CERTIFIED}
+            budget = {"delta": delta, "calibration": PROVED}
             base = registry.make(name, self._public_facts(), budget)
             settings = [
                 {**candidates[drawn[k]].setting, "epsilon": epsilons[drawn[k]]} for k in places

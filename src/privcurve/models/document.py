@@ -21,6 +21,7 @@ from privcurve.models import text
 from privcurve.models.codec import encode
 from privcurve.models.errors import ModelError
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.stored import stored
 
 if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
@@ -113,7 +114,9 @@ def document(
     stated = estimator.privacy_ if statement is None else statement
     fields = json.loads(stated.to_json())
     parameters = {
-        key: _encode_parameter(value, key)
+        key: stored(_encode_parameter(value, key))
+        if key == "calibration"
+        else _encode_parameter(value, key)
         for key, value in chosen.get_params(deep=False).items()
         if key not in NOT_WRITTEN
     }

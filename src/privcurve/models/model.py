@@ -30,6 +30,7 @@ from privcurve.models.errors import ModelError
 from privcurve.models.explain import Explanation, explain
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.schema import suggestion
+from privcurve.stored import spoken
 
 if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
@@ -225,6 +226,8 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
         raise ValueError("its statement is not about its epsilon, delta and calibration")
     entries = content["parameters"].items()
     parameters = {key: float("inf") if value == "inf" else value for key, value in entries}
+    if "calibration" in parameters:
+        parameters["calibration"] = spoken(parameters["calibration"])
     version = content["made_with"]["learner"]
     upgraded = estimator_class(name)._upgrade_parameters(parameters, version)
     estimator = _restore_estimator(name, upgraded, content["classes"], domain, content["model"])

@@ -24,7 +24,7 @@ SELECTION_NOTES = (
     "the search.",
     "Accuracies and other scores are exact statistics of the records they are measured on, "
     "without noise: ε covers the models, not these numbers.",
-    "Calibration 'published' sets the noise as the method's paper prints it, 'certified' as "
+    "Calibration 'published' sets the noise as the method's paper prints it, 'proved' as "
     "this project proves it; a method without privacy has none, and ε = inf.",
 )
 MEAN = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.kinds import SHORT, UNPAID
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
+from privcurve.learners import own
 from privcurve.numerals import power
 from privcurve.outputs.base import OutputRequest, description_of, metric_name
 from privcurve.tables.table import MISSING, read_table
@@ -41,22 +42,36 @@ def rankings(
     if LEDGERS in outputs:
         frame = set_used_deltas(frame, read_table(outputs[LEDGERS].files.frames[0]))
     shared = (titles_of(study), metric or study.metric, description_of(dataset).n_rows)
-    return [ranking(frame, dataset, epsilon, *shared) for epsilon in epsilons]
+    tried = contracts_of(study)
+    return [ranking(frame, dataset, epsilon, *shared, tried) for epsilon in epsilons]
 
 
 def titles_of(study: Study) -> dict[str, str]:
     """Return the titles of a study's methods, and of what stands beside them.
 
-    They name the neighbours of ε where these differ: one ε for several is not one guarantee.
+    They name the neighbours of ε where these differ: one ε for several is not one guarantee; and
+    what the contract found of a user's own learner.
     """
     methods = study.methods.items()
     differ = len({method.relation for _, method in methods} - {None}) > 1
     titles = {
-        name: f"{method.title} ({method.relation})" if differ and method.relation else method.title
+        name: method.label(
+            f"{method.title} ({method.relation})" if differ and method.relation else method.title
+        )
         for name, method in methods
     }
     # A learner of the study may be called `raw` where it has no model on raw columns.
     return REFERENCES | titles
+
+
+def contracts_of(study: Study) -> dict[str, str]:
+    """Return what the contract found of the methods that train a user's own learners."""
+    return {name: method.contract for name, method in study.methods.items() if method.contract}
+
+
+def broken_of(contracts: Mapping[str, str]) -> list[str]:
+    """Return the methods that broke the contract, which are neither ranked nor recommended."""
+    return [arm for arm, finding in contracts.items() if finding == own.BROKEN]
 
 
 MAJORITY = "majority_class"
@@ -104,7 +119,8 @@ class Ranking:
 
     `private` and `free` are rows of the table, best first: what was trained at this ε, and what has
     no privacy. They have a column `error`, the standard error of the metric's mean. `failed` are
-    rows, at this ε or without privacy, of which a training has failed.
+    rows, at this ε or without privacy, of which a training has failed. `contracts` says what the
+    contract found of a user's own learners, by method: those that broke it have no row.
     """
 
     epsilon: float
@@ -114,6 +130,7 @@ class Ranking:
     metric: str
     n_records: int | None
     failed: pd.DataFrame
+    contracts: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, row: pd.Series) -> str:
         """Return what tells a row's learner from others of the same title."""
@@ -129,10 +146,13 @@ class Ranking:
     def eligible(self) -> pd.DataFrame:
         """The learners that may be recommended.
 
-        Those with certified noise and settings that ε covers; if there are none, those with
-        certified noise; if there are none either, all.
+        Those with proved noise and settings that ε covers; if there are none, those with
+        proved noise; if there are none either, all. A user's own learner has such noise if its
+        contract was tried.
         """
-        proved = self.private[self.private["calibration"] == "certified"]
+        untried = [arm for arm, finding in self.contracts.items() if finding != own.KEPT]
+        proved = self.private[self.private["calibration"] == "proved"]
+        proved = proved[~proved["arm"].isin(untried)]
         covered = proved[~_is_unpaid(proved)]
         return next((rows for rows in (covered, proved) if len(rows)), self.private)
 
@@ -156,7 +176,7 @@ class Ranking:
         """Say which to take, what privacy costs, and how sure that is; no full stop."""
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
-            return f"{at} nothing was trained that is complete"
+            return "; ".join([f"{at} nothing was trained that is complete", *self._failures()])
         best, n = self.eligible.iloc[0], len(self.eligible)
         if self.majority is not None and self._is_level(best, self.majority):
             return f"{at} {self._say_nothing_helps(best, self.majority)}"
@@ -201,20 +221,27 @@ class Ranking:
         return self.failed.loc[at, "arm"].tolist()
 
     def _failures(self) -> list[str]:
-        """Name the learners that are not ranked, as a training has failed."""
+        """Name the learners that are not ranked: a training has failed, or they broke the contract.
+
+        A study has the latter at all ε.
+        """
         rows = [row for _, row in self.failed.iterrows()]
         free = {True: " (no privacy)", False: ""}
         names = " and ".join(self.name(row) + free[math.isinf(row["epsilon"])] for row in rows)
-        return [f"not ranked, as trainings have failed: {names}"] if names else []
+        failures = [f"not ranked, as trainings have failed: {names}"] if names else []
+        broken = " and ".join(self.titles[arm] for arm in broken_of(self.contracts))
+        return failures + ([f"not ranked: {broken}"] if broken else [])
 
     def _reservations(self, best: pd.Series) -> list[str]:
         """Say in what way the best learner's ε is less than proved."""
         if best.get("kind") == UNPAID:
             return ["its setting was chosen on the records, which ε does not cover"]
+        if best["arm"] in self.contracts:
+            return ["its ε is its author's word"]
         if best["calibration"] == "published":
             return ["its noise is as published, without a proof of this project"]
         above = self.private.loc[: best.name]
-        above = above[_is_unpaid(above) & (above["calibration"] == "certified")]
+        above = above[_is_unpaid(above) & (above["calibration"] == "proved")]
         return [
             f"{self.name(row)} has {self._write_number(row)} with a setting that was chosen on the "
             "records, which ε does not cover"
@@ -286,18 +313,25 @@ def ranking(
     titles: Mapping[str, str],
     metric: str = ACCURACY,
     n_records: int | None = None,
+    contracts: Mapping[str, str] | None = None,
 ) -> Ranking:
-    """Rank the learners of a dataset at an ε, without those whose score is missing."""
-    own = accuracy[accuracy["dataset"] == dataset]
-    mine = drop_twins(own[own[metric].notna()])
+    """Rank the learners of a dataset at an ε, without those whose score is missing.
+
+    `contracts` is of :func:`contracts_of`: those that broke the contract are left out too.
+    """
+    tried = dict(contracts or {})
+    broken = broken_of(tried)
+    of_data = accuracy[(accuracy["dataset"] == dataset) & ~accuracy["arm"].isin(broken)]
+    mine = drop_twins(of_data[of_data[metric].notna()])
     mine = mine.assign(error=mine.get(f"{metric}_error", math.nan))
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")
-    at, own_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in (best, own))
+    frames = best, of_data
+    at, any_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in frames)
     free = best[np.isinf(best["epsilon"])]
-    own_at |= np.isinf(own["epsilon"])
+    any_at |= np.isinf(of_data["epsilon"])
     # Twins can't be told by scores that are missing.
-    failed = own[own_at & own.get("status", pd.Series("", own.index)).eq("failed")]
-    return Ranking(epsilon, best[at], free, titles, metric, n_records, failed)
+    failed = of_data[any_at & of_data.get("status", pd.Series("", of_data.index)).eq("failed")]
+    return Ranking(epsilon, best[at], free, titles, metric, n_records, failed, tried)
 
 
 def full_sentence(text: str) -> str:

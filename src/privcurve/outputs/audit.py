@@ -11,6 +11,9 @@ from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.learners import registry
 from privcurve.outputs.base import AUDITS, Context, Option, Output, OutputRequest, Reads, check_name
+from privcurve.privacy.budget import PROVED, PUBLISHED
+from privcurve.privacy.ledger import CLAIMED
+from privcurve.stored import spoken_frame
 from privcurve.tables.table import Table
 
 
@@ -53,7 +56,9 @@ class Audit(Output):
         from privcurve.audit import report
 
         learners = context.request.reads.audits
-        frame = report.table([pd.read_csv(AUDITS / f"{name}.csv") for name in learners])
+        frame = report.table(
+            [spoken_frame(pd.read_csv(AUDITS / f"{name}.csv")) for name in learners]
+        )
         context.write(Table(frame, report.CAPTION, report.notes(frame), report.format_table(frame)))
         titles = {name: registry.entry(name).title for name in learners}
         claims = report.rows_of_claims(frame)
@@ -138,7 +143,8 @@ def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: 
         for row in order[curve].to_dict("records"):
             shapes = SAMPLED if row["method"] in ("sampled", "canaries") else EXACT
             shape = NOTHING if row["verdict"] == "found nothing" else shapes[cycle % len(shapes)]
-            mark = _make_mark(shape, style.COLOURS[colour], curve[1] == "certified")
+            is_proved = curve[1] == PROVED and curve[0] in registry.LEARNERS
+            mark = _make_mark(shape, style.COLOURS[colour], is_proved)
             x, y = row["epsilon"] * shift, row["shown"]
             panel.plot(x, y, **mark, zorder=3, clip_on=False)
             if row["verdict"] == "violated":
@@ -161,8 +167,9 @@ def _list_marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tupl
     n_shapes = math.ceil(len(titles) / len(style.COLOURS))
     for name, shapes in (("exact or certain", EXACT), ("sampled", SAMPLED)):
         yield name, *(_make_mark(shape, GREY) for shape in shapes[:n_shapes])
-    yield "certified", _make_mark("s", GREY)
-    yield "published", _make_mark("s", GREY, filled=False)
+    yield PROVED, _make_mark("s", GREY)
+    is_own = not set(titles) <= {*registry.LEARNERS}
+    yield PUBLISHED + f" or {CLAIMED}" * is_own, _make_mark("s", GREY, filled=False)
     if (frame["verdict"] == "found nothing").any():
         yield "found nothing", _make_mark(NOTHING, GREY)
     if (frame["verdict"] == "violated").any():

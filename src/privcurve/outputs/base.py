@@ -296,6 +296,12 @@ class Context:
     code_notes: tuple[str, ...] = ()
 
     @property
+    def own_notes(self) -> tuple[str, ...]:
+        """Notes on what the contract found of a user's own learners, and on changed code."""
+        claimed = [method for method in self.study.methods.values() if method.contract]
+        return (*(method.label(method.name) for method in claimed), *self.code_notes)
+
+    @property
     def shuffle_seed(self) -> int:
         """The seed of shuffles, which are not noise: that of the run, if it is public."""
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
@@ -381,16 +387,16 @@ class Context:
         return read_table(self.others[word].files.frames[0])
 
     def write(self, table: Table, stem: Path | None = None) -> None:
-        """Write a table of the output, the first by default, with the notes on changed code."""
-        noted = replace(table, notes=(*table.notes, *self.code_notes))
+        """Write a table of the output, the first by default, with :attr:`own_notes` below it."""
+        noted = replace(table, notes=(*table.notes, *self.own_notes))
         noted.write(stem or self.request.files.tables[0])
 
     def draw(self, figure: Figure, frame: pd.DataFrame, stem: Path | None = None) -> None:
         """Save a figure of the output, the first by default, with the frame that it was drawn from.
 
-        The notes on changed code are written above it.
+        The notes of :attr:`own_notes` are written above it.
         """
-        style.save(figure, frame, stem or self.request.files.figures[0], self.code_notes)
+        style.save(figure, frame, stem or self.request.files.figures[0], self.own_notes)
 
 
 @cache

@@ -27,7 +27,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
 from privcurve.outputs.base import Context, Files, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.error_table import method_titles, private_methods
+from privcurve.outputs.error_table import method_labels, method_titles, private_methods
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, text_frame
 
 PAIRED = (
@@ -100,9 +100,12 @@ class Comparison(Output):
 
     def make(self, context: Context) -> None:
         request, methods = context.request, context.study.methods
-        titles = method_titles(request)
+        titles = method_labels(request)
         runs, method = context.runs(), request.options["arm"]
-        others = compared_methods(request)
+        others = [name for name in compared_methods(request) if not methods[name].breaks_contract]
+        if methods[method].breaks_contract or not others:
+            who = method if methods[method].breaks_contract else "each other method"
+            raise IncompleteError(f"{context.study.name}: comparison: {who} broke the contract")
         parts = [compare_by_dataset(runs, method, others, measure) for measure in MEASURES]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]

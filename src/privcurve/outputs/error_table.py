@@ -53,9 +53,11 @@ class ErrorTable(Output):
 
     def make(self, context: Context) -> None:
         study, base = context.study, baseline(context.request)
-        titles, private = method_titles(context.request), private_methods(context.request)
+        titles, private = method_labels(context.request), private_methods(context.request)
         runs, methods = context.runs(), table_methods(context.request)
-        parts = [error_frame(runs, study.datasets, methods, base, measure) for measure in MEASURES]
+        unranked = [name for name, method in study.methods.items() if method.breaks_contract]
+        shared = (runs, study.datasets, methods, base)
+        parts = [error_frame(*shared, measure, unranked) for measure in MEASURES]
         there = [part for part in parts if len(part)] or parts[:1]
         frame = pd.concat(there, ignore_index=True)
         frame = kinds.add_kinds(frame, study.methods, after="learner")
@@ -109,6 +111,12 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
     return titles
 
 
+def method_labels(request: OutputRequest) -> dict[str, str]:
+    """Return the titles of methods, with what the contract found of a user's own learners."""
+    methods = request.study.methods
+    return {name: methods[name].label(title) for name, title in method_titles(request).items()}
+
+
 COLUMNS = [
     *("measure", "epsilon", "dataset", "arm", "learner", "error", "error_std", "standard_error"),
     *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
@@ -127,6 +135,7 @@ def error_frame(
     methods: Sequence[str],
     baseline: str,
     measure: str = ACCURACY,
+    unranked: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Compare the errors of all methods on all datasets, at each ε, by a measure.
 
@@ -136,7 +145,8 @@ def error_frame(
     `STANDARD_ERRORS` of its standard errors. `best` marks the least mean error of the private
     methods at an ε on a dataset. `rank` counts from 1 among them; ties share the mean of their
     ranks. A method with a failed training or without a selected setting has no error, gain or
-    rank; a method without privacy (ε = ∞) has no gain or rank.
+    rank; a method without privacy (ε = ∞) has no gain or rank, nor have `unranked` ones, which are
+    never `best`.
     """
     errors = add_errors(runs, measure)
     errors["epsilon"] = errors["epsilon"].map(short_text)
@@ -149,9 +159,10 @@ def error_frame(
     for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
         there = [method for method in methods if (epsilon, dataset, method) in of_point]
         means = {method: mean(of_point[epsilon, dataset, method]) for method in there}
-        private = {} if math.isinf(float(epsilon)) else means
+        ranked = {method: mean for method, mean in means.items() if method not in unranked}
+        private = {} if math.isinf(float(epsilon)) else ranked
         least = min((m for m in private.values() if not math.isnan(m)), default=math.nan)
-        base = of_point.get((epsilon, dataset, baseline))
+        base = None if baseline in unranked else of_point.get((epsilon, dataset, baseline))
         for method, error in means.items():
             scores = of_point[epsilon, dataset, method]
             gain, gain_error = (
@@ -166,7 +177,8 @@ def error_frame(
             rows.append((*place, *statistics, best, gain, gain_error, verdict))
     frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
     # Equal errors share the mean of their ranks.
-    steps = (frame["error"].where(frame["epsilon"].map(math.isfinite)) / ROUNDING).round()
+    is_ranked = frame["epsilon"].map(math.isfinite) & ~frame["arm"].isin(list(unranked))
+    steps = (frame["error"].where(is_ranked) / ROUNDING).round()
     return frame.assign(rank=steps.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
 

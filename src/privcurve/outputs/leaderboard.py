@@ -42,8 +42,8 @@ from privcurve.outputs.base import (
     metric_name,
 )
 from privcurve.outputs.wishes import Needed, Wish, needed_epsilon
-from privcurve.privacy.budget import LOOKED
-from privcurve.privacy.ledger import PROVED
+from privcurve.privacy.budget import LOOKED, PROVED
+from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
@@ -316,11 +316,15 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 
 
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
-    """Return the colours of the eligible methods that rank best over all ε."""
+    """Return the colours of the eligible methods that rank best over all ε.
+
+    A user's own learner, whose ε is its author's word, has none.
+    """
     ranks: dict[str, list[float]] = {}
     for place in places:
         for k, method in enumerate(place.eligible["arm"]):
-            ranks.setdefault(method, []).append(k)
+            if method not in place.contracts:
+                ranks.setdefault(method, []).append(k)
     best = sorted(ranks, key=lambda method: sum(ranks[method]) / len(ranks[method]))
     return {method: k % len(COLOURS) for k, method in enumerate(best[:MOST_CURVES])}
 
@@ -394,7 +398,7 @@ def _setting(row: pd.Series) -> str:
 
 def _ledger(row: pd.Series) -> str:
     """Write a model's ledger, with its status unless the claim is proved."""
-    status = "" if row["status"] == PROVED else f" (claim: {row['status']})"
+    status = "" if row["status"] == PROVED else f" ({row['status']})"
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 
 
@@ -402,7 +406,7 @@ def _worst_findings(audit: Path) -> Audit:
     """Return the worst finding against each claim of a learner, in words."""
     from privcurve.audit import report
 
-    stated = report.rows_of_claims(pd.read_csv(audit))
+    stated = report.rows_of_claims(spoken_frame(pd.read_csv(audit)))
     worst = {}
     for _, row in report.worst_rows(stated).iterrows():
         key = (row["learner"], row["calibration"], row["neighbours"], row["delta"] > 0)

@@ -34,6 +34,7 @@ from privcurve.outputs.base import (
     metric_name,
     source_of,
 )
+from privcurve.privacy.ledger import CLAIMED
 
 if TYPE_CHECKING:
     from matplotlib.lines import Line2D
@@ -51,7 +52,7 @@ class LearningCurves(Output):
     options: ClassVar = {
         "learners": Option(
             "labels of the learners that the first figure shows; by default the six curves that "
-            "rank best, certified ones first",
+            "rank best, proved ones first",
             list,
             None,
         ),
@@ -138,15 +139,20 @@ def figures(
     that equals another one point by point is left out.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
+    own = [one.name for one in study.methods.values() if one.own_learners and one.contract]
+    is_claimed = accuracy["arm"].isin(own) & accuracy["calibration"].eq("proved")
+    accuracy = accuracy.assign(calibration=accuracy["calibration"].mask(is_claimed, CLAIMED))
     curve = accuracy.groupby(["dataset", "arm"]).ngroup()
     accuracy = accuracy[curve.isin(curve[drop_twins(accuracy).index])]
-    titles = {RAW: REFERENCES[RAW]} | {one.name: one.title for one in study.methods.values()}
+    labels_of = {one.name: one.label(one.title) for one in study.methods.values()}
+    titles = {RAW: REFERENCES[RAW]} | labels_of
     panel_titles = {name: panel_title(study, name) for name in names}
     groups = {name: source_of(name) for name in names}
     methods = _list_curves(study)
     first = [method for method in methods if labels is None or method_of(method) in labels]
     if len(first) > MOST:
-        first = best_curves(accuracy, first, study.metric)
+        broken = [name for name in first if study.methods[name].breaks_contract]
+        first = best_curves(accuracy, first, study.metric, broken)
     rest = [method for method in methods if method not in first]
     for parts in ([first], [rest[k : k + MOST] for k in range(0, len(rest), MOST)]):
         yield draw(accuracy, titles, panel_titles, groups, measures, parts)
@@ -158,9 +164,15 @@ def _list_curves(study: Study) -> list[str]:
     return [method.name for method in methods if any(map(math.isfinite, method.epsilons))]
 
 
-def best_curves(accuracy: pd.DataFrame, methods: Collection[str], metric: str) -> list[str]:
-    """Return the curves that rank best in the mean over datasets and ε, certified ones first."""
-    rows = accuracy[accuracy["arm"].isin(list(methods)) & np.isfinite(accuracy["epsilon"])]
+def best_curves(
+    accuracy: pd.DataFrame, methods: Collection[str], metric: str, broken: Collection[str] = ()
+) -> list[str]:
+    """Return the curves that rank best in the mean over datasets and ε, proved ones first.
+
+    Those that broke the contract, `broken`, have no rank.
+    """
+    ranked = [method for method in methods if method not in broken]
+    rows = accuracy[accuracy["arm"].isin(ranked) & np.isfinite(accuracy["epsilon"])]
     places = rows.groupby(["dataset", "epsilon"])[metric].rank(
         ascending=metric in LOSSES, na_option="bottom"
     )

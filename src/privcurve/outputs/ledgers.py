@@ -17,7 +17,8 @@ NOTES = (
     "Of one training of the selected setting on all of a dataset's training part. ε of the ledger "
     "is what its steps add up to; that is at most the ε of the curve. δ used is that of the "
     "model's statement, which may be less than was asked for.",
-    "Status: whether what is claimed is proved, not proved or refuted (docs/privacy.md).",
+    "Status: proved by this project, claimed by its author, or refuted; of a user's own learner "
+    "also what the contract found (docs/privacy.md).",
 )
 MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 STATED = [
@@ -87,8 +88,9 @@ def _make_row(
     except (IncompleteError, ValueError) as error:
         return {**row, "status": f"failed: {error}"}
     statement = trained.learner.privacy_
+    status = "; ".join(filter(None, (statement.status, method.contract)))
     stated = (
         *(statement.neighbours, statement.composition, len(statement.ledger)),
-        *(statement.epsilon_spent, statement.delta, statement.status, statement.describe_ledger()),
+        *(statement.epsilon_spent, statement.delta, status, statement.describe_ledger()),
     )
     return row | dict(zip(STATED, stated, strict=True))

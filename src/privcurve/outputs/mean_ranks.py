@@ -14,7 +14,7 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd
 from privcurve.outputs.base import Context, Option, Output, OutputRequest, Reads, check_name
-from privcurve.outputs.error_table import ErrorTable, method_titles, private_methods
+from privcurve.outputs.error_table import ErrorTable, method_labels, method_titles, private_methods
 from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
@@ -74,7 +74,7 @@ class MeanRanks(Output):
             none = f"no two methods have {' or '.join(measures)} on the same two datasets"
             raise IncompleteError(f"{context.request.study.name}: {none}: nothing can be ranked")
         context.write(Table(frame, CAPTION, NOTES))
-        context.draw(draw(frame, method_titles(context.request)), frame)
+        context.draw(draw(frame, method_labels(context.request)), frame)
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:

@@ -29,6 +29,7 @@ from privcurve.outputs.answers import (
     LEDGERS,
     RAW,
     Ranking,
+    contracts_of,
     ranking,
     set_used_deltas,
     titles_of,
@@ -56,7 +57,7 @@ LEARNER = (
 )
 PRICE_NOTES = (
     "Lost by coding: the raw score less that of the best model without privacy on the codes. Lost "
-    "by privacy: that less the score of the best certified learner by rule at ε. "
+    "by privacy: that less the score of the best proved learner by rule at ε. "
     "± is the standard error of a difference, paired over the splits and widened where these "
     "overlap; within noise: its 95 % interval by Student's t holds 0. On a test part, which all "
     "repeats score, both are of the noise of training alone.",
@@ -265,13 +266,14 @@ COLUMNS = [
 def _find_price(
     study: Study, means: pd.DataFrame, runs: pd.DataFrame, dataset: str, epsilon: float, metric: str
 ) -> dict[str, Any] | None:
-    place = ranking(means, dataset, epsilon, titles_of(study), metric)
+    tried = contracts_of(study)
+    place = ranking(means, dataset, epsilon, titles_of(study), metric, contracts=tried)
     of_raw = place.free[place.free["learner"] == RAW]
     if of_raw.empty or place.coded_models.empty:
         return None
     raw, coded = of_raw.iloc[0], place.coded_models.iloc[0]
     private = place.private
-    sound = private[private["calibration"].eq("certified") & private["kind"].eq(kinds.RULE)]
+    sound = private[private["calibration"].eq("proved") & private["kind"].eq(kinds.RULE)]
     row: dict[str, Any] = {"dataset": dataset, "epsilon": epsilon, "metric": metric}
     row |= {"raw": float(raw[metric]), "coded_by": place.name(coded), "coded": float(coded[metric])}
     row |= _compare_models("coding", raw, coded, runs, metric)

@@ -7,11 +7,9 @@ checksums of the files that it wrote.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +20,6 @@ from privcurve.files import replace_text
 from privcurve.outputs.base import AUDITS, MADE, Context, OutputRequest
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
-from privcurve.sources import tree_of
 
 
 def digest(
@@ -30,13 +27,15 @@ def digest(
     curves: Sequence[Curve],
     others: Mapping[str, str],
     audits: Mapping[str, str],
+    contracts: Mapping[str, str],
     seed: Seed,
     seen: Any = None,
 ) -> str:
     """Return a digest of all that an output is made for: the output is made again if it changes.
 
-    `others` and `audits` are the digests of other outputs and of audits that it reads, `seen` is
-    what it knows of other studies beside files, as plain JSON.
+    `others` and `audits` are the digests of other outputs and of audits that it reads, `contracts`
+    those of the contracts of the study's own learners, `seen` is what it knows of
+    other studies beside files, as plain JSON.
     """
     reads = request.reads
     return canonical.digest(
@@ -51,6 +50,7 @@ def digest(
             "audits": dict(audits),
             "resources": [[str(path), _hash_file(path)] for path in reads.resources],
             "seed": seeds.public_name(seed),
+            **({"contracts": dict(contracts)} if contracts else {}),
             **({} if seen is None else {"seen": seen}),
         }
     )
@@ -155,19 +155,6 @@ def audit_record(learner: str, dataset: str) -> Record:
 def audited_code(learner: str) -> Trained:
     """Return which code of a learner was audited, on whatever dataset; empty if none was."""
     return audit_record(learner, "").trained
-
-
-@cache
-def code_digest(folder: Path) -> str:
-    """Return the SHA-256, in hex, of the code in a folder.
-
-    Comments, docstrings and layout are left out: they change no result, and an audit takes minutes.
-    """
-    sums = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        name, tree = path.relative_to(folder).as_posix(), tree_of(path)
-        sums.update(f"{name}\n{ast.unparse(tree)}\n".encode())
-    return sums.hexdigest()
 
 
 def _hash_files(paths: Sequence[Path]) -> dict[str, str | None]:

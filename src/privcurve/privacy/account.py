@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
+from privcurve.privacy.budget import PROVED, REPLACE_ONE
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
 from privcurve.privacy.refused import end_fit
@@ -260,7 +260,7 @@ class Account:
         Published protocols do not name the entries of their messages.
         """
         whats = {entry.what: entry for entry in statement.ledger}
-        named = statement.calibration == CERTIFIED
+        named = statement.calibration == PROVED
         present = [party for party in self.parties if not party._away]
         everything = {what for party in present for what in party._charged}
         for party in self.parties:

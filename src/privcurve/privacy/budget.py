@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
+from privcurve.stored import SPOKEN, STORED
+
 REPLACE_ONE = "replace-one"
 PRIVATE_COLUMNS = "private-columns"
 ADD_REMOVE = "add-remove"
 
 PUBLISHED = "published"
-CERTIFIED = "certified"
-CALIBRATIONS = (PUBLISHED, CERTIFIED)
+PROVED = SPOKEN
+CALIBRATIONS = (PUBLISHED, PROVED)
 
 # Smaller numbers lose precision.
 LEAST_DELTA = 1e-300
@@ -158,8 +160,14 @@ def check_calibration(calibration: str) -> None:
     """Raise ValueError for an unknown calibration."""
     if calibration not in CALIBRATIONS:
         raise ValueError(
-            f"calibration = {calibration!r} is not one of {PUBLISHED!r}, {CERTIFIED!r}"
+            f"calibration must be {PUBLISHED!r} or {PROVED!r}; got {calibration!r}"
+            f"{explain_renamed(calibration)}"
         )
+
+
+def explain_renamed(word: Any) -> str:
+    """Return the end of a message about a calibration that has another name now, or nothing."""
+    return f": it is called {PROVED!r} now" if word == STORED else ""
 
 
 def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:

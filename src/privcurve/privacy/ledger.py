@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -22,8 +22,8 @@ from privcurve.privacy.accountants.cost import (
 )
 from privcurve.privacy.budget import (
     ADD_REMOVE,
-    CERTIFIED,
     PRIVATE_COLUMNS,
+    PROVED,
     PUBLISHED,
     REPLACE_ONE,
     budget_within_group,
@@ -35,6 +35,7 @@ from privcurve.privacy.budget import (
 )
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
+from privcurve.stored import spoken, stored
 
 ASSUMED_N = "the number of records"
 ASSUMED_BINS = "the bins of each column"
@@ -89,7 +90,7 @@ NOT_TIMING = "side channels such as the time that training takes"
 # Of a fit on sealed records.
 SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
 # Of a learner of a user's own.
-NOT_OURS = "mistakes in its sensitivities, which are its author's: this project proves none of them"
+AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
@@ -102,10 +103,11 @@ NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_T
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The status of a claim.
-PROVED = "proved"
-NOT_PROVED = "not proved"
-REFUTED = "refuted"
+# The status of a guarantee, beside PROVED: its author's word, which earlier versions stored under
+# another word; or wrong.
+CLAIMED, REFUTED = "claimed", "refuted"
+STATUSES = (PROVED, CLAIMED, REFUTED)
+_STORED_STATUSES = {"not proved": CLAIMED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,7 @@ class PrivacyStatement:
     neighbours : str
         Name of a relation of ``budget.NEIGHBOURS``.
     calibration : str or None
-        ``published`` (noise as the paper prints it) or ``certified`` (as proved).
+        ``published`` (noise as the paper prints it) or ``proved`` (as proved).
     composition : str
         Name of the accountant that adds up the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
@@ -173,9 +175,9 @@ class PrivacyStatement:
     assumptions, exclusions : tuple of str
         What is assumed public; what the guarantee does not cover.
     status : str
-        ``proved``; ``not proved``; or ``refuted``: there is a counterexample.
+        ``proved``, ``claimed`` (its author's word), or ``refuted`` (there is a counterexample).
     caveat : str
-        Why the claim is not proved, or what refutes it.
+        Why the claim is not proved, or what refutes it; empty if it is proved.
     proved_epsilon : float or None
         The ε that is proved in place of a claim that is not, for `neighbours`; infinite if
         there is none, None if nothing is known.
@@ -205,7 +207,7 @@ class PrivacyStatement:
     ledger: tuple[LedgerEntry, ...]
     assumptions: tuple[str, ...] = ASSUMED
     exclusions: tuple[str, ...] = NOT_COVERED
-    status: str = PROVED
+    status: str = field(kw_only=True)
     caveat: str = ""
     proved_epsilon: float | None = None
     public_columns: tuple[str | int, ...] = ()
@@ -215,8 +217,8 @@ class PrivacyStatement:
 
     def __post_init__(self) -> None:
         relation(self.neighbours)
-        if self.status not in (PROVED, NOT_PROVED, REFUTED):
-            raise ValueError(f"status = {self.status!r} is not proved, not proved or refuted")
+        if self.status not in STATUSES:
+            raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
         if (self.status == PROVED) == bool(self.caveat):
             raise ValueError(
                 f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
@@ -232,7 +234,8 @@ class PrivacyStatement:
     @classmethod
     def not_private(cls, learner: str) -> Self:
         """Return the statement of a method without privacy: ε = ∞, an empty ledger."""
-        return cls(learner, math.inf, 0.0, REPLACE_ONE, None, accountants.NONE, (), (), ())
+        nothing: Any = (REPLACE_ONE, None, accountants.NONE, (), (), ())
+        return cls(learner, math.inf, 0.0, *nothing, status=PROVED)
 
     @property
     def private(self) -> bool:
@@ -276,6 +279,12 @@ class PrivacyStatement:
             at_most=at_most,
         )
 
+    def as_claimed(self, caveat: str) -> Self:
+        """Return the statement with the status ``claimed``; itself if it is less than proved."""
+        if not self.private or self.status != PROVED:
+            return self
+        return replace(self, status=CLAIMED, caveat=caveat)
+
     @property
     def reservations(self) -> tuple[str, ...]:
         """What is particular to this claim: its caveat, and exclusions that not all claims have."""
@@ -296,6 +305,7 @@ class PrivacyStatement:
     def to_json(self) -> str:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
+        document["calibration"] = stored(self.calibration)
         # Keys that older files lack.
         if self.at_most is None:
             del document["at_most"]
@@ -321,6 +331,8 @@ class PrivacyStatement:
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
             document["public_columns"] = tuple(document.get("public_columns", ()))
+            document["calibration"] = spoken(document["calibration"])
+            document["status"] = _STORED_STATUSES.get(document["status"], document["status"])
             return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error
@@ -333,13 +345,10 @@ class PrivacyStatement:
                 "reveal any of its training records."
             )
         parts = [*self._claim(), *self._protection(), self.describe_ledger()]
-        if self.calibration is not None:
-            meaning = {
-                PUBLISHED: "the noise is as the paper prints it",
-                CERTIFIED: "the noise is as proved in docs/privacy.md",
-            }
-            words = meaning.get(self.calibration, "see docs/privacy.md")
-            parts.append(f"Calibration: {self.calibration} ({words}).")
+        if self.calibration == PUBLISHED:
+            parts.append(f"Calibration: {PUBLISHED} (the noise is as the paper prints it).")
+        elif self.calibration is not None and self.status == PROVED:
+            parts.append(f"Calibration: {PROVED} (the noise is as proved in docs/privacy.md).")
         if self.sealed:
             parts.append(SEALED)
         shown = self._public_parts().replace("its", "each record's")
@@ -358,7 +367,7 @@ class PrivacyStatement:
             return [f"{self.learner}: differentially private with {level}."]
         parts = [
             f"{self.learner}: claimed to be differentially private with {level}. "
-            f"This is {self.status}: {self.caveat}."
+            f"This is {'not proved' if self.status == CLAIMED else self.status}: {self.caveat}."
         ]
         if self.proved_epsilon is not None:
             finite = math.isfinite(self.proved_epsilon)
@@ -433,11 +442,11 @@ def state(
     calibration: str,
     composition: str,
     ledger: Sequence[LedgerEntry],
+    status: str,
     neighbours: str = REPLACE_ONE,
     public: Sequence[int] | None = None,
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
-    status: str = PROVED,
     caveat: str = "",
     proved_epsilon: float | None = None,
 ) -> PrivacyStatement:
@@ -482,9 +491,8 @@ def assumptions_for(neighbours: str) -> tuple[str, ...]:
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
     """Make the statement of a learner that reads only public columns and labels: ε = 0."""
-    return with_public(
-        PrivacyStatement(learner, 0.0, 0.0, REPLACE_ONE, None, accountants.BASIC, ()), public
-    )
+    nothing: Any = (REPLACE_ONE, None, accountants.BASIC, ())
+    return with_public(PrivacyStatement(learner, 0.0, 0.0, *nothing, status=PROVED), public)
 
 
 def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:

@@ -30,7 +30,7 @@ from privcurve.privacy.accountants.cost import (
     LAPLACE_KIND,
     PURE_KIND,
 )
-from privcurve.privacy.budget import CERTIFIED, check_calibration, relation
+from privcurve.privacy.budget import PROVED, check_calibration, relation
 
 EXPONENTIAL = "exponential"
 PERMUTE_AND_FLIP = "permute_and_flip"
@@ -292,13 +292,13 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
     """Return the selection mechanism for a word: ``auto``, or its own name.
 
-    It is permute-and-flip for certified pure privacy, else the exponential mechanism.
+    It is permute-and-flip for proved pure privacy, else the exponential mechanism.
 
     Raises ValueError if a word is unknown, or permute-and-flip asked for with δ > 0.
     """
     check_calibration(calibration)
     if mechanism == AUTO:
-        pure = calibration == CERTIFIED and delta == 0
+        pure = calibration == PROVED and delta == 0
         return PERMUTE_AND_FLIP if pure else EXPONENTIAL
     if mechanism not in SELECTIONS:
         raise ValueError(

@@ -16,7 +16,7 @@ from typing import Any
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE, check_budget, is_private
+from privcurve.privacy.budget import PROVED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import BEST_OF, calibrate
 from privcurve.privacy.curator import Call
 from privcurve.privacy.ledger import (
@@ -157,8 +157,9 @@ def noise_of(
     announced: tuple[Announced, ...],
     *,
     epsilon: float,
+    status: str,
     delta: float = 0.0,
-    calibration: str = CERTIFIED,
+    calibration: str = PROVED,
     rounds: int = 1,
     accountants: tuple[str, ...] = BEST_OF,
     **words: Any,
@@ -172,7 +173,8 @@ def noise_of(
         In the order of the ledger; their shares add up to 1. With several rounds, those of a round.
     epsilon, delta : float
         The budget; ε may be infinite.
-    calibration : str
+    status, calibration : str
+        See :class:`~privcurve.privacy.ledger.PrivacyStatement`.
     rounds : int
         The number of rounds, with equal budgets; ``{}`` in `what` of a call becomes its round.
     accountants : tuple of str
@@ -228,6 +230,7 @@ def noise_of(
         calibration=calibration,
         composition=accountant,
         ledger=ledger,
+        status=status,
         **words,
     )
 
@@ -273,11 +276,12 @@ def selection_statement(
         epsilon=budget.epsilon,
         delta=budget.delta,
         neighbours=REPLACE_ONE,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=budget.runs.name,
         ledger=(training, *score.entries(UNITS / budget.score_scale, budget.pure)),
         assumptions=tuple(dict.fromkeys((*ASSUMED, *assumptions, ASSUMED_GRID))),
         exclusions=tuple(dict.fromkeys((*of_settings, *others, NOT_RUNS))),
+        status=PROVED,
     )
 
 

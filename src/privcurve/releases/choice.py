@@ -1,6 +1,6 @@
 """The candidates of a learner that is chosen on the records, at a price that is part of ε.
 
-The choice is private selection (docs/tuning.md) among certified learners, each at one public
+The choice is private selection (docs/tuning.md) among proved learners, each at one public
 setting, or among settings of one's own (the learner ``tuned``).
 """
 

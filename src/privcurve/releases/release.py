@@ -26,8 +26,9 @@ from privcurve.learners import registry
 from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PROVED, REFUTED, PrivacyStatement
+from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import budget_ledger, card
 from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, Price, Release

@@ -88,7 +88,7 @@ class Request:
     def estimator_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, ε, δ and calibration among them."""
         epsilon, delta = self.budget_of_record
-        level = {"epsilon": epsilon, "delta": delta, "calibration": words.CERTIFIED}
+        level = {"epsilon": epsilon, "delta": delta, "calibration": words.PROVED}
         return {**self.parameters, **level}
 
 
@@ -114,11 +114,11 @@ def make_estimator(request: Request, domain: Domain) -> Any:
         entry = registry.entry(name)
         registry.check_parameters(name, request.parameters)
         registry.check_proved(name, request.parameters)
-        if name not in LEARNERS or not entry.certified:
-            certified = [key for key, own in LEARNERS.items() if own.certified and not own.requires]
+        if name not in LEARNERS or not entry.proved:
+            proved = [key for key, own in LEARNERS.items() if own.proved and not own.requires]
             raise ValueError(
-                f"{name} has no certified guarantee of this project: its models may be compared, "
-                f"but not released. There are: {', '.join(certified)}."
+                f"{name} has no proved guarantee of this project: its models may be compared, "
+                f"but not released. There are: {', '.join(proved)}."
             )
         kind = registry.estimator_class(name)
         if not (kind._released or name == TUNED):

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 from privcurve.files import replace_text
 from privcurve.lazy import pd
+from privcurve.stored import spoken_frame, stored_frame
 
 # Float columns that are written in their shortest form.
 SHORT = ("epsilon", "delta", "delta_used")
@@ -32,7 +33,7 @@ class Table:
     def write(self, stem: Path) -> None:
         """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file."""
         texts = text_frame(self.frame) if self.shown is None else self.shown
-        csv = format_values(self.frame).to_csv(index=False)
+        csv = stored_frame(format_values(self.frame)).to_csv(index=False)
         replace_text(stem.with_name(stem.name + ".csv"), csv)
         replace_text(stem.with_name(stem.name + ".md"), _markdown(texts, self.caption, self.notes))
         replace_text(
@@ -46,10 +47,10 @@ def read_table(*paths: Path | TextIO) -> pd.DataFrame:
     Names stay text, whatever they look like: a dataset may be called 2024 or NA.
     """
     names = dict.fromkeys(("dataset", "arm", "learner", "setting"), "str")
-    return pd.concat(
-        [pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]) for path in paths],
-        ignore_index=True,
-    )
+    frames = [
+        pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]) for path in paths
+    ]
+    return spoken_frame(pd.concat(frames, ignore_index=True))
 
 
 def format_values(frame: pd.DataFrame) -> pd.DataFrame:

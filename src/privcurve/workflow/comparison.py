@@ -1,4 +1,4 @@
-"""The study behind ``privcurve compare``: certified learners, each with one public setting."""
+"""The study behind ``privcurve compare``: proved learners, each with one public setting."""
 
 from __future__ import annotations
 
@@ -175,5 +175,5 @@ def _choose_learners(
         used = entry.delta_passed(delta) if entry.private else 0.0
         learners[label] = {**spec, **({"deltas": [used]} if used else {})}
     if not any(registry.entry(spec["learner"]).private for spec in learners.values()):
-        raise StudyError(f"{about.name}: no certified learner is for it: {'; '.join(left_out)}")
+        raise StudyError(f"{about.name}: no proved learner is for it: {'; '.join(left_out)}")
     return learners, left_out

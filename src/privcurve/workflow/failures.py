@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from privcurve.experiments.jobs import Job
+from privcurve.stored import spoken
 
 # Prefix that tells these lines from others of a log.
 MARK = "failed: "
@@ -37,6 +38,6 @@ def _remark_on_job(job: Job) -> Iterator[str]:
         frames = [read_job_part(job.file, k, ["status", "error"]) for k in places]
         n_rows = sum(map(len, frames))
         errors = [e for frame in frames for e in frame["error"][frame["status"] != "ok"]]
-        study, dataset, method = curve.split("/")
+        study, dataset, method = spoken(curve).split("/")
         first = f": {errors[0]}" if errors else ""
         yield f"{study}: {len(errors):,} of {n_rows:,} trainings of {method} on {dataset}{first}"

@@ -28,6 +28,7 @@ from privcurve.experiments.study import StudyError
 from privcurve.files import WriteError, replace_file, replace_text
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
+from privcurve.stored import stored_frame
 
 # When this process began: until here it has only computed, so CPU time is the time since then.
 STARTED = time.perf_counter() - time.process_time()
@@ -136,10 +137,25 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     frame = run.run(claims[learner], target, base_seed, COMPARISONS)
     file = AUDITS / f"{learner}.csv"
     # Twelve digits: the last bits of an exponential differ between machines.
-    replace_file(file, lambda path: frame.to_csv(path, index=False, float_format="%.12g"))
+    replace_file(
+        file, lambda path: stored_frame(frame).to_csv(path, index=False, float_format="%.12g")
+    )
     code = {learner: provenance.checksum(learner)}
     record.audit_record(learner, data.name).write(digest, code=code)
     print(frame["verdict"].value_counts().to_string())
+
+
+def contract(learner: str, digest: str) -> None:
+    """Try the contract on a user's own learner, and store what it found."""
+    from privcurve.audit import trial
+    from privcurve.experiments import contracts
+    from privcurve.learners import own
+
+    if contracts.digest(learner) != digest:
+        raise _make_edit_error(str(own.path_of(learner)))
+    finding = trial.try_own(learner)
+    contracts.write(learner, finding)
+    print(f"{learner}: {finding.result}: {finding.why}")
 
 
 def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
@@ -255,7 +271,8 @@ def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -
 
 
 JOBS: Mapping[str, Callable[..., None]] = {
-    job.__name__: job for job in (prepare, ready, train, output, audit, manifest, summary, stamp)
+    job.__name__: job
+    for job in (prepare, ready, train, output, audit, contract, manifest, summary, stamp)
 }
 
 

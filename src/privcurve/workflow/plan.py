@@ -18,7 +18,7 @@ from typing import Any
 
 from privcurve import audit, datasets
 from privcurve.errors import ExpectedError
-from privcurve.experiments import canonical
+from privcurve.experiments import canonical, contracts
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED, STORE
 from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, other_name
@@ -47,6 +47,7 @@ from privcurve.outputs.registry import OUTPUTS
 from privcurve.own import files_of
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
+from privcurve.sources import code_digest
 from privcurve.workflow import failures
 from privcurve.workflow.other_code import OtherCode
 
@@ -56,7 +57,8 @@ PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 RULES = (
-    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "summary", "stamp"),
+    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "try_contract"),
+    *("summary", "stamp"),
     *("prepare", "datasets_ready", "train"),
 )
 
@@ -138,6 +140,9 @@ class Plan:
         for learner in auditable_learners():
             files = [AUDITS / f"{learner}.csv"]
             self._ask_again(f"audit/{learner}", files, partial(self.audit_is_current, learner))
+        for learner in own.names():
+            files = [own.contract_file(learner)]
+            self._ask_again(f"contract/{learner}", files, partial(contracts.is_current, learner))
         for request in self.outputs.values():
             is_current = partial(self.is_current, request)
             self._ask_again(request.target, request.files.all, is_current)
@@ -297,8 +302,10 @@ class Plan:
             context = self._context(request)
             others = {word: self.digest(other) for word, other in context.others.items()}
             audits = {name: self.audit_digest(name) for name in request.reads.audits}
+            tried = {name: contracts.digest(name) for name in request.study.own_learners}
+            of_others = others, audits, tried
             self._digests[request.target] = record.digest(
-                request, context.curves, others, audits, self.seed, request.output.facts(context)
+                request, context.curves, *of_others, self.seed, request.output.facts(context)
             )
         return self._digests[request.target]
 
@@ -311,14 +318,19 @@ class Plan:
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         paths += context.inputs
+        paths += map(own.contract_file, request.study.own_learners)
         paths += request.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
+
+    def contract_terms(self, learner: str) -> dict[str, Any]:
+        """Return the arguments of the contract of a user's own learner."""
+        return {"learner": learner, "digest": contracts.digest(learner)}
 
     def audit_digest(self, learner: str) -> str:
         """Return a digest of the auditor and the learner, without the data."""
         files = files_of(own.path_of(learner)) if learner in own.names() else []
         sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-        code = record.code_digest(Path(audit.__file__).parent)
+        code = code_digest(Path(audit.__file__).parent)
         entry = registry.entry(learner)
         of_classes = [f"of classes {entry.class_version}"] if entry.class_version > 1 else []
         return " ".join([str(entry.version), *of_classes, code, *sums])

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.mechanisms import EXPONENTIAL
 from privcurve.privacy.noise import Announced
 
@@ -16,7 +16,7 @@ ENTRY = LearnerEntry(
     path="NoisyLabelClassifier",
     version=1,
     title="Noisy label",
-    calibrations=(CERTIFIED,),
+    calibrations=(PROVED,),
     approximate=False,
     parameters={"caution": Parameter(1.0, float, low=0, high=1, open_low=True)},
     seconds=lambda setting, n_rows, n_columns: 1e-3,
@@ -29,7 +29,7 @@ def claims():
     from privcurve.audit.claim import Claim
 
     yield Claim(
-        "noisy_label", CERTIFIED, 1.0, two_columns, setting={"caution": 1.0},
+        "noisy_label", PROVED, 1.0, two_columns, setting={"caution": 1.0},
         distribution=label_distribution,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.learners.registry import entry
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 
 Settings = Sequence[Mapping[str, Any]]
 
@@ -78,7 +78,7 @@ def claim_by_canaries(
 
 def recipe(
     learner: str,
-    certified: Settings = ({},),
+    proved: Settings = ({},),
     published: Settings = ({},),
     *,
     with_delta: Settings | None = None,
@@ -90,12 +90,12 @@ def recipe(
 ) -> Iterator[Claim]:
     """Audit any learner, with each calibration and kind of δ that its entry offers.
 
-    `with_delta`: the settings that use δ; None: all certified ones. `coins`: the settings with
+    `with_delta`: the settings that use δ; None: all proved ones. `coins`: the settings with
     which the coins of canaries are guessed.
     """
     offered = entry(learner)
-    with_delta = certified if with_delta is None else with_delta
-    for calibration, settings in ((CERTIFIED, certified), (PUBLISHED, published)):
+    with_delta = proved if with_delta is None else with_delta
+    for calibration, settings in ((PROVED, proved), (PUBLISHED, published)):
         if calibration not in offered.calibrations:
             continue
         for setting in settings if offered.pure else ():
@@ -106,10 +106,8 @@ def recipe(
             yield claim_by_canaries(learner, calibration, setting, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
         # With δ, only real fits can show a violation.
-        yield claim_by_fits(learner, CERTIFIED, setting, 3 * n_trainings, delta=DELTA)
+        yield claim_by_fits(learner, PROVED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA
         scores = sample_canary_scores
-        yield claim_by_fits(
-            learner, CERTIFIED, certified[0], n_trainings, rare_in_part, delta, scores
-        )
+        yield claim_by_fits(learner, PROVED, proved[0], n_trainings, rare_in_part, delta, scores)

@@ -34,7 +34,7 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.canaries import CANARIES
 from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
 # Canaries have settings of their own: `_canaries`.
 recipe = partial(any_recipe, coins=())
@@ -44,7 +44,7 @@ STARTED = {**PARTIAL, "start": "public"}
 
 
 def claim_private_columns(
-    learner: str, setting: dict[str, Any], n: int = 300, delta: float = 0.0, by: str = CERTIFIED
+    learner: str, setting: dict[str, Any], n: int = 300, delta: float = 0.0, by: str = PROVED
 ) -> Claim:
     """Audit real fits on neighbours that differ in private columns alone."""
     return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
@@ -55,11 +55,11 @@ def _partly_private() -> Iterator[Claim]:
     three: dict[str, Any] = {"n_rounds": 3}
     yield from recipe("brc", [three], [three], canary=False)
     # Beyond its statement: the label is public.
-    beyond = claim_by_fits("brc", CERTIFIED, {**three, **PARTIAL}, 400, flipped_label)
+    beyond = claim_by_fits("brc", PROVED, {**three, **PARTIAL}, 400, flipped_label)
     yield replace(beyond, stated=PRIVATE_COLUMNS)
     two: dict[str, Any] = {"n_rounds": 2}
     yield from recipe("boosting_for_people", [two], [two], answers=False, canary=False)
-    for calibration in (CERTIFIED, PUBLISHED):
+    for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns("brc", {**three, **PARTIAL}, by=calibration)
         yield claim_private_columns("boosting_for_people", {**two, **PARTIAL}, by=calibration)
         # PATE claims only the answers to training records.
@@ -75,14 +75,14 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
     # With few records all codes are rare, and nothing of them is kept.
-    yield claim_by_fits("mst", CERTIFIED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
+    yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
-    yield claim_by_fits("mst", CERTIFIED, {"n_rounds": 2}, 300, *canary)
+    yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 300, *canary)
     # Two of its fits are hardly ever equal: scores tell more.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
-        yield claim_by_fits("aim", CERTIFIED, {"n_rounds": 2}, 900, *many)
-    yield claim_by_fits("aim", CERTIFIED, {"n_rounds": 2}, 300, *canary)
+        yield claim_by_fits("aim", PROVED, {"n_rounds": 2}, 900, *many)
+    yield claim_by_fits("aim", PROVED, {"n_rounds": 2}, 300, *canary)
 
 
 def _counts() -> Iterator[Claim]:
@@ -94,28 +94,28 @@ def _counts() -> Iterator[Claim]:
     # On tiny data the rule would fit only an intercept.
     stumps = {"method": "stumps", "n_steps": 3}
     yield from recipe("privgam", [stumps], with_delta=[], n_trainings=200)
-    yield claim_by_answers("privgam", CERTIFIED, {"method": "stumps", "n_steps": 1})
+    yield claim_by_answers("privgam", PROVED, {"method": "stumps", "n_steps": 1})
     rounds = {"method": "cyclic", "n_rounds": 3}
     for setting in (stumps, rounds, {**rounds, "ordered": True, "linear": "yes"}):
-        yield claim_by_fits("privgam", CERTIFIED, setting, 200, delta=DELTA)
+        yield claim_by_fits("privgam", PROVED, setting, 200, delta=DELTA)
     three = {"n_classes": 3}
-    yield claim_by_answers("privgam", CERTIFIED, three, of_three_classes)
-    yield claim_by_fits("privgam", CERTIFIED, three, 200, of_three_classes, DELTA)
+    yield claim_by_answers("privgam", PROVED, three, of_three_classes)
+    yield claim_by_fits("privgam", PROVED, three, 200, of_three_classes, DELTA)
     # By the canary's score, which adds up the columns' values.
     once = {"method": "cyclic", "n_rounds": 1, "linear": "no", "pairs": "no"}
     scores = sample_canary_scores
-    yield claim_by_fits("privgam", CERTIFIED, once, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
+    yield claim_by_fits("privgam", PROVED, once, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
 
 
 def _trees() -> Iterator[Claim]:
     one: dict[str, Any] = {"depth": 1}
     yield from recipe("topdown", [one, {"depth": 2, "leaves": "rules"}], [one])
-    yield claim_by_answers("topdown", CERTIFIED, {"depth": 1, "split_share": 0.99}, torn_columns)
+    yield claim_by_answers("topdown", PROVED, {"depth": 1, "split_share": 0.99}, torn_columns)
     trees = {"weak_learner": "topdown", "depth": 1, "n_rounds": 3, "density": 0.75}
     yield from recipe("lazybb", [trees], [trees], canary=False)
     # With a low worth of a vote, few records start with many votes.
     far = {"n_rounds": 2, "density": 0.25, "learning_rate": 0.5, "vote_worth": 0.05, **STARTED}
-    for calibration in (CERTIFIED, PUBLISHED):
+    for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns("lazybb", {**STARTED, "n_rounds": 3}, by=calibration)
         yield claim_by_answers(
             "lazybb", calibration, far, misleading_public_column, neighbours=PRIVATE_COLUMNS
@@ -125,14 +125,14 @@ def _trees() -> Iterator[Claim]:
 def _ensembles() -> Iterator[Claim]:
     two: dict[str, Any] = {"n_trees": 2, "depth": 2}
     oc: dict[str, Any] = {**two, "alpha": 1.0}
-    certified = [
+    proved = [
         {**oc, "votes": "link"},
         {**oc, "calibrate_alpha": "released"},
         {**two, "splits": "random"},
         {**two, "votes": "sign"},
     ]
     published = [{**oc, "calibrate_alpha": "exact"}]
-    yield from recipe("bdpe", certified, published)
+    yield from recipe("bdpe", proved, published)
     constant = {"n_trees": 1, "depth": 1, "alpha": 1.0, "leverage": "constant"}
     yield claim_by_answers("bdpe", PUBLISHED, constant)
     leaves = [{**two, "leaves": "laplace"}, {**two, "leaves": "exponential"}]
@@ -161,9 +161,9 @@ def _holders() -> Iterator[Claim]:
     votes = {"protocol": "local_rnm", "trust": "secure_sum"}
     yield from recipe(name, [deep, {**votes, **deep}], [small])
     for setting in (deep, {**votes, **deep}):
-        yield claim_by_answers(name, CERTIFIED, setting, moved_between_leaves)
+        yield claim_by_answers(name, PROVED, setting, moved_between_leaves)
     voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
-    yield claim_by_answers(name, CERTIFIED, voted, torn_columns)
+    yield claim_by_answers(name, PROVED, voted, torn_columns)
     yield claim_by_answers(name, PUBLISHED, small, moved_between_leaves)
     yield claim_by_fits(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
     alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
@@ -187,7 +187,7 @@ def _canaries() -> Iterator[Claim]:
     for name, setting in {**joint, "boosted_adassp": {"n_rounds": 2}}.items():
         settings[name] = {**setting, "n_groups": CANARIES}
     for name, setting in settings.items():
-        yield claim_by_canaries(name, CERTIFIED, setting)
+        yield claim_by_canaries(name, PROVED, setting)
 
 
 CLAIMS = tuple(

@@ -18,9 +18,9 @@ from privcurve.coding import Floats, Ints, Records
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.privacy import mechanisms
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED
+from privcurve.privacy.budget import PROVED, PUBLISHED
 
-BOTH = (PUBLISHED, CERTIFIED)
+BOTH = (PUBLISHED, PROVED)
 DELTAS = (1e-5, 1e-2)
 MECHANISMS = (mechanisms.EXPONENTIAL, mechanisms.PERMUTE_AND_FLIP)
 

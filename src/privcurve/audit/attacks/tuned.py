@@ -20,7 +20,7 @@ from privcurve.coding import Floats, Ints
 from privcurve.learners.entry import Facts
 from privcurve.learners.shared.tuning import Candidate, terms
 from privcurve.learners.tuned import TunedClassifier
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.selection import UNITS
 from privcurve.privacy.sensitivity.counts import margins_l1
 
@@ -87,12 +87,12 @@ def _claims() -> Iterator[Claim]:
     )
     for shape in shapes:
         setting = {**MAJORITY, **shape}
-        yield Claim(name, CERTIFIED, 1.0, one_sided, 0.0, setting, loss=kept_loss)
+        yield Claim(name, PROVED, 1.0, one_sided, 0.0, setting, loss=kept_loss)
     mechanisms = {"mechanism": ["permute_and_flip", "exponential"]}
     some = {"learner": "one_rule", "expected_runs": 1.5, "score_share": 0.3}
-    yield claim_by_fits(name, CERTIFIED, {**some, "settings": mechanisms}, 120)
+    yield claim_by_fits(name, PROVED, {**some, "settings": mechanisms}, 120)
     for delta in DELTAS:
-        yield claim_by_fits(name, CERTIFIED, some, 120, delta=delta)
+        yield claim_by_fits(name, PROVED, some, 120, delta=delta)
 
 
 CLAIMS = tuple(_claims())

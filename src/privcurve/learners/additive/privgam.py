@@ -78,7 +78,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         0: of two classes stumps, of more Laplace noise. Above 0: Gaussian noise, and stumps that
         use δ; few of them and a noisy majority are as with 0, which the statement then says.
     calibration : str
-        ``certified``.
+        ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

@@ -15,6 +15,7 @@ from privcurve.learners.boosting.graphical import Columns, GraphicalModel
 from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, joint_counts
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.calibration.privgam import Budget, mixed_budget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement, state
@@ -106,6 +107,7 @@ class AIMClassifier(SyntheticClassifier):
             calibration=self.calibration,
             composition=budget.accountant,
             ledger=curator.ledger,
+            status=PROVED,
             neighbours=self.neighbours,
             assumptions=self._assumptions(),
         )

@@ -93,7 +93,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     plain gradient boosting.
 
     Calibrations: ``published`` has the paper's noise, which is refuted for adding, removing and
-    replacing a record alike; ``certified`` what is proved for replacing one. See
+    replacing a record alike; ``proved`` what is proved for replacing one. See
     papers/thesis/proofs.md, 'DPBoost'.
 
     Parameters
@@ -116,9 +116,9 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     epsilon : float
         Privacy level; inf for no noise.
     delta : float
-        δ > 0 with ``certified`` alone.
+        δ > 0 with ``proved`` alone.
     calibration : str
-        ``published`` or ``certified``.
+        ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

@@ -1,4 +1,4 @@
-"""Certified learners at one public setting each, which are compared and chosen from by default.
+"""Proved learners at one public setting each, which are compared and chosen from by default.
 
 The settings were fixed before and apart from any user's records: they are the small settings of
 the study `frontier`, and rules.

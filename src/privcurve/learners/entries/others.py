@@ -8,7 +8,7 @@ from typing import Any
 from privcurve.learners.entries import costs, private
 from privcurve.learners.entries.private import INPUTS, C, positive
 from privcurve.learners.entry import LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
 # Seconds of a fit of a user's own learner, whose cost is unknown.
 _SECONDS = 0.1
@@ -105,13 +105,13 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.majority,
         multiclass=True,
     ),
-    # Private selection of settings of any certified one.
+    # Private selection of settings of any proved one.
     LearnerEntry(
         name="tuned",
         path="privcurve.learners.tuned:TunedClassifier",
         version=3,
         title="Tuned, paid",
-        calibrations=(CERTIFIED,),
+        calibrations=(PROVED,),
         approximate=True,
         parameters={
             "learner": Parameter("lazybb", structure="the name of a learner"),

@@ -8,10 +8,10 @@ from typing import Any
 
 from privcurve.learners.entries import costs
 from privcurve.learners.entry import ANY, LearnerEntry, Parameter
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, PRIVATE_COLUMNS, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
-BOTH = (PUBLISHED, CERTIFIED)
-OF_PUBLISHED, OF_CERTIFIED = {ANY: PUBLISHED}, {ANY: CERTIFIED}
+BOTH = (PUBLISHED, PROVED)
+OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
 # Mixed bins of a column that are best where single ones are asked for, and where each has a number
 # of its own, by public tables (docs/research/coding.md).
@@ -38,7 +38,7 @@ TREE = {
     "depth": Parameter(3, int, low=1, high=10, size=True, used_with={"n_splits": (None,)}),
     "n_splits": Parameter(None, int, low=1, high=255, only=OF_PUBLISHED),
     "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
-    "splits": Parameter("equality", choices=("equality", "threshold"), only=OF_CERTIFIED),
+    "splits": Parameter("equality", choices=("equality", "threshold"), only=OF_PROVED),
     "leaves": Parameter("labels", choices=("labels", "rules")),
     "split_share": share(None),
 }
@@ -81,7 +81,7 @@ TRUSTS = ("central", "local", "secure_sum")
 
 # Shared by the learners with Gaussian noise on sums of all columns at once.
 GAUSSIAN: dict[str, Any] = {
-    "calibrations": (CERTIFIED,),
+    "calibrations": (PROVED,),
     "approximate": True,
     "pure": False,
     "takes": ("ordered",),
@@ -163,7 +163,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.dp_bagging:DPBaggingClassifier",
         version=3,
         title="DP bagging",
-        calibrations=(CERTIFIED,),
+        calibrations=(PROVED,),
         approximate=True,
         parameters={
             "n_teachers": Parameter(300, int, low=1, size=True),
@@ -182,7 +182,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             "C": C,
             **INPUTS,
-            "noise": Parameter("ball", choices=("ball", "box"), only=OF_CERTIFIED),
+            "noise": Parameter("ball", choices=("ball", "box"), only=OF_PROVED),
             "start": replace(START, used_with={"noise": ("box",)}),
             "curvature_share": share(0.1, used_with={"noise": ("box",)}),
         },
@@ -238,7 +238,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.noisy_bayes:NoisyBayesClassifier",
         version=3,
         title="Noisy naive Bayes",
-        calibrations=(CERTIFIED,),
+        calibrations=(PROVED,),
         approximate=True,
         parameters={
             "n_columns": Parameter(None, int, low=1),
@@ -282,7 +282,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.random_trees:RandomTreesClassifier",
         version=4,
         title="Random trees",
-        calibrations=(CERTIFIED,),
+        calibrations=(PROVED,),
         approximate=True,
         pure=False,
         parameters={
@@ -311,22 +311,22 @@ ENTRIES: tuple[LearnerEntry, ...] = (
             "depth": Parameter(3, int, low=1, high=10, size=True),
             "alpha": Parameter(0.0, float, low=0, high=1, used_with=_CHOSEN),
             "alpha_decay": part(
-                1.0, used_with={**_CHOSEN, "calibrate_alpha": ("no",)}, only=OF_CERTIFIED
+                1.0, used_with={**_CHOSEN, "calibrate_alpha": ("no",)}, only=OF_PROVED
             ),
             "calibrate_alpha": Parameter(
                 "no",
                 choices=("no", "exact", "released"),
                 used_with=_CHOSEN,
-                only={"exact": PUBLISHED, "released": CERTIFIED},
+                only={"exact": PUBLISHED, "released": PROVED},
             ),
             "boost_alpha": part(1.0),
             "tree_share": Parameter(None, float, low=0, high=1, open_high=True, used_with=_CHOSEN),
             "clamp": positive(10.0, used_with={"votes": (None, "link")}),
-            "splits": Parameter("chosen", choices=("chosen", "random"), only=OF_CERTIFIED),
+            "splits": Parameter("chosen", choices=("chosen", "random"), only=OF_PROVED),
             "votes": Parameter(
                 None,
                 choices=("link", "shrunk", "sign"),
-                only={"shrunk": CERTIFIED, "sign": CERTIFIED},
+                only={"shrunk": PROVED, "sign": PROVED},
             ),
             "step": positive(1.0, used_with={"votes": (None, "shrunk", "sign")}),
             "leverage": Parameter(None, choices=("exact", "constant"), only=OF_PUBLISHED),
@@ -347,7 +347,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
                 "sign",
                 choices=("sign", "shrunk"),
                 used_with={"leaves": ("laplace",)},
-                only=OF_CERTIFIED,
+                only=OF_PROVED,
             ),
         },
         seconds=costs.random_forest,
@@ -357,7 +357,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         path="privcurve.learners.majority:NoisyMajorityClassifier",
         version=3,
         title="Noisy majority",
-        calibrations=(CERTIFIED,),
+        calibrations=(PROVED,),
         seconds=costs.majority,
     ),
     # Additive models, whose settings follow from a public rule.
@@ -367,7 +367,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         version=7,
         class_version=5,
         title="PrivGAM",
-        calibrations=(CERTIFIED,),
+        calibrations=(PROVED,),
         approximate=True,
         parameters={
             "method": Parameter("rule", choices=("rule", "cyclic", "stumps", "once")),

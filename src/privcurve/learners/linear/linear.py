@@ -24,7 +24,7 @@ from privcurve.learners.shared.public_part import (
     check_start,
 )
 from privcurve.learners.shared.roles import ALL, PUBLIC, PublicRows, Roles
-from privcurve.privacy.budget import CERTIFIED
+from privcurve.privacy.budget import PROVED
 from privcurve.privacy.calibration.objective import (
     COEFFICIENTS,
     Objective,
@@ -150,11 +150,11 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
       norm 1; for norm R its curvature bound is R²/4, but diffprivlib takes R/4; and it
       penalises all coefficients, but diffprivlib leaves the intercept out unless Δ > 0:
       then there is no ε at all. The statement says so, or names the ε that is proved.
-    - ``certified``: rows scaled to norm 1, and no intercept (the one-hot columns of a
+    - ``proved``: rows scaled to norm 1, and no intercept (the one-hot columns of a
       coded column add up to one, so it would be redundant). Here diffprivlib's noise is
       exactly that of the paper's Theorem 9. C keeps its meaning for the unscaled matrix.
 
-    With ``noise="box"`` (certified) the density of b falls with its largest entry instead, all
+    With ``noise="box"`` (proved) the density of b falls with its largest entry instead, all
     coefficients are penalised, and the score may start at the log-odds by public columns,
     which cost nothing (docs/proofs.md, 'Box noise').
 
@@ -162,7 +162,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
     neither an error nor the model's form tells that it is missing. With ``published`` and
     few records the noise can outweigh the data in the direction of the unpenalised
     intercept; then there is no minimum, and the intercept is where the solver gives up,
-    huge but finite. With ``certified`` there always is one.
+    huge but finite. With ``proved`` there always is one.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
     @property
     def _constant(self) -> bool:
         """Whether rows get a column of ones: scaled ones have no norm of their own."""
-        return self.encoding == SCALED and self.calibration == CERTIFIED
+        return self.encoding == SCALED and self.calibration == PROVED
 
     def _perturbation(self) -> Perturbation:
         n_columns = len(self._read_columns()) + self._constant

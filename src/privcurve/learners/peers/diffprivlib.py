@@ -18,7 +18,7 @@ from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
 # diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
 # `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).
@@ -108,7 +108,7 @@ class _RandomTrees(PrivateClassifier):
                     parallel="the leaves of all trees",
                 ),
             ),
-            status=NOT_PROVED,
+            status=CLAIMED,
             caveat="the claim is diffprivlib's, and no proof of this project",
             exclusions=(
                 "the replacement of a record, for which this noise gives "

@@ -21,7 +21,7 @@ from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
 # interpret's share of ε for the bins (its default); it gives them half of δ.
 BIN_SHARE = 0.1
@@ -195,7 +195,7 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
             composition=BASIC,
             ledger=ledger,
             exclusions=exclusions,
-            status=NOT_PROVED,
+            status=CLAIMED,
             caveat="the claim is interpret-core's, and no proof of this project",
         )
 

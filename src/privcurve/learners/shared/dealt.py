@@ -19,7 +19,7 @@ from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import ordered_columns
 from privcurve.parts import PartedRecords
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import NOT_PROVED, REFUTED, PrivacyStatement
+from privcurve.privacy.ledger import CLAIMED, REFUTED, PrivacyStatement
 from privcurve.privacy.sealed import kernel
 
 
@@ -94,7 +94,7 @@ def restate_dealt(
     caveat += " (parties that keep their own records are not concerned)"
     return replace(
         statement,
-        status=REFUTED if seen else NOT_PROVED,
+        status=REFUTED if seen else CLAIMED,
         caveat="; ".join(filter(None, (statement.caveat, caveat))),
         proved_epsilon=None,
     )

@@ -28,7 +28,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
     ordered : sequence of bool, bool or None
         Which columns have ordered codes; public. None: all if `bounds` is given, else none.
     epsilon, delta, calibration
-        ε; δ above 0, since noise is Gaussian; ``certified``.
+        ε; δ above 0, since noise is Gaussian; ``proved``.
     """
 
     delta: float = 1e-5

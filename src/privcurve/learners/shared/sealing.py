@@ -1,4 +1,4 @@
-"""Fits on sealed records: all private ones except a short list, with reasons."""
+"""Fits on sealed records, all private ones except a short list, and whose word a guarantee is."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from privcurve.learners.registry import entry
+from privcurve.learners import own
+from privcurve.learners.registry import PROOFS, entry, is_ours, is_shipped
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError, party_of
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.ledger import AUTHORS_WORD, PrivacyStatement
 from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed
@@ -38,6 +39,8 @@ FINAL = (
     *("fit", "fit_records", "_fit_rows", "_train"),
     *("_encode", "_targets", "_with_schema_facts"),
 )
+# What says which guarantee a fit gives: only this project's classes may define it.
+STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
@@ -55,6 +58,32 @@ def check_methods(kind: type[Any], base: type[Any]) -> None:
             "records can leave them on the model. Write _release, which gets sealed records "
             "(docs/own_method.md)"
         )
+    for one in kind.__mro__:
+        if STATED in vars(one) and not is_ours(one.__module__):
+            raise TypeError(
+                f"{one.__name__} must not define {STATED}, which says what a fit guarantees: "
+                "return a statement from _guarantee or _fit_one (docs/own_method.md)"
+            )
+
+
+def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
+    """Return a statement with the status ``claimed``, unless this project proves what it says.
+
+    That is so of its own learners alone, as they are: neither of a subclass, nor of a peer, nor of
+    a choice among learners of which one is a user's own.
+    """
+    if type(statement) is not PrivacyStatement:
+        raise TypeError(
+            f"{type(learner).__name__}: a fit must return a PrivacyStatement (_noise_of, "
+            f"_guarantee); got {type(statement).__name__}"
+        )
+    if not is_shipped(type(learner)):
+        tried = own.tried(learner._learner) if own.is_own(type(learner)) else own.NOT_TRIED
+        return statement.as_claimed(f"{AUTHORS_WORD}; {tried}")
+    for name in learner._trained_learners():
+        if name not in PROOFS:
+            return statement.as_claimed(f"{name}: {AUTHORS_WORD}; {own.tried(name)}")
+    return statement
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
@@ -104,8 +133,8 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
                 raise SealedError(name, what, place=type(chosen[0]).__name__)
 
 
-def check_asked(learner: Any, statement: PrivacyStatement) -> None:
-    """Refuse a statement of less privacy than was asked for, such as that of another setting."""
+def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
+    """Return a statement; refuse one of less privacy than was asked for, as of another setting."""
     for name in ("epsilon", "delta"):
         wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
         if not stated <= wanted * (1 + ROUNDING):
@@ -113,6 +142,7 @@ def check_asked(learner: Any, statement: PrivacyStatement) -> None:
     wanted = getattr(learner, "neighbours", statement.neighbours)
     if statement.private and statement.neighbours != wanted:
         raise DoorError(f"neighbours = {statement.neighbours} is stated, {wanted} was asked for")
+    return statement
 
 
 def refuse_kept(model: Any, learner: str) -> None:

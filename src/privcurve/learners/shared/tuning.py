@@ -14,9 +14,9 @@ import numpy as np
 from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
-from privcurve.privacy.budget import CERTIFIED, REPLACE_ONE
+from privcurve.privacy.budget import PROVED, REPLACE_ONE
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PROVED, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import CLAIMED, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
 
 NAME = registry.TUNED
@@ -60,7 +60,7 @@ def base_entry(name: Any) -> LearnerEntry:
     elif entry.peer:
         why = "it is another library's, and its epsilon that library's claim, not proved here"
     else:
-        why = entry.refuses(calibration=CERTIFIED, neighbours=REPLACE_ONE)
+        why = entry.refuses(calibration=PROVED, neighbours=REPLACE_ONE)
     if why:
         raise ValueError(f"settings of {name} can't be chosen privately: {why}")
     return entry
@@ -210,7 +210,7 @@ def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
 
 def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     """Return the statement of a fit on made-up records of each class."""
-    budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": CERTIFIED}
+    budget = {"epsilon": epsilon, "delta": fit.delta, "calibration": PROVED}
     facts = Facts(fit.n_bins, fit.ordered, fit.n_classes, mixed_bins=fit.mixed_bins)
     learner = registry.make(fit.learner, facts, {**json.loads(fit.setting), **budget})
     labels = class_labels(fit.n_classes)[: fit.n]
@@ -219,7 +219,9 @@ def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
     (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
     statement: PrivacyStatement = fitted.privacy_
-    if statement.status != PROVED or statement.neighbours != REPLACE_ONE:
+    # A user's own learner has its author's word, as the selection has then.
+    enough = PROVED if fit.learner in registry.LEARNERS else CLAIMED
+    if statement.status != enough or statement.neighbours != REPLACE_ONE:
         raise ValueError(
             f"its statement is {statement.status}, for {statement.neighbours} neighbours"
         )

@@ -10,10 +10,9 @@ from functools import lru_cache
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import (
-    NOT_PROVED,
-    PROVED,
+    CLAIMED,
     REFUTED,
     LedgerEntry,
     PrivacyStatement,
@@ -69,7 +68,7 @@ def published_noise(
         return PrivacyStatement.not_private(LEARNER)
     if delta > 0:
         raise ValueError(
-            "bdpe: the paper has no composition for delta > 0: use calibration='certified', "
+            "bdpe: the paper has no composition for delta > 0: use calibration='proved', "
             "or delta = 0"
         )
     spent = [tree_share * epsilon / (n_trees * depth * 2**level) for level in range(depth)]
@@ -97,7 +96,7 @@ def published_noise(
         # The loss if the label of a record is flipped that is alone in its leaf in every tree,
         # after the clamp.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
-        status, caveat, proved = NOT_PROVED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
+        status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:
             status = REFUTED
         elif proved is None:

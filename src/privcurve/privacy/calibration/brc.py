@@ -16,7 +16,7 @@ import numpy as np
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.objective import Objective, perturb_objective
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.curator import EXACT, Call, call_of
@@ -92,7 +92,7 @@ class BRCNoise:
     epsilon: float
     delta: float
     # `published`: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper has pure
-    # privacy alone. `certified`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
+    # privacy alone. `proved`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
     calibration: str
     estimate: str = ERROR  # what is estimated: `error` or `edge`
     # Part of the budget for the choice of thresholds; 0 if none is chosen.
@@ -106,7 +106,7 @@ class BRCNoise:
                 if not same:
                     raise ValueError(
                         f"{self.learner}: the published noise is for estimate = 'error' and "
-                        f"random intercepts; for another {name} take calibration = {CERTIFIED!r}"
+                        f"random intercepts; for another {name} take calibration = {PROVED!r}"
                     )
 
     @property
@@ -122,7 +122,7 @@ class BRCNoise:
     def alpha(self, released: float, alphas: Sequence[float]) -> float:
         """Return α of a released estimate.
 
-        Certified estimates are put back into the range that is public (post-processing);
+        Proved estimates are put back into the range that is public (post-processing);
         published ones are left as they are.
         """
         edge = self.estimate == EDGE
@@ -179,6 +179,7 @@ class BRCNoise:
             calibration=self.calibration,
             composition=self._amounts()[2],
             ledger=[call.entry for call in calls if call.entry],
+            status=PROVED,
             public=public,
         )
 
@@ -202,7 +203,7 @@ CURVATURE_SHARE = 0.1
 class PeopleNoise:
     """Noise of Boosting for People: of errors, of each round's classifier, of weights.
 
-    Certified: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier,
+    Proved: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier,
     error, and the weights that a classifier is given, which need none (Laplace noise of
     `weight_scale`; else 0).
     """
@@ -250,6 +251,7 @@ class PeopleNoise:
             calibration=self.calibration,
             composition=BASIC,
             ledger=[call.entry for call in calls if call.entry],
+            status=PROVED,
             public=public,
         )
 
@@ -282,7 +284,7 @@ def people_noise(
         least_penalty=1.0,
     )
     error = BRCNoise(PEOPLE, n, n_rounds, smallest, largest, share, 0.0, calibration)
-    noisy = calibration != CERTIFIED and is_private(epsilon)
+    noisy = calibration != PROVED and is_private(epsilon)
     return PeopleNoise(
         error, classifier, (largest - smallest) / each if noisy else 0.0, epsilon, calibration
     )

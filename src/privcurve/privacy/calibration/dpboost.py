@@ -14,9 +14,9 @@ from privcurve.coding import Floats, Ints
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC, ZCDP_CKS
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, LAPLACE_KIND, Cost
-from privcurve.privacy.budget import PUBLISHED, check_budget
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced
 
@@ -30,10 +30,10 @@ GRADIENT_BOUND = 1.0
 GAIN_RISE = 1.0
 GAIN_FALL = 3.0
 GAIN_RANGE_PUBLISHED = 2 * GAIN_FALL
-GAIN_RANGE_CERTIFIED = 2 * (GAIN_RISE + GAIN_FALL)
+GAIN_RANGE_PROVED = 2 * (GAIN_RISE + GAIN_FALL)
 
 # The paper's noise, for which it claims ε, is (½ · 8/6 + ½ · 2)ε-private for replace-one.
-PUBLISHED_PROVED = 0.5 * GAIN_RANGE_CERTIFIED / GAIN_RANGE_PUBLISHED + 0.5 * 2
+PUBLISHED_PROVED = 0.5 * GAIN_RANGE_PROVED / GAIN_RANGE_PUBLISHED + 0.5 * 2
 
 GEOMETRIC = "geometric"
 EQUAL = "equal"
@@ -115,7 +115,7 @@ def dpboost(
     published = calibration == PUBLISHED
     if published and delta > 0:
         raise ValueError(
-            "dpboost: the paper has no composition for delta > 0: use calibration='certified', "
+            "dpboost: the paper has no composition for delta > 0: use calibration='proved', "
             "or delta = 0"
         )
     n_ensembles = math.ceil(n_trees / trees_per_ensemble)
@@ -134,7 +134,7 @@ def dpboost(
     level_epsilon, leaf_epsilon = scale * levels.amount, scale * leaves.amount
     # Permute-and-flip is not bounded-range, so it is for sums of pure ε alone.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
-    gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_CERTIFIED
+    gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_PROVED
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
     source = SOURCE_PUBLISHED if published else SOURCE
     ledger: list[LedgerEntry] = []

@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of distributed trees, certified and as published."""
+"""From a budget (ε, δ) to the noise of distributed trees, proved and as published."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
-from privcurve.privacy.ledger import NOT_PROVED, REFUTED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.ledger import CLAIMED, REFUTED, LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity.counts import (
@@ -114,7 +114,7 @@ def level_holders(
     check_budget(epsilon, delta)
     if budget == UNIFORM:
         raise ValueError(
-            f"budget = {UNIFORM!r} is for calibration='published'; certified trees have "
+            f"budget = {UNIFORM!r} is for calibration='published'; proved trees have "
             f"{LEVELS!r} or {DECAY!r}"
         )
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
@@ -172,7 +172,7 @@ def holders_statement(
     trust: str,
     n_colluding: int,
 ) -> PrivacyStatement:
-    """Make the statement of a certified protocol under a kind of trust.
+    """Make the statement of a proved protocol under a kind of trust.
 
     A record of one party is protected from the server, from other parties, and from
     whoever has the model: only that party's messages depend on it, so that costs of parties
@@ -196,9 +196,10 @@ def holders_statement(
         learner,
         epsilon=epsilon,
         delta=delta,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=accountant,
         ledger=ledger,
+        status=PROVED,
         assumptions=assumptions,
         exclusions=exclusions,
     )
@@ -317,11 +318,11 @@ def published_holders(
     if delta > 0:
         raise ValueError(
             "the published calibration of distributed trees has delta = 0 alone: use "
-            "calibration='certified'"
+            "calibration='proved'"
         )
     if budget == LEVELS:
         raise ValueError(
-            f"budget = {LEVELS!r} is for calibration='certified'; published trees have "
+            f"budget = {LEVELS!r} is for calibration='proved'; published trees have "
             f"{DECAY!r} or {UNIFORM!r}"
         )
     if protocol != NOISY_COUNTS:
@@ -348,7 +349,7 @@ _CAVEATS = {
         2.0,
     ),
     LOCAL_RNM: (
-        NOT_PROVED,
+        CLAIMED,
         "counts and labels have the noise for an added record, and the noise of votes is scaled "
         "by the exact number of a party's records in a node (papers/distributed/proofs.md, "
         "'Published noise' and 'Local scale')",

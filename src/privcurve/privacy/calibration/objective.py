@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
 from privcurve.privacy.ledger import (
-    NOT_PROVED,
-    PROVED,
+    CLAIMED,
     REFUTED,
     LedgerEntry,
     PrivacyStatement,
@@ -110,9 +109,10 @@ def box_statement(
         learner,
         epsilon=objective.epsilon,
         delta=0.0,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=BASIC,
         ledger=[objective.entry(COEFFICIENTS, PROOF)],
+        status=PROVED,
         public=public,
         exclusions=["the rounding of the solver (the proof is about the exact minimum)"],
     )
@@ -143,7 +143,7 @@ class Perturbation:
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
         # The same model in other units, with coefficients √n_columns times as large.
-        return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, CERTIFIED)
+        return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, PROVED)
 
     def _epsilon_left(self, epsilon: float) -> float:
         """Return the part of ε that is left after paying for the Jacobian; it may be below 0."""
@@ -195,7 +195,7 @@ class Perturbation:
         status, caveat, proved = PROVED, "", None
         if self.calibration == PUBLISHED and self.proved_epsilon(epsilon) > epsilon:
             proved = self.proved_epsilon(epsilon)
-            status = NOT_PROVED if math.isfinite(proved) else REFUTED
+            status = CLAIMED if math.isfinite(proved) else REFUTED
             caveat = "a flaw of the published noise (diffprivlib 0.6): " + (
                 "its curvature bound is wrong for rows of norm above 1"
                 if math.isfinite(proved)

@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import ADVANCED, BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, PURE_KIND, Cost
-from privcurve.privacy.budget import PUBLISHED, check_budget
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget
 from privcurve.privacy.calibration.search import Calibration, calibrate
 from privcurve.privacy.curator import Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
@@ -31,7 +31,7 @@ class OneRuleNoise:
     # (n_rounds,): η_t, which multiplies the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
     rates: Floats
     mechanism: str
-    normalise: bool  # whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (certified)
+    normalise: bool  # whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (proved)
     statement: PrivacyStatement
 
     @cached_property
@@ -58,12 +58,12 @@ def lazybb_one_rule(
     """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
 
     Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and
-    4ηζ = ε₀ with ε₀ from the thesis' advanced composition. Certified: η_t = ε₀/(2ζ_t),
+    4ηζ = ε₀ with ε₀ from the thesis' advanced composition. Proved: η_t = ε₀/(2ζ_t),
     with ε₀ = ε/τ for δ = 0 and from the best bounded-range accountant for δ > 0
     (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB: first rounds').
 
     Both are refused where the rounding of weights could add more than a thousandth to ζ:
-    certified, a density below ``sensitivity.lazybb_smallest_density``; published, whose score
+    proved, a density below ``sensitivity.lazybb_smallest_density``; published, whose score
     is normalised, more than 2²⁶ records at any density below 1. At ε = ∞ nothing is claimed
     and nothing refused.
 
@@ -104,11 +104,11 @@ def lazybb_one_rule(
         factor = sensitivity.ONE_RULE_PUBLISHED
         source = SOURCE_PUBLISHED
     else:
-        factor = sensitivity.ONE_RULE_CERTIFIED
+        factor = sensitivity.ONE_RULE_PROVED
         source = SOURCE_STARTED if started else SOURCE
     rates = freeze(of_round / (factor * zeta))
     # The range of the log-ratio is 2ηζ whatever the paper charges for it.
-    spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_CERTIFIED / factor * of_round)
+    spread = MECHANISMS[mechanism].bounded_range(sensitivity.ONE_RULE_PROVED / factor * of_round)
     ledger = tuple(
         LedgerEntry(
             mechanism, f"round {t}: choice of a 1-rule", rate, bound, of_round, spread, None, source
@@ -122,12 +122,13 @@ def lazybb_one_rule(
         calibration=calibration,
         composition=accountant_name,
         ledger=ledger,
+        status=PROVED,
     )
     return OneRuleNoise(rates, mechanism, published, statement)
 
 
 def _find_round_cost(n_rounds: int, epsilon: float, delta: float, published: bool) -> Calibration:
-    """Return ε₀: the pure ε (published) or the range (certified) of one round."""
+    """Return ε₀: the pure ε (published) or the range (proved) of one round."""
     if delta == 0:
         return Calibration(epsilon / n_rounds, BASIC)
     if published:

@@ -11,7 +11,7 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
 from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, ZCDP_KIND, Cost
-from privcurve.privacy.budget import ADD_REMOVE, CERTIFIED, check_budget, is_private
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, check_budget, is_private
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import (
     ASSUMED_ESTIMATE,
@@ -238,9 +238,10 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry], by_rule: bool) -> P
         epsilon=budget.epsilon,
         delta=budget.delta,
         neighbours=budget.neighbours,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=budget.accountant,
         ledger=tuple(ledger),
+        status=PROVED,
         assumptions=(*assumptions_for(budget.neighbours), *estimated, ASSUMED_ORDER, settings),
         exclusions=tuple(text for text in NOT_COVERED if text != NOT_FLOATS),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, Cost
-from privcurve.privacy.budget import CERTIFIED, PUBLISHED, check_budget, check_calibration
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, check_calibration
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, TWO_LAPLACE, resolve
@@ -46,12 +46,12 @@ class TreeNoiseRates:
     label_noise: str  # of the labels
     # Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
     rules: bool
-    normalise: bool  # whether weights are relative to their sum (published), or to κn (certified)
+    normalise: bool  # whether weights are relative to their sum (published), or to κn (proved)
     statement: PrivacyStatement
 
     @property
     def by_levels(self) -> bool:
-        """One choice at each node of a level (certified), or one among all leaves for a split."""
+        """One choice at each node of a level (proved), or one among all leaves for a split."""
         return not self.normalise
 
 
@@ -79,7 +79,7 @@ def lazybb_trees(
 
     Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) a leaf.
 
-    Certified (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits
+    Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits
     and the labels. δ = 0: each level has fε/(τD), the labels of a round
     (1 − f)ε/τ and one Lap(2ζ_t/ε_l) on each margin. δ > 0: labels are drawn with
     P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are bounded-range. By default they have equal
@@ -98,7 +98,7 @@ def lazybb_trees(
     Parameters
     ----------
     depth : int
-        D, levels of splits: certified.
+        D, levels of splits: proved.
     n_splits : int
         t, internal nodes: published.
     criterion : str
@@ -107,7 +107,7 @@ def lazybb_trees(
         f, in (0, 1): share of ε (δ = 0) or ρ (δ > 0) for splits; None: `SPLIT_SHARES` for
         δ = 0, equal ranges for δ > 0. Published: ½, by its formula.
     leaves : str
-        ``labels``, or ``rules`` (certified only).
+        ``labels``, or ``rules`` (proved only).
     learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism, started
         As of ``calibration.lazybb_one_rule``.
 
@@ -164,9 +164,10 @@ def lazybb_trees(
         learner,
         epsilon=epsilon,
         delta=delta,
-        calibration=CERTIFIED,
+        calibration=PROVED,
         composition=accountant,
         ledger=ledger,
+        status=PROVED,
     )
     label_rates = last / sensitivity.lazybb_margins_l1(1.0) / zeta
     label_noise = LAPLACE if pure else LOGISTIC
@@ -181,7 +182,7 @@ def _check_published(
     if criterion != "gini":
         raise ValueError(
             f"the published calibration of DP-TopDown is proved for criterion='gini' alone, not "
-            f"{criterion!r} (thesis, Theorem 4.2.2): use calibration='certified'"
+            f"{criterion!r} (thesis, Theorem 4.2.2): use calibration='proved'"
         )
     if leaves != LABELS:
         raise ValueError(
@@ -190,13 +191,13 @@ def _check_published(
     if split_share is not None:
         raise ValueError(
             "the published calibration of DP-TopDown gives splits and labels half of ε each: "
-            "leave split_share out, or use calibration='certified'"
+            "leave split_share out, or use calibration='proved'"
         )
     if delta > 0:
         raise ValueError(
             "the published calibration of DP-TopDown offers delta = 0 only: Remark 4.2.1 of the "
             "thesis drops a factor of its own Theorem 2.5.3 (docs/proofs.md, 'LazyBB: trees'); use "
-            "calibration='certified'"
+            "calibration='proved'"
         )
     if mechanism not in (AUTO, EXPONENTIAL):
         raise ValueError(
@@ -227,7 +228,13 @@ def _published_noise(learner: str, zeta: Floats, n_splits: int, epsilon: float) 
         ledger += splits.entries(each, pure=True)
         ledger += labels.entries(n_splits * each, pure=True)
     statement = state(
-        learner, epsilon=epsilon, delta=0.0, calibration=PUBLISHED, composition=BASIC, ledger=ledger
+        learner,
+        epsilon=epsilon,
+        delta=0.0,
+        calibration=PUBLISHED,
+        composition=BASIC,
+        ledger=ledger,
+        status=PROVED,
     )
     return TreeNoiseRates(
         freeze(rates), freeze(label_rates), EXPONENTIAL, TWO_LAPLACE, False, True, statement

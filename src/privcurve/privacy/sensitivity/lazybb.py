@@ -12,12 +12,12 @@ from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
 # Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
-# Certified: the error's sensitivity is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
+# Proved: the error's sensitivity is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
 ONE_RULE_PUBLISHED = 4.0
-ONE_RULE_CERTIFIED = 2.0
+ONE_RULE_PROVED = 2.0
 
 # Pure ε and range of one split of DP-TopDown in LazyBB, in units of ηζ: published and
-# certified agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
+# proved agree (docs/proofs.md, 'LazyBB: trees': the thesis' Lemmas 4.2.3 and 4.2.4 are wrong,
 # its Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 

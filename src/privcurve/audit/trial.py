@@ -1,0 +1,55 @@
+"""All that the contract tries on a setting of a learner, and on a user's own learner."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+from privcurve.audit.contract import Case, Verdict, check, check_at_size
+from privcurve.audit.contract_cases import cases_of
+from privcurve.audit.distant import check_distant, check_in_parts
+from privcurve.audit.kept_runs import check_runs
+from privcurve.audit.thresholds import check_thresholds
+from privcurve.experiments.contracts import Finding
+from privcurve.learners import own
+
+
+def try_case(case: Case) -> Verdict:
+    """Try all that there is on a setting; stop at what it breaks."""
+    verdict = check(case)
+    # Learners of this project are tried at real size by a test.
+    at_size: list[Callable[[Case], Verdict]] = [check_at_size] * (case.learner in own.names())
+    for more in (check_distant, check_in_parts, check_thresholds, check_runs, *at_size):
+        if not verdict.breach:
+            other = more(case)
+            verdict.breach = other.breach
+            verdict.n_pairs += other.n_pairs
+    return verdict
+
+
+def try_own(name: str) -> Finding:
+    """Try a user's own learner on all its cases; stop at the first that breaks the contract.
+
+    A wrapper of another package (``peer=True``) breaks it: its fit sees open records.
+    """
+    verdicts: list[Verdict] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for case in cases_of(name):
+                verdicts.append(try_case(case))
+                if verdicts[-1].breach:
+                    break
+    except Exception as error:
+        # What can't be tried promises nothing.
+        return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
+    return of_verdicts(verdicts)
+
+
+def of_verdicts(verdicts: Sequence[Verdict]) -> Finding:
+    """Return what verdicts on the cases of a learner say together."""
+    for verdict in verdicts:
+        if verdict.breach:
+            return Finding(own.BROKEN, f"{verdict.case}: {verdict.breach}")
+    n_pairs = sum(verdict.n_pairs for verdict in verdicts)
+    return Finding(own.KEPT, f"{len(verdicts)} settings, {n_pairs:,} pairs of tables")

@@ -1,0 +1,43 @@
+"""What the contract found of a user's own learners: a file for each, beside the studies' results.
+
+:func:`.learners.own.tried` reads its result.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from privcurve.experiments import provenance
+from privcurve.files import replace_text
+from privcurve.learners import own
+from privcurve.sources import PACKAGE, code_digest
+
+
+class Finding(NamedTuple):
+    """What the contract found of a learner: a word of :mod:`.learners.own`, and why."""
+
+    result: str
+    why: str
+
+
+def write(name: str, finding: Finding) -> None:
+    """Store what the contract found of a learner's file as it is now."""
+    content: dict[str, Any] = {"learner": name, **finding._asdict()}
+    content |= {"version": own.version(name), "digest": digest(name)}
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    replace_text(own.contract_file(name), f"{text}\n")
+
+
+def is_current(name: str) -> bool:
+    """Return whether the file is there, and of the learner and the contract as they are now."""
+    try:
+        content = json.loads(own.contract_file(name).read_text("utf-8"))
+        return bool(content["digest"] == digest(name)) and own.tried(name) == content["result"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+
+
+def digest(name: str) -> str:
+    """Return a digest of all that the result depends on: the code of learner and contract."""
+    return f"{provenance.checksum(name)} {code_digest(PACKAGE / 'audit')}"
