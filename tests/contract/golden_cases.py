@@ -16,6 +16,7 @@ from made_learners import needed, needed_facts, problem
 from privcurve.learners import base
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, multiclass_names
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.stored import stored
 
 NAMES = [name for name in LEARNERS if entry(name).private and not entry(name).peer]
 
@@ -143,7 +144,7 @@ def cases(name, all_crossed=False):
 
 def label(rows_of, told):
     """The name of a case: its rows, its budget, and what else is not as by default."""
-    budget = f"{told['calibration']} δ={told['delta']:g} ε={told['epsilon']:g}"
+    budget = f"{stored(told['calibration'])} δ={told['delta']:g} ε={told['epsilon']:g}"
     others = sorted(told.keys() - {"calibration", "delta", "epsilon"})
     return " ".join([rows_of, budget, *(f"{key}={told[key]}" for key in others)])
 
@@ -216,7 +217,8 @@ def facts_of(name, rows_of):
 def fit(name, rows_of, parameters):
     """The fitted model of a case, with a stream of the case's own."""
     X, y, counts, _ = rows(rows_of)
-    told = repr([name, rows_of, sorted(parameters.items(), key=str)])
+    named = {**parameters, "calibration": stored(parameters["calibration"])}
+    told = repr([name, rows_of, sorted(named.items(), key=str)])
     learner = estimator_class(name)(**parameters)
     if "random_state" in parameters:
         return learner.fit(X, y, counts)

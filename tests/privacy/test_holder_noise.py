@@ -82,7 +82,7 @@ def test_published_budgets_are_as_printed():
         ("noisy_counts", "decay", "refuted", 4.0),
         ("noisy_counts", "uniform", "refuted", 4.5),
         ("single", "decay", "refuted", math.inf),
-        ("local_rnm", "decay", "not proved", None),
+        ("local_rnm", "decay", "claimed", None),
     ],
 )
 def test_what_published_noise_is_worth(protocol, budget, status, proved):

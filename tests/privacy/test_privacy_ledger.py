@@ -27,7 +27,9 @@ def statement(delta=0.0):
 
 
 def mixed(composition, delta, *entries):
-    return PrivacyStatement("trees", 1.0, delta, "replace-one", None, composition, entries)
+    return PrivacyStatement(
+        "trees", 1.0, delta, "replace-one", None, composition, entries, status="proved"
+    )
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
@@ -151,9 +153,9 @@ def test_a_statement_says_what_it_is():
 def test_reservations_are_what_is_particular():
     assert statement().reservations == ()
     doubted = dataclasses.replace(
-        statement(), status="not proved", caveat="a gap", exclusions=("rare bins", *NOT_COVERED)
+        statement(), status="claimed", caveat="a gap", exclusions=("rare bins", *NOT_COVERED)
     )
-    assert doubted.reservations == ("not proved: a gap", "rare bins")
+    assert doubted.reservations == ("claimed: a gap", "rare bins")
     assert "This is not proved: a gap. What the claim would mean:" in str(doubted)
 
 

@@ -16,6 +16,7 @@ import pytest
 from privcurve import datasets
 from privcurve.learners import base, registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS
+from privcurve.stored import stored
 
 GOLDEN = Path(__file__).with_name("golden.json")
 
@@ -48,7 +49,7 @@ def results(name):
         with patch.object(base, "generator_of", lambda *_: np.random.default_rng(12345)):
             learner.fit(data.X, data.y)
         scores = learner.decision_function(data.X)
-        sums[str(calibration)] = [int((scores > 0).sum()), float(np.mean(scores))]
+        sums[str(stored(calibration))] = [int((scores > 0).sum()), float(np.mean(scores))]
     return sums
 
 

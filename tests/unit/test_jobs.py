@@ -142,16 +142,16 @@ def test_jobs_are_named_after_what_they_train(boost):
     assert (small.dataset, small.title) == ("toy-line", title)
     curve = one.curves["toy-line", "boost~proved"]
     for share, named in {
-        1.01: ["boost~proved"],
-        0.7: ["boost~proved~eps=0.5..1", "boost~proved~eps=2"],
-        0.4: ["boost~proved~eps=0.5", "boost~proved~eps=1", "boost~proved~eps=2"],
+        1.01: ["boost~certified"],
+        0.7: ["boost~certified~eps=0.5..1", "boost~certified~eps=2"],
+        0.4: ["boost~certified~eps=0.5", "boost~certified~eps=1", "boost~certified~eps=2"],
     }.items():
         per_job = share / 2 * curve.seconds
         assert words(jobs_of(per_job, learners=boost, epsilons=[0.5, 1, 2])) == named, share
     cut = jobs_of(curve.seconds / 25, learners=boost, epsilons=[0.5, 1, 2])
     first, *_, last = words(cut)
-    assert re.fullmatch(r"boost~proved~eps=0\.5~1-of-\d", first)
-    assert last.startswith("boost~proved~eps=2~best")
+    assert re.fullmatch(r"boost~certified~eps=0\.5~1-of-\d", first)
+    assert last.startswith("boost~certified~eps=2~best")
     assert "on toy-line, ε = 0.5, 1-of-" in next(iter(cut.jobs.values())).title
     # What has no ε is not named after any, and what is too long is cut.
     name = "x" * 200
@@ -286,7 +286,7 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     learners = {"boost": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
-    assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~proved/best"]
+    assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~certified/best"]
     assert said(capsys) == [3, 0, 0]
     assert study_jobs.read_selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 

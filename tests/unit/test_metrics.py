@@ -89,7 +89,8 @@ class Learner:
     n_features_used_ = 1
 
     def __init__(self, neighbours="replace-one", epsilon=1.0, **more):
-        self.privacy_ = PrivacyStatement("lazybb", epsilon, 0.0, neighbours, "proved", "basic", ())
+        words = (neighbours, "proved", "basic", ())
+        self.privacy_ = PrivacyStatement("lazybb", epsilon, 0.0, *words, status="proved")
         vars(self).update(more)
 
     def score_codes(self, X):

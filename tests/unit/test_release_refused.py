@@ -208,11 +208,11 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
         {"epsilon": 1.001},
         {"delta": 1e-12},
         {"neighbours": ADD_REMOVE},
-        {"status": "not proved", "caveat": "a gap"},
+        {"status": "claimed", "caveat": "a gap"},
     ],
 )
 def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
-    said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "proved", "basic", ())
+    said = PrivacyStatement(QUICK, 1.0, 0.0, REPLACE_ONE, "proved", "basic", (), status="proved")
     secret = seeds.SecretSeed(bytes(32), Path("a"))
     assert releasing._check_statement(request(), SimpleNamespace(privacy_=said), secret) is said
     other = SimpleNamespace(privacy_=replace(said, **change))

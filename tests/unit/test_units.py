@@ -213,7 +213,9 @@ def test_a_person_of_a_whole_number_is_one_person_with_a_point_too(persons):
 # Statements ------------------------------------------------------------------------
 
 
-OF_RECORDS = PrivacyStatement("a learner", 0.1, 1e-7, REPLACE_ONE, "proved", "basic", ())
+OF_RECORDS = PrivacyStatement(
+    "a learner", 0.1, 1e-7, REPLACE_ONE, "proved", "basic", (), status="proved"
+)
 
 
 def test_a_statement_speaks_of_persons_and_is_read_again():
