@@ -365,7 +365,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             # Streams are as they were when bins could be private, too.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
-        version = entry(self._learner).version
+        version = entry(self._learner).run_version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -480,10 +480,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         curator.announce(statement)
         self._release(records, curator)
         return statement
-
-    def delta_used(self, n: int, n_columns: int, n_classes: int) -> float:
-        """Return the δ of the guarantee of a fit with these public facts, which may be smaller."""
-        return float(self.delta)
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         """Return what a fit on n records guarantees; overridden by published calibrations."""

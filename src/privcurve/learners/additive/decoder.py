@@ -1,0 +1,145 @@
+"""The decoder of PrivGAM: the weights of its network, and its use in a fit.
+
+`decoder/` at the top of the repository trains the weights, on public and simulated tables alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import exps, log
+from privcurve.kernels.decoder import Stage, Sums, decode
+from privcurve.learners.registry import entry
+
+# The trained weights, in half precision; `decoder/export.py` writes the file.
+FILE = Path(__file__).with_name("decoder.npz")
+SHARES = "shares"
+# No release has a smaller share of the budget: its noise has to have room in 64 bits.
+LEAST_SHARE = 1e-3
+
+
+class Network(NamedTuple):
+    """The weights of the network."""
+
+    stages: tuple[Stage, ...]  # one for each release
+    shares: Floats  # (n_releases, 4): see `shares_of`
+
+    @property
+    def width(self) -> int:
+        """The width of the network."""
+        return len(self.stages[0].first_bias)
+
+    def shares_of(self, ratio: float, n_columns: float) -> tuple[float, ...]:
+        """Return the share of the budget of each release.
+
+        Parameters
+        ----------
+        ratio : float
+            The number of records over the deviation of the noise with the whole budget.
+        n_columns : float
+        """
+        z = (log(ratio) - 5.0) / 2.0
+        a = self.shares
+        powers = a[:, 0] + a[:, 1] * z + a[:, 2] * (z * z) + a[:, 3] * (log(n_columns) - 2.0)
+        weights = exps(powers - powers.max())
+        # One after another: NumPy adds in other orders on other machines.
+        parts = weights / sum(weights.tolist())
+        return tuple((LEAST_SHARE + (1.0 - len(parts) * LEAST_SHARE) * parts).tolist())
+
+
+def pack(network: Network) -> dict[str, Floats]:
+    """Return the arrays of a network's file."""
+    stages = {
+        f"{t}.{name}": weights
+        for t, stage in enumerate(network.stages)
+        for name, weights in stage._asdict().items()
+    }
+    return {**stages, SHARES: network.shares}
+
+
+def unpack(arrays: Mapping[str, np.ndarray]) -> Network:
+    """Return the network of a file's arrays."""
+    exact = {name: np.ascontiguousarray(arrays[name], dtype=np.float64) for name in arrays}
+    shares = exact[SHARES]
+    stages = (
+        Stage(**{name: exact[f"{t}.{name}"] for name in Stage._fields}) for t in range(len(shares))
+    )
+    return Network(tuple(stages), shares)
+
+
+@cache
+def load() -> Network:
+    """Return the network of PrivGAM.
+
+    Raises
+    ------
+    ValueError
+        If the file is not the one whose SHA-256 the registry states.
+    """
+    content = FILE.read_bytes()
+    stated = entry("privgam").weights
+    found = hashlib.sha256(content).hexdigest()
+    if found != stated:
+        raise ValueError(
+            f"{FILE} must have the SHA-256 {stated}, which the registry states; got {found}: "
+            "install privcurve anew"
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return unpack(arrays)
+
+
+class Decoder:
+    """Scores of all bins, which each release updates: one score a bin for two classes, else K.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_columns + 1,)
+        The first bin of each column, and the number of all bins.
+    ordered : sequence of bool
+    n_scores : int
+    laplace : bool
+        Whether the noise is Laplace noise.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_scores, n_bins)
+    intercepts : ndarray of shape (n_scores,)
+    """
+
+    def __init__(self, starts: Ints, ordered: Sequence[bool], n_scores: int, laplace: bool) -> None:
+        self._network, self._n_releases = load(), 0
+        self._starts, self._ordered, self._laplace = starts, np.array(ordered), laplace
+        self.scores = np.zeros((n_scores, int(starts[-1])))
+        self.intercepts = np.zeros(n_scores)
+        self._states = np.zeros((*self.scores.shape, self._network.width))
+
+    def take(self, own: Floats, others: Floats, deviations: tuple[float, float]) -> None:
+        """Update the scores by a release.
+
+        Parameters
+        ----------
+        own, others : ndarray of shape (n_scores, n_bins)
+            Noisy sums of the residuals of records of each class, and of all other records.
+        deviations : tuple of two floats
+            Standard deviations of the noise of both, above 0.
+        """
+        stage = self._network.stages[self._n_releases]
+        for k, (up, down) in enumerate(zip(own, others, strict=True)):
+            sums = Sums(up, down, deviations, self._starts, self._ordered, self._laplace)
+            self.intercepts[k] = decode(
+                stage,
+                sums,
+                self._states[k],
+                self.scores[k],
+                float(self.intercepts[k]),
+                self._n_releases > 0,
+            )
+        self._n_releases += 1
