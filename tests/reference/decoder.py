@@ -95,7 +95,7 @@ def stage(
 
     # Columns, and what all have in common.
     share = mass + 1e-3 * deviation
-    share = share / (by_column(share) + 1e-9)[column]
+    share = share / by_column(share)[column]
     energy, distance = by_column(z**2) / widths, by_column(share * ratios[0] ** 2)
     of_columns = np.column_stack([
         np.arcsinh(energy), np.sqrt(distance + 1e-6), ordered, np.log(np.array(widths) + 1) - 2

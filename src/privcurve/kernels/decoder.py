@@ -230,7 +230,7 @@ def _read_bins(
             of_column += weights[i]
             energy += z * z / (end - begin)
         for i in range(begin, end):
-            weights[i] /= of_column + 1e-9
+            weights[i] /= of_column
             spread += weights[i] * ratios[0, i] * ratios[0, i]
         columns[j, 2 * width] = _arcsinh(energy)
         columns[j, 2 * width + 1] = math.sqrt(spread + 1e-6)
