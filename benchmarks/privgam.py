@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from privcurve.learners.additive.fitting import Fit
 from threadpoolctl import threadpool_limits
 
 from lazybb import ADULT_BINS, adult, peak_rss, synthetic
@@ -26,7 +27,6 @@ from partial import milliseconds
 from privcurve import datasets
 from privcurve.coding import Records
 from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import Fit
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.privacy.budget import REPLACE_ONE

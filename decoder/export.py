@@ -54,9 +54,9 @@ def _stage_of(layers: Mapping[str, Any]) -> Stage:
         return np.array([[block[name][part] for name in names] for block in layers["blocks"]])
 
     alone = [layers[name][part] for name in ("in", "g", "out", "int") for part in "wb"]
-    first, first_bias, whole, whole_bias, *ends = map(np.asarray, alone)
+    first, first_bias, common, common_bias, *ends = map(np.asarray, alone)
     return Stage(
-        *(first, first_bias, whole, whole_bias),
+        *(first, first_bias, common, common_bias),
         *(of_blocks(SQUARE, "w"), of_blocks(SQUARE, "b")),
         *(of_blocks(COLUMN, "w"), of_blocks(COLUMN, "b")),
         *ends,

@@ -100,11 +100,11 @@ def stage(
     of_columns = np.column_stack([
         np.arcsinh(energy), np.sqrt(distance + 1e-6), ordered, np.log(np.array(widths) + 1) - 2
     ])  # fmt: skip
-    whole = activate(np.array([
+    common = activate(np.array([
         odds / 2, np.log(deviation * np.sqrt(2 * n) / d / total), np.log(total) / 3 - 2,
         np.log(deviation) / 2, (np.log(total / deviation) - 4) / 2, np.log(d) - 2, intercept / 3,
         ordered.mean(), np.log(n / d) - 2, float(laplace),
-    ]) @ weights.whole + weights.whole_bias)  # fmt: skip
+    ]) @ weights.common + weights.common_bias)  # fmt: skip
     parts = (weights.square, weights.square_bias, weights.column, weights.column_bias)
     for square, square_bias, of_rows, rows_bias in zip(*parts, strict=True):
 
@@ -121,14 +121,14 @@ def stage(
         chances = softmax(query @ key.swapaxes(1, 2) / np.sqrt(query.shape[-1]))
         context = (chances @ value).swapaxes(0, 1).reshape(d, -1)
         direct = rows @ of_rows[3] + rows_bias[3]
-        mixed = direct + apply(7, context) + normalise(whole)
+        mixed = direct + apply(7, context) + normalise(common)
         near = sum(
             apply(k, shifted(normal, by, slices)) for k, by in enumerate((-1, 1, -FAR, FAR), 1)
         )
         change = apply(0, normal) + along[:, None] * near + mixed[column]
         states = states + activate(change)
         states = states + apply(6, activate(apply(5, normalise(states))))
-        whole = whole + mixed.mean(0)
+        common = common + mixed.mean(0)
 
     # Scores.
     out, k = normalise(states) @ weights.last + weights.last_bias, len(WINDOWS)
@@ -136,5 +136,5 @@ def stage(
     steps = 1.5 * sigmoid(out[:, 0]) * (softmax(out[:, 2 : 2 + k]).T * ratios * sharp).sum(0)
     steps += 0.5 * out[:, 1]
     scores = scores + steps - by_column(share * steps)[column]
-    ends = normalise(whole) @ weights.intercept + weights.intercept_bias
+    ends = normalise(common) @ weights.intercept + weights.intercept_bias
     return states, scores, intercept + sigmoid(ends[0] + 1) * odds + 0.5 * ends[1]

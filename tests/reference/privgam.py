@@ -50,7 +50,7 @@ def sums_of(X, y, widths, scores, norm):
 
 
 def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.0, rng=None):
-    """Give intercepts, and scores of bins, of shape (n_scores, n_bins).
+    """Return intercepts, and scores of bins, of shape (n_scores, n_bins).
 
     `y` are positions of classes, `X` bins. `told` and `noise` are the deviations of the noise of
     sums of residuals of up to ½ with the whole budget, as the network reads it and as it is.

@@ -21,7 +21,7 @@ def stages(rng, width=WIDTH, blocks=BLOCKS):
         Stage(
             weights(decoder.N_FEATURES + width * (t > 0), width),
             weights(width),
-            weights(decoder.N_WHOLE, width),
+            weights(decoder.N_COMMON, width),
             weights(width),
             weights(blocks, 8, width, width),
             weights(blocks, 8, 1, width)[:, :, 0],

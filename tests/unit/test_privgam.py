@@ -199,7 +199,7 @@ def test_chances_are_calibrated(n_classes):
             some = (chances[:, k] > low) & (chances[:, k] < low + 0.2)
             if some.sum() < 500:
                 continue
-            assert (y[some] == k).mean() == pytest.approx(chances[some, k].mean(), abs=0.05)
+            assert (y[some] == k).mean() == pytest.approx(chances[some, k].mean(), abs=0.08)
 
 
 def test_the_score_is_the_log_odds():

@@ -20,7 +20,7 @@ from privcurve.kernels.jit import jit
 WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
 N_FEATURES = 2 * N_WINDOWS + 16  # of a bin
-N_WHOLE = 10  # features that all bins share
+N_COMMON = 10  # features that all bins share
 N_COLUMN = 4  # features of a column, beside two means of its bins' states
 N_OUT = 2 + 2 * N_WINDOWS  # a gate, a free term, a weight and a sharpness for each window
 HEADS = 2
@@ -38,8 +38,8 @@ class Stage(NamedTuple):
 
     first: Floats  # (N_FEATURES, or N_FEATURES + H after the first stage, H)
     first_bias: Floats  # (H,)
-    whole: Floats  # (N_WHOLE, H)
-    whole_bias: Floats  # (H,)
+    common: Floats  # (N_COMMON, H)
+    common_bias: Floats  # (H,)
     square: Floats  # (n_blocks, 8, H, H)
     square_bias: Floats  # (n_blocks, 8, H)
     column: Floats  # (n_blocks, 4, 2·H + N_COLUMN, H)
@@ -239,13 +239,13 @@ def _read_bins(
 
 
 @jit
-def _read_whole(stage: Stage, sums: Sums, level: _Level, intercept: float) -> Floats:
+def _read_common(stage: Stage, sums: Sums, level: _Level, intercept: float) -> Floats:
     """Return the state that all bins share."""
     d, n = len(sums.ordered), sums.starts[-1]
     n_ordered = 0.0
     for j in range(d):
         n_ordered += 1.0 if sums.ordered[j] else 0.0
-    x = np.empty(N_WHOLE)
+    x = np.empty(N_COMMON)
     x[0] = level.odds / 2.0
     x[1] = log(level.deviation * math.sqrt(2.0 * n) / d / level.total)
     x[2] = log(level.total) / 3.0 - 2.0
@@ -256,10 +256,10 @@ def _read_whole(stage: Stage, sums: Sums, level: _Level, intercept: float) -> Fl
     x[7] = n_ordered / d
     x[8] = log(n / d) - 2.0
     x[9] = 1.0 if sums.laplace else 0.0
-    whole = stage.whole_bias.copy()
-    _add_product(x, stage.whole, whole)
-    _activate(whole)
-    return whole
+    common = stage.common_bias.copy()
+    _add_product(x, stage.common, common)
+    _activate(common)
+    return common
 
 
 @jit
@@ -270,15 +270,15 @@ def _mix_columns(
     normal: Floats,
     weights: Floats,
     columns: Floats,
-    whole: Floats,
+    common: Floats,
     mixed: Floats,
 ) -> None:
-    """Write what the bins of each column get from their column, from others and from the whole."""
+    """Write what the bins of each column get from their column, from others and from all."""
     d, width = mixed.shape
     bias, part = stage.column_bias[b], width // HEADS
-    asked = np.empty((3, d, width))
+    triples = np.empty((3, d, width))
     shared, context, chances = np.empty(width), np.empty(width), np.empty(d)
-    _normalise(whole, shared)
+    _normalise(common, shared)
     for j in range(d):
         row = columns[j]
         for o in range(2 * width):
@@ -289,8 +289,8 @@ def _mix_columns(
                 row[width + o] += weights[i] * normal[i, o] * normal[i, o]
         for k in range(3):
             for o in range(width):
-                asked[k, j, o] = bias[k, o]
-            _add_product(row, stage.column[b, k], asked[k, j])
+                triples[k, j, o] = bias[k, o]
+            _add_product(row, stage.column[b, k], triples[k, j])
         for o in range(width):
             mixed[j, o] = bias[DIRECT, o] + stage.square_bias[b, CONTEXT, o] + shared[o]
         _add_product(row, stage.column[b, DIRECT], mixed[j])
@@ -303,7 +303,7 @@ def _mix_columns(
             for k in range(d):
                 agreement = 0.0
                 for o in range(low, high):
-                    agreement += asked[QUERY, j, o] * asked[KEY, k, o]
+                    agreement += triples[QUERY, j, o] * triples[KEY, k, o]
                 chances[k] = agreement / math.sqrt(float(part))
                 largest = max(largest, chances[k])
             together = 0.0
@@ -313,7 +313,7 @@ def _mix_columns(
             for k in range(d):
                 weight = chances[k] / together
                 for o in range(low, high):
-                    context[o] += weight * asked[VALUE, k, o]
+                    context[o] += weight * triples[VALUE, k, o]
         _add_product(context, stage.square[b, CONTEXT], mixed[j])
 
 
@@ -413,21 +413,21 @@ def decode(
     ratios, signals = np.empty((N_WINDOWS, n)), np.empty((N_WINDOWS, n))
     weights, columns = np.empty(n), np.empty((d, 2 * width + N_COLUMN))
     _read_bins(stage, sums, level, states, scores, begun, ratios, signals, weights, columns)
-    whole = _read_whole(stage, sums, level, intercept)
+    common = _read_common(stage, sums, level, intercept)
     normal, mixed = np.empty((n, width)), np.empty((d, width))
     for b in range(len(stage.square)):
         for i in range(n):
             _normalise(states[i], normal[i])
-        _mix_columns(stage, b, sums, normal, weights, columns, whole, mixed)
+        _mix_columns(stage, b, sums, normal, weights, columns, common, mixed)
         _mix_bins(stage, b, sums, normal, mixed, states)
         for o in range(width):
             of_columns = 0.0
             for j in range(d):
                 of_columns += mixed[j, o]
-            whole[o] += of_columns / d
+            common[o] += of_columns / d
     _step(stage, sums, states, ratios, signals, weights, scores)
     shared = np.empty(width)
-    _normalise(whole, shared)
+    _normalise(common, shared)
     ends = stage.intercept_bias.copy()
     _add_product(shared, stage.intercept, ends)
     return intercept + expit(ends[0] + 1.0) * level.odds + 0.5 * ends[1]

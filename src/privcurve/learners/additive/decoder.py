@@ -86,10 +86,10 @@ def load() -> Network:
     """
     content = FILE.read_bytes()
     stated = entry("privgam").weights
-    found = hashlib.sha256(content).hexdigest()
-    if found != stated:
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != stated:
         raise ValueError(
-            f"{FILE} must have the SHA-256 {stated}, which the registry states; got {found}: "
+            f"{FILE} must have the SHA-256 {stated}, which the registry states; got {actual}: "
             "install privcurve anew"
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
