@@ -59,8 +59,8 @@ def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
-class _Rows:
-    """Rows of one part; answers are sums of whole numbers."""
+class ScoredRows:
+    """Rows of one part; answers are sums of whole numbers: see :class:`BinSums`."""
 
     def __init__(
         self, records: Records, maps: Sequence[Codes], n_classes: int, bits: int, norm: int
@@ -79,9 +79,11 @@ class _Rows:
         )
 
     def counts(self) -> Ints:
+        """Count the records by class and bin."""
         return count_labels(self._rows, self._n_classes, self._n_bins)
 
     def sums(self, scores: Ints, intercepts: Ints) -> Ints:
+        """Sum the residuals at these scores: see :meth:`BinSums.sums`."""
         if self._n_classes == 2:
             table = residual_table(self._bits)
             by_label = residual_sums(self._rows, scores[0], intercepts[0], table, SHIFT)
@@ -116,7 +118,7 @@ class BinSums:
         bits: int,
         norm: int,
     ) -> None:
-        make = partial(_Rows, maps=maps, n_classes=n_classes, bits=bits, norm=norm)
+        make = partial(ScoredRows, maps=maps, n_classes=n_classes, bits=bits, norm=norm)
         self._clip = math.floor(CLIP * 2**bits)
         self._totals = Totals(records, make)
 
