@@ -3,8 +3,8 @@
     python decoder/export.py STATE
 
 The file gets the average of the weights over the last steps, in half precision. The registry's
-entry of PrivGAM gets the file's SHA-256, which is a part of the ids of its runs: golden files and
-stored results of PrivGAM are then those of other weights.
+entry of PrivGAM gets the file's SHA-256, which is a part of the ids of its runs: golden files
+have to be rewritten, and stored results of PrivGAM are trained anew.
 """
 
 from __future__ import annotations

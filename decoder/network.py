@@ -1,7 +1,7 @@
 """The network that decodes noisy sums, for training: in JAX, float32, on tables of one shape.
 
-``privcurve.kernels.decoder`` runs the same network in a fit. Arrays of a table are padded: to
-`columns` columns of `bins` bins, of which masks say what is there.
+``privcurve.kernels.decoder`` runs the same network in a fit. Arrays of a table are padded to
+`columns` columns of `bins` bins; masks mark the columns and bins of the table.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def stage(
     x = jnp.stack(features, -1)
     fresh = jax.nn.silu(apply(layers["in"], x if h is None else jnp.concatenate([x, h], -1)))
     h = fresh if h is None else h + fresh
-    # What all bins have in common, and what those of a column have.
+    # Features that all bins share, and features of columns.
     spread = jnp.log(deviation * jnp.sqrt(2 * n_all) / d / total)
     common = [odds / 2, spread, jnp.log(total) / 3 - 2, jnp.log(deviation) / 2, (level - 4) / 2]
     common += [log_d - 2, intercept / 3, (present * ordered).sum() / d]

@@ -140,7 +140,7 @@ class Source:
                 return table
 
     def _draw_label(self, table: Columns, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Draw a label, the table's own or one of its columns, and the columns beside it."""
+        """Draw a label, the table's own or one of its columns; return it and the other columns."""
         rng, columns = self._rng, self._rng.permutation(table.codes.shape[1])
         labels, j = table.labels, columns[0]
         # Of more classes a public table has none of its own.
@@ -258,7 +258,7 @@ def _fill(array: NDArray[Any], values: Any) -> NDArray[Any]:
 def _padded(
     which: str, codes: NDArray[Any], y: NDArray[Any], weight: float, records: int, columns: int
 ) -> Task:
-    """Return codes, labels and weights of records; those that are not there weigh nothing."""
+    """Return codes, labels and weights of records; padding weighs nothing."""
     n, d = codes.shape
     padded = np.zeros((records, columns), np.uint8)
     padded[:n, :d] = codes

@@ -26,7 +26,7 @@ import network
 from tasks import Shape, Source
 
 RATE = 7e-4
-WARM_UP = 300  # steps in which the rate rises
+WARM_UP = 300  # the rate rises over so many steps
 # How much of the average stays, at most, in a step.
 MOST_KEPT = 0.9995
 # The loss is of all releases, and of the log-loss and a soft error.
@@ -103,7 +103,7 @@ def begin(seed: int) -> State:
 
 
 def read(path: Path) -> State:
-    """Return a state from its file: one's own, as reading it runs code."""
+    """Return a state from its file. Read only your own files: a pickle can run code."""
     with path.open("rb") as stream:
         *trees, n_steps = pickle.load(stream)
     return State(*jax.tree.map(lambda array: jnp.asarray(np.asarray(array)), trees), n_steps)

@@ -80,7 +80,7 @@ def test_no_record_moves_sums_of_all_columns_further_than_is_stated(n_classes, n
 
 
 def test_stated_sensitivities_are_those_of_the_page():
-    """Of a column; those of d columns are d times as large in L1, √d times in L2."""
+    """Of a column; of d columns they are d times as large in L1, √d times in L2."""
     page = {(REPLACE_ONE, True): (1.0, 2.0), (REPLACE_ONE, False): (0.5**0.5, 1.0)}
     page |= {(ADD_REMOVE, True): (0.5, 1.0), (ADD_REMOVE, False): (0.5, 0.5**0.5)}
     for (neighbours, pure), (two, more) in page.items():
@@ -94,7 +94,7 @@ def test_stated_sensitivities_are_those_of_the_page():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_what_a_record_adds_follows_from_it_alone(n_classes):
-    """Bit for bit: whoever stands beside it, in whatever order."""
+    """Bit for bit: with any other records, in any order."""
     scores = scores_of(n_classes, 1.0)
     alone = sums_of([(1, 1, 1)], n_classes, 1).sums(*scores)
     assert alone.any()

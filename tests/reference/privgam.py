@@ -1,6 +1,6 @@
 """PrivGAM's fit in plain NumPy: records one by one, floating point, noise of NumPy.
 
-Written from docs/privgam.md; the network is that of `decoder.py` beside it.
+Written from docs/privgam.md; `decoder.py` in this folder is the network.
 """
 
 import math

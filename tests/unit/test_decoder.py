@@ -1,4 +1,4 @@
-"""The decoder of PrivGAM: its kernel beside a plain program, its weights, its shares."""
+"""The kernel of PrivGAM's decoder, compared with a plain program."""
 
 import decoder as reference
 import numpy as np

@@ -1,4 +1,4 @@
-"""PrivGAM beside its proofs: its public rule, its model, its neighbours, its words."""
+"""PrivGAM: its public rule, its records, its model, its words."""
 
 import math
 
@@ -97,14 +97,14 @@ def test_beyond_what_it_has_seen_the_network_reads_the_ends():
     assert scale_of(free, facts()) == pytest.approx(rule.MOST_SCALE)
     much = rule.plan(facts(10**6, epsilon=20.0))
     assert scale_of(much, facts(10**6)) == pytest.approx(rule.MOST_SCALE)
-    # Its noise is that of the ledger, and less than that.
+    # The ledger's noise is smaller.
     assert 1 / much.ledger[0].noise_rate < 0.9 * much.deviations[0]
     # At the lower end shares no longer change, and all noise is read.
     low, lower = (rule.plan(facts(n, epsilon=0.01)) for n in (5, 1))
     assert low.shares == lower.shares
     assert min(low.shares) >= decoder.LEAST_SHARE
     assert low.deviations == pytest.approx([1 / entry.noise_rate for entry in low.ledger])
-    # Sums and noise of many records are read as of fewer.
+    # Sums and noise of many records are scaled down.
     many, seen = rule.plan(facts(10 * rule.MOST_SEEN)), rule.plan(facts(rule.MOST_SEEN))
     assert many.scale == 0.1
     assert seen.scale == 1.0
@@ -123,7 +123,7 @@ def test_noise_without_room_is_refused():
 
 @pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])
 def test_noise_on_the_grid_is_rounded_up(rate):
-    """A scale s on a grid of 2^-bits has the rate 2^bits/s: no more than was asked for."""
+    """A scale s on a grid of 2^-bits has the rate 2^bits/s: at most the rate that is wanted."""
     for bits in (30, 20):
         scale = grid_scale(rate, bits)
         assert 2**bits / scale <= rate

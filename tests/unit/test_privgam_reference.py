@@ -1,4 +1,4 @@
-"""PrivGAM beside a plain program of the same formulas."""
+"""PrivGAM, compared with a plain program of the same formulas."""
 
 import math
 
@@ -77,7 +77,7 @@ def values_of(model):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
-    """But for the grids of residuals and scores."""
+    """The grids of residuals and scores make small differences."""
     X, y = problem(n_classes=n_classes)
     told = len(y) / (rule.MOST_SCALE * math.sqrt(2 * len(N_BINS)))
     plain = reference.fit(X, y, N_BINS, ORDERED, n_classes, decoder.load(), told)

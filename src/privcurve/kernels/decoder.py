@@ -21,7 +21,7 @@ WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
 N_FEATURES = 2 * N_WINDOWS + 16  # of a bin
 N_COMMON = 10  # features that all bins share
-N_COLUMN = 4  # features of a column, beside two means of its bins' states
+N_COLUMN = 4  # features of a column, after two means of its bins' states
 N_OUT = 2 + 2 * N_WINDOWS  # a gate, a free term, a weight and a sharpness for each window
 HEADS = 2
 FAR = 4  # a bin reads its neighbours, and the bins this far away
@@ -62,7 +62,7 @@ class Sums(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """What the sums of all bins say together."""
+    """Facts about the sums of all bins together."""
 
     share: float  # of the class among all residuals
     odds: float  # its log-odds, clipped
@@ -161,7 +161,7 @@ def _measure_windows(
 def _write_features(
     sums: Sums, level: _Level, j: int, i: int, score: float, ratio: float, z: float, x: Floats
 ) -> None:
-    """Write the features of a bin of a column, behind those of its windows."""
+    """Write the features of a bin of a column, after the features of its windows."""
     begin, bins = sums.starts[j], sums.starts[j + 1] - sums.starts[j]
     both = sums.positive[i] + sums.negative[i]
     mass = max(both, 0.0)

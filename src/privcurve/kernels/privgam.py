@@ -1,7 +1,7 @@
 """Sums of PrivGAM in whole numbers: counts and clipped residuals by bin of all columns.
 
 A record's score is a sum of whole numbers, and its residual is looked up in a table of whole
-numbers: neither depends on another record, nor on the order in which anything is added up.
+numbers: neither depends on another record, or on the order of sums.
 """
 
 from __future__ import annotations

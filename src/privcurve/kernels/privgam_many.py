@@ -1,10 +1,9 @@
 """PrivGAM of more than two classes: sums of clipped residuals by class.
 
-As of two classes (``kernels/privgam.py``), what a record adds to a sum is a whole number that
-follows from its own scores alone: weights of classes are whole numbers of a table, their sums are
-exact in floating point, and what is left are single products and quotients, which are rounded alike
-wherever a record stands. Each is rounded down so that the proof holds as it is (docs/proofs.md,
-PrivGAM 2).
+A record adds a whole number to a sum, which follows from its own scores alone: weights of classes
+are whole numbers of a table, and their sums are exact in floating point. The rest are single
+products and quotients, which IEEE 754 rounds alike wherever the record is. Each is rounded down, so
+that the proof holds for the rounded numbers (docs/proofs.md, PrivGAM 2 and 4).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Clipping(NamedTuple):
     table: Floats
     shift: int
     clip: int  # the residual at a probability of 1/2
-    norm: int  # in which a row's sums are at most 2·clip (1) or √2·clip (2)
+    norm: int  # a row's sums are at most 2·clip in the norm of 1, √2·clip in the norm of 2
 
 
 @jit
@@ -68,7 +67,7 @@ def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
 
 @jit
 def class_residual_sums(rows: CodedRows, scores: Ints, intercepts: Ints, how: Clipping) -> Ints:
-    """Sum residuals by bin and class: of records of other classes, then of those of the class.
+    """Sum residuals by bin and class: of records of other classes, then of the class's own.
 
     `scores` are of shape (n_bins, n_classes). Returns an array of shape (n_bins, 2, n_classes).
     """

@@ -64,7 +64,7 @@ class AdditiveModel:
         names : sequence of str, optional
             Of the columns; by default their positions.
         bin_names : sequence of sequences of str, optional
-            Conditions on a column, by code, such as those of a domain.
+            Conditions on a column, by code, such as a domain has.
         """
         lines = [
             f"The score is {with_error(self.intercept, self.intercept_error)}, and to that "

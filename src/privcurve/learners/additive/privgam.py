@@ -37,8 +37,8 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     weights are part of the package. Nothing is tuned on the records.
 
     The score is the log-odds of the positive label. Of more than two classes each has a score, and
-    its probability is in proportion to the logistic function of that. What PrivGAM is good for, and
-    what the network has seen: docs/privgam.md; proofs: docs/proofs.md.
+    its probability is in proportion to the logistic function of that. docs/privgam.md says what
+    PrivGAM is good for and what the network has seen; docs/proofs.md has the proofs.
 
     Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
 

@@ -107,7 +107,7 @@ class BinSums:
     bits : int
         Sums are whole multiples of 2^-bits.
     norm : int
-        In which residuals of more than two classes are clipped: 1 or 2.
+        The norm, 1 or 2, that residuals of more than two classes are clipped in.
     """
 
     def __init__(

@@ -16,15 +16,15 @@ from privcurve.privacy.noise import Announced
 
 # An ordered column has at most BINS_PER_ROOT·√m bins, but LEAST_BINS to MOST_BINS.
 LEAST_BINS, BINS_PER_ROOT, MOST_BINS = 8, 3.0, 64
-# The network has seen m of this range; beyond it, the shares are those of its ends, and the network
-# reads at least the noise of its upper end.
+# The network has seen m of this range. Shares go by the nearest m of it, and the network reads at
+# least the noise of its upper end.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 # The network has seen so many records: sums and noise of more are scaled down together.
 MOST_SEEN = 2**21
 
 
 class Facts(NamedTuple):
-    """The public facts of a fit, from which all settings follow."""
+    """The public facts of a fit; all settings follow from them."""
 
     n: int
     ordered: tuple[bool, ...]

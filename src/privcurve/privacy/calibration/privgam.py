@@ -66,8 +66,8 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns:
     """Return the sensitivity of the sums of residuals by class and bin of all columns.
 
     L1 if pure, else L2. A record adds at most c to one cell of each column. Of more than two
-    classes it adds c to one cell and c, in parts, to those of the others: twice that in L1, √2
-    times in L2. Source: docs/proofs.md, PrivGAM 1 and 2 (proved, attained).
+    classes it adds c to one cell and c, in parts, to cells of the others: twice as much in L1, √2
+    times as much in L2. Source: docs/proofs.md, PrivGAM 1 and 2 (proved, attained).
     """
     times = 1.0 if n_classes == 2 else 2.0 if pure else math.sqrt(2.0)
     return times * counts_sensitivity(neighbours, pure, n_columns)
@@ -76,7 +76,7 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns:
 def grid_bits(ledger: Sequence[LedgerEntry], epsilon: float) -> int:
     """Return the bits of a grid on which the noise of all releases has room.
 
-    Raises ValueError if the noise is so large that there is none.
+    Raises ValueError if the noise is too large for any grid.
     """
     if not ledger:
         return MOST_BITS

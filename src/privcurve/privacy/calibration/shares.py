@@ -17,7 +17,7 @@ from privcurve.privacy.noise import Announced
 
 @dataclass(frozen=True)
 class Budget:
-    """A budget in the unit in which its shares add up: ε if δ = 0, else μ; ∞ at ε = ∞.
+    """A budget whose shares add up: its amount is ε if δ = 0, else μ; ∞ at ε = ∞.
 
     A share x of it gives a release xε of pure privacy; or, where δ > 0, √x·μ of Gaussian privacy,
     and a choice a range of 2√x·μ: both cost x of ρ = μ²/2.
