@@ -111,7 +111,7 @@ def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypat
     # Two columns and eight bins more, which are not there.
     padded = np.zeros((n, 6), np.uint8)
     padded[:, :4] = X
-    told = n / (rule.MOST_SCALE * math.sqrt(8))
+    told = n / (decoder.MOST_SCALE * math.sqrt(8))
     task = {"xt": padded, "yt": y.astype(np.int32), "wt": np.ones(n, np.float32), "d": np.int32(4)}
     task |= {"nb": np.append(n_bins, [1, 1]).astype(np.float32), "n": np.float32(n)}
     task |= {"od": np.append(ordered, [0, 0]).astype(np.float32), "sigma": np.float32(told)}

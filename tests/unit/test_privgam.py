@@ -94,9 +94,9 @@ def test_beyond_what_it_has_seen_the_network_reads_the_ends():
     """Of its range of m, and of numbers of records."""
     free = rule.plan(facts(epsilon=math.inf, delta=0.0))
     assert (free.ledger, free.laplace, free.most_bins) == ((), False, 64)
-    assert scale_of(free, facts()) == pytest.approx(rule.MOST_SCALE)
+    assert scale_of(free, facts()) == pytest.approx(decoder.MOST_SCALE)
     much = rule.plan(facts(10**6, epsilon=20.0))
-    assert scale_of(much, facts(10**6)) == pytest.approx(rule.MOST_SCALE)
+    assert scale_of(much, facts(10**6)) == pytest.approx(decoder.MOST_SCALE)
     # The ledger's noise is smaller.
     assert 1 / much.ledger[0].noise_rate < 0.9 * much.deviations[0]
     # At the lower end shares no longer change, and all noise is read.
@@ -105,7 +105,7 @@ def test_beyond_what_it_has_seen_the_network_reads_the_ends():
     assert min(low.shares) >= decoder.LEAST_SHARE
     assert low.deviations == pytest.approx([1 / entry.noise_rate for entry in low.ledger])
     # Sums and noise of many records are scaled down.
-    many, seen = rule.plan(facts(10 * rule.MOST_SEEN)), rule.plan(facts(rule.MOST_SEEN))
+    many, seen = rule.plan(facts(10 * decoder.MOST_RECORDS)), rule.plan(facts(decoder.MOST_RECORDS))
     assert many.scale == 0.1
     assert seen.scale == 1.0
 
@@ -255,7 +255,7 @@ def test_a_table_of_very_many_records_is_that_of_fewer():
     few, many = (
         learner(epsilon=50.0, delta=1e-6).fit(X, y, np.full(3000, times)) for times in (500, 10_000)
     )
-    assert rule.MOST_SEEN < 3000 * 10_000
+    assert decoder.MOST_RECORDS < 3000 * 10_000
     assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
 
 

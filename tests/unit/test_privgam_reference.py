@@ -79,7 +79,7 @@ def values_of(model):
 def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
     """The grids of residuals and scores make small differences."""
     X, y = problem(n_classes=n_classes)
-    told = len(y) / (rule.MOST_SCALE * math.sqrt(2 * len(N_BINS)))
+    told = len(y) / (decoder.MOST_SCALE * math.sqrt(2 * len(N_BINS)))
     plain = reference.fit(X, y, N_BINS, ORDERED, n_classes, decoder.load(), told)
     model = values_of(fitted(X, y, n_classes, epsilon=np.inf))
     for ours, expected in zip(model, plain, strict=True):

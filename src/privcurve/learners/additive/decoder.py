@@ -24,30 +24,40 @@ FILE = Path(__file__).with_name("decoder.npz")
 SHARES = "shares"
 # No release has a smaller share of the budget: its noise has to have room in 64 bits.
 LEAST_SHARE = 1e-3
+# What the training has shown to the network: m = n·μ/d of this range, columns of at most so many
+# bins in an order, and at most so many records.
+LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
+MOST_BINS = 64
+MOST_RECORDS = 2**21
 
 
 class Network(NamedTuple):
     """The weights of the network."""
 
-    stages: tuple[Stage, ...]  # one for each release
-    shares: Floats  # (n_releases, 4): see `shares_of`
+    stages: tuple[Stage, ...]  # of the first releases; later ones have the last of them
+    shares: Floats  # (n_stages, 4): see `shares_of`
 
     @property
     def width(self) -> int:
         """The width of the network."""
         return len(self.stages[0].first_bias)
 
-    def shares_of(self, ratio: float, n_columns: float) -> tuple[float, ...]:
+    def stage(self, release: int) -> Stage:
+        """Return the weights of a release, from 0 on."""
+        return self.stages[min(release, len(self.stages) - 1)]
+
+    def shares_of(self, n_releases: int, ratio: float, n_columns: float) -> tuple[float, ...]:
         """Return the share of the budget of each release.
 
         Parameters
         ----------
+        n_releases : int
         ratio : float
             The number of records over the deviation of the noise with the whole budget.
         n_columns : float
         """
         z = (log(ratio) - 5.0) / 2.0
-        a = self.shares
+        a = self.shares[np.minimum(np.arange(n_releases), len(self.shares) - 1)]
         powers = a[:, 0] + a[:, 1] * z + a[:, 2] * (z * z) + a[:, 3] * (log(n_columns) - 2.0)
         weights = exps(powers - powers.max())
         # One after another: NumPy adds in other orders on other machines.
@@ -131,7 +141,7 @@ class Decoder:
         deviations : tuple of two floats
             Standard deviations of the noise of both, above 0.
         """
-        stage = self._network.stages[self._n_releases]
+        stage = self._network.stage(self._n_releases)
         for k, (up, down) in enumerate(zip(own, others, strict=True)):
             sums = Sums(up, down, deviations, self._starts, self._ordered, self._laplace)
             self.intercepts[k] = decode(

@@ -29,12 +29,12 @@ from privcurve.privacy.ledger import PrivacyStatement
 class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     r"""An additive model: a score for each bin of each column, and an intercept.
 
-    A fit makes three releases, each of sums by class and bin of all columns at once, with noise.
-    The first has half of the counts of records; the others have the sums of the residuals
-    :math:`\min(|y_i - p_i|, \frac12)`, at the probabilities of the scores so far. After each
-    release a network updates the scores of all bins. It was trained beforehand, on public and
-    simulated tables, to make models that predict other records of the same table well; its
-    weights are part of the package. Nothing is tuned on the records.
+    A fit makes 3, 6 or 12 releases: public facts say how many. Each has sums by class and bin of
+    all columns at once, with noise. The first has half of the counts of records; the others have
+    the sums of the residuals :math:`\min(|y_i - p_i|, \frac12)`, at the probabilities of the
+    scores so far. After each release a network updates the scores of all bins. It was trained
+    beforehand, on public and simulated tables, to make models that predict other records of the
+    same table well; its weights are part of the package. Nothing is tuned on the records.
 
     The score is the log-odds of the positive label. Of more than two classes each has a score, and
     its probability is in proportion to the logistic function of that. docs/privgam.md says what

@@ -14,13 +14,10 @@ from privcurve.privacy.calibration.shares import Budget, gaussian_budget, mixed_
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.noise import Announced
 
-# An ordered column has at most BINS_PER_ROOT·√m bins, but LEAST_BINS to MOST_BINS.
-LEAST_BINS, BINS_PER_ROOT, MOST_BINS = 8, 3.0, 64
-# The network has seen m of this range. Shares go by the nearest m of it, and the network reads at
-# least the noise of its upper end.
-LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
-# The network has seen so many records: sums and noise of more are scaled down together.
-MOST_SEEN = 2**21
+# An ordered column has at most BINS_PER_ROOT·√m bins, and LEAST_BINS at least.
+LEAST_BINS, BINS_PER_ROOT = 8, 3.0
+# With m of at least the first number, a fit makes as many releases as the second says.
+RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
 
 
 class Facts(NamedTuple):
@@ -53,10 +50,23 @@ def words(release: int) -> str:
     return f"release {release + 1}: {what} by class and bin of all columns"
 
 
+def most_bins(m: float) -> int:
+    """Return the largest number of bins of an ordered column, whose neighbours are merged."""
+    by_rule = math.floor(BINS_PER_ROOT * math.sqrt(m))
+    return max(LEAST_BINS, min(decoder.MOST_BINS, by_rule))
+
+
+def n_releases(m: float) -> int:
+    """Return how many releases a fit makes."""
+    return max(n for least, n in RELEASES if m >= least)
+
+
 def plan(facts: Facts) -> Plan:
     """Return the settings of a fit, which m = n·μ/d rules.
 
-    μ is the budget of Gaussian noise with the standard deviation of the noise of the fit.
+    μ is the budget of Gaussian noise with the standard deviation of the noise of the fit. Beyond
+    what the network has seen, shares are of the nearest m that it has seen, the network reads at
+    least the noise of the largest one, and sums and noise of more records are scaled down together.
     """
     n, d = facts.n, len(facts.ordered)
     find = gaussian_budget if facts.delta > 0 else mixed_budget
@@ -67,9 +77,10 @@ def plan(facts: Facts) -> Plan:
     noise = (math.sqrt(2.0) if laplace else 1.0) * of_counts / budget.amount
     # With σ = √(2d)/(2μ), n/σ is m·√(2d).
     root = math.sqrt(2.0 * d)
-    noise = max(noise, n / (MOST_SCALE * root))
+    noise = max(noise, n / (decoder.MOST_SCALE * root))
     m = n / (noise * root)
-    shares = decoder.load().shares_of(max(m, LEAST_SCALE) * root, float(d))
+    ratio = max(m, decoder.LEAST_SCALE) * root
+    shares = decoder.load().shares_of(n_releases(m), ratio, float(d))
     sensitivities = (of_counts, *[of_sums] * (len(shares) - 1))
     calls = [
         budget.entry(Announced(words(t), l1=bound, l2=bound, source=SOURCE), share)
@@ -77,11 +88,11 @@ def plan(facts: Facts) -> Plan:
         if budget.private
     ]
     parts = [share if laplace else math.sqrt(share) for share in shares]
-    scale = min(1.0, MOST_SEEN / n)
+    scale = min(1.0, decoder.MOST_RECORDS / n)
     return Plan(
         budget,
         laplace,
-        most_bins=max(LEAST_BINS, min(MOST_BINS, math.floor(BINS_PER_ROOT * math.sqrt(m)))),
+        most_bins=most_bins(m),
         shares=shares,
         ledger=tuple(calls),
         deviations=tuple(
