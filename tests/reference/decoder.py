@@ -12,7 +12,7 @@ def normalise(x):
 
 
 def sigmoid(x):
-    return 1 / (1 + np.exp(-x))
+    return (1 + np.tanh(x / 2)) / 2
 
 
 def activate(x):

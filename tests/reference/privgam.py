@@ -59,12 +59,16 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
     n, starts = len(y), np.cumsum(widths) - widths
     n_scores = 1 if n_classes == 2 else n_classes
     norm = 1 if laplace else 2
+    m = n / (told * math.sqrt(2 * d))
+    n_releases = 3 if m < 100 else 6 if m < 600 else 12
+    # Later releases have the stage, and the share, of the last one that was trained.
+    which = [min(t, len(network.stages) - 1) for t in range(n_releases)]
     z = (math.log(n / told) - 5) / 2
-    powers = network.shares @ np.array([1, z, z * z, math.log(d) - 2])
+    powers = network.shares[which] @ np.array([1, z, z * z, math.log(d) - 2])
     shares = 1e-3 + (1 - 1e-3 * len(powers)) * np.exp(powers) / np.exp(powers).sum()
     scores, intercepts = np.zeros((n_scores, sum(widths))), np.zeros(n_scores)
     states = [None] * n_scores
-    for t, (stage, share) in enumerate(zip(network.stages, shares, strict=True)):
+    for t, (place, share) in enumerate(zip(which, shares, strict=True)):
         times = (2.0 if laplace else math.sqrt(2)) if t and n_scores > 1 else 1.0
         times /= share if laplace else math.sqrt(share)
         if t == 0:
@@ -85,7 +89,7 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
             (own, others), more = released, 1.0
         for k in range(n_scores):
             states[k], scores[k], intercepts[k] = decoder.stage(
-                stage, own[k], others[k], (told * times, told * times * more),
+                network.stages[place], own[k], others[k], (told * times, told * times * more),
                 widths, ordered, laplace, states[k], scores[k], intercepts[k],
             )  # fmt: skip
     return intercepts, scores

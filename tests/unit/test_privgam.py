@@ -73,6 +73,19 @@ def test_the_rule_goes_by_the_noise_of_a_column():
     assert (bins[0], bins[-1]) == (8, 64)
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "bins"),
+    [(0.01, 3, 8), (99, 3, 29), (101, 6, 30), (599, 6, 64), (601, 12, 64), (10**6, 12, 64)],
+)
+def test_larger_budgets_buy_more_releases_and_bins(m, n, bins):
+    mu = gaussian_budget(1.0, 1e-6, "replace-one").amount
+    plan = rule.plan(facts(round(100 * m / mu), 100))
+    assert (len(plan.shares), len(plan.ledger), plan.most_bins) == (n, n, bins)
+    # From the last stage of the network on, releases are alike.
+    alike = len(decoder.load().stages) - 1
+    assert set(plan.shares[alike:]) <= {plan.shares[alike] if n > alike else None}
+
+
 @pytest.mark.parametrize("n", [200, 10**5])
 def test_noise_of_later_releases_is_that_of_their_sums(n):
     for n_classes, delta, times in (
@@ -83,7 +96,7 @@ def test_noise_of_later_releases_is_that_of_their_sums(n):
             deviation * (share if delta == 0 else math.sqrt(share))
             for deviation, share in zip(plan.deviations, plan.shares, strict=True)
         )
-        assert others == pytest.approx([times * first] * 2)
+        assert others == pytest.approx([times * first] * len(others))
         # The network reads the noise of the ledger; b of Laplace noise is its deviation over √2.
         of_ledger = [1 / entry.noise_rate for entry in plan.ledger]
         read = np.array(plan.deviations) / (math.sqrt(2) if delta == 0 else 1)
@@ -185,7 +198,8 @@ def test_it_learns_with_noise(n_classes, epsilon, delta):
     best = learner(n_classes, epsilon=np.inf).fit(X, y).score(X, y)
     assert model.score(X, y) > best - 0.03 > np.bincount(y).max() / len(y) + 0.1
     assert model.privacy_.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-    assert [entry.what for entry in model.privacy_.ledger] == [rule.words(t) for t in range(3)]
+    n_releases = len(model._plan(len(y)).shares)
+    assert [e.what for e in model.privacy_.ledger] == [rule.words(t) for t in range(n_releases)]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.arithmetic import exp, expit, log, log1p
+from privcurve.kernels.arithmetic import exp, expit, fast_expit, log, log1p
 from privcurve.kernels.jit import jit
 
 # Sums are also taken over windows of so many bins around each bin of an ordered column.
@@ -116,7 +116,7 @@ def _normalise(x: Floats, to: Floats) -> None:
 @jit
 def _activate(x: Floats) -> None:
     for i in range(len(x)):
-        x[i] *= expit(x[i])
+        x[i] *= fast_expit(x[i])
 
 
 @jit
