@@ -45,7 +45,8 @@ def main() -> None:
 def network_of(parameters: Mapping[str, Any]) -> decoder.Network:
     """Return the weights of `network.init` or of a training, as the library has them."""
     return decoder.Network(
-        tuple(map(_stage_of, parameters["rounds"])), np.asarray(parameters["shares"])
+        tuple(map(_stage_of, parameters["rounds"])),
+        *(np.asarray(parameters[name]) for name in ("shares", "totals")),
     )
 
 

@@ -51,11 +51,13 @@ class Stage(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Noisy sums of residuals by bin, and public facts about them."""
+    """Noisy sums of residuals by bin, noisy totals of them, and public facts about both."""
 
     positive: Floats  # (n_bins,): of the records of a class; the columns follow each other
     negative: Floats  # (n_bins,): of all other records
     deviations: tuple[float, float]  # standard deviations of the noise of both
+    totals: tuple[float, float]  # of the records of the class, and of all others
+    total_deviations: tuple[float, float]  # standard deviations of their noise
     starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of all bins
     ordered: NDArray[np.bool_]  # (n_columns,)
     laplace: bool  # whether the noise is Laplace noise, else it is Gaussian
@@ -67,6 +69,7 @@ class _Level(NamedTuple):
     share: float  # of the class among all residuals
     odds: float  # its log-odds, clipped
     total: float  # of all residuals of a column
+    total_deviation: float  # of its noise
     deviation: float  # of the noise of a sum
     variance: float  # of the noise of a bin's signal
 
@@ -120,18 +123,37 @@ def _activate(x: Floats) -> None:
 
 
 @jit
+def _total_of(
+    by_bin: Floats, deviation: float, total: float, total_deviation: float, n_columns: int
+) -> tuple[float, float]:
+    """Return a total and the deviation of its noise.
+
+    It is the mean of the noisy total and of the totals of columns, weighted by precision, but at
+    least half of the deviation.
+    """
+    of_columns = 0.0
+    for i in range(len(by_bin)):
+        of_columns += by_bin[i]
+    d = float(n_columns)
+    precision = d * d / (len(by_bin) * deviation * deviation)
+    own_precision = 1.0 / (total_deviation * total_deviation)
+    together = precision + own_precision
+    mean = (precision * (of_columns / d) + own_precision * total) / together
+    left = 1.0 / math.sqrt(together)
+    return max(mean, 0.5 * left), left
+
+
+@jit
 def _level_of(sums: Sums) -> _Level:
-    d, (s1, s0) = len(sums.ordered), sums.deviations
-    positive = negative = 0.0
-    for i in range(sums.starts[-1]):
-        positive += sums.positive[i]
-        negative += sums.negative[i]
-    positive, negative = max(positive / d, 0.3 * s1), max(negative / d, 0.3 * s0)
+    d, (s1, s0), (v1, v0) = len(sums.ordered), sums.deviations, sums.total_deviations
+    positive, e1 = _total_of(sums.positive, s1, sums.totals[0], v1, d)
+    negative, e0 = _total_of(sums.negative, s0, sums.totals[1], v0, d)
     odds = min(5.0, max(-5.0, log(positive / negative)))
     q = positive / (positive + negative)
     variance = s1 * s1 * (1.0 - q) * (1.0 - q) + s0 * s0 * q * q
     deviation = math.sqrt((s1 * s1 + s0 * s0) / 2.0)
-    return _Level(q, odds, positive + negative, deviation, variance)
+    total_deviation = math.sqrt(e1 * e1 + e0 * e0)
+    return _Level(q, odds, positive + negative, total_deviation, deviation, variance)
 
 
 @jit
@@ -247,7 +269,7 @@ def _read_common(stage: Stage, sums: Sums, level: _Level, intercept: float) -> F
         n_ordered += 1.0 if sums.ordered[j] else 0.0
     x = np.empty(N_COMMON)
     x[0] = level.odds / 2.0
-    x[1] = log(level.deviation * math.sqrt(2.0 * n) / d / level.total)
+    x[1] = log(level.total_deviation / level.total)
     x[2] = log(level.total) / 3.0 - 2.0
     x[3] = log(level.deviation) / 2.0
     x[4] = (log(level.total / level.deviation) - 4.0) / 2.0

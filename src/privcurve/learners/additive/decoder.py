@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.arithmetic import exps, log
+from privcurve.kernels.arithmetic import expits, exps, log
 from privcurve.kernels.decoder import Stage, Sums, decode
 from privcurve.learners.registry import entry
 
 # The trained weights, in half precision; `decoder/export.py` writes the file.
 FILE = Path(__file__).with_name("decoder.npz")
-SHARES = "shares"
-# No release has a smaller share of the budget: its noise has to have room in 64 bits.
+# No release has a smaller share of the budget, and no part of a release a smaller one of that: the
+# noise has to have room in 64 bits.
 LEAST_SHARE = 1e-3
 # What the training has shown to the network: m = n·μ/d of this range, columns of at most so many
 # bins in an order, and at most so many records.
@@ -36,6 +36,7 @@ class Network(NamedTuple):
 
     stages: tuple[Stage, ...]  # of the first releases; later ones have the last of them
     shares: Floats  # (n_stages, 4): see `shares_of`
+    totals: Floats  # (n_stages, 4): likewise
 
     @property
     def width(self) -> int:
@@ -46,8 +47,10 @@ class Network(NamedTuple):
         """Return the weights of a release, from 0 on."""
         return self.stages[min(release, len(self.stages) - 1)]
 
-    def shares_of(self, n_releases: int, ratio: float, n_columns: float) -> tuple[float, ...]:
-        """Return the share of the budget of each release.
+    def shares_of(
+        self, n_releases: int, ratio: float, n_columns: float
+    ) -> list[tuple[float, float]]:
+        """Return the shares of the budget of each release: of its sums by bin, and of its totals.
 
         Parameters
         ----------
@@ -57,12 +60,17 @@ class Network(NamedTuple):
         n_columns : float
         """
         z = (log(ratio) - 5.0) / 2.0
-        a = self.shares[np.minimum(np.arange(n_releases), len(self.shares) - 1)]
-        powers = a[:, 0] + a[:, 1] * z + a[:, 2] * (z * z) + a[:, 3] * (log(n_columns) - 2.0)
+        which = np.minimum(np.arange(n_releases), len(self.stages) - 1)
+        powers, of_totals = (
+            a[:, 0] + a[:, 1] * z + a[:, 2] * (z * z) + a[:, 3] * (log(n_columns) - 2.0)
+            for a in (self.shares[which], self.totals[which])
+        )
         weights = exps(powers - powers.max())
         # One after another: NumPy adds in other orders on other machines.
         parts = weights / sum(weights.tolist())
-        return tuple((LEAST_SHARE + (1.0 - len(parts) * LEAST_SHARE) * parts).tolist())
+        parts = LEAST_SHARE + (1.0 - n_releases * LEAST_SHARE) * parts
+        totals = parts * (LEAST_SHARE + (1.0 - 2.0 * LEAST_SHARE) * expits(of_totals))
+        return list(zip((parts - totals).tolist(), totals.tolist(), strict=True))
 
 
 def pack(network: Network) -> dict[str, Floats]:
@@ -72,17 +80,17 @@ def pack(network: Network) -> dict[str, Floats]:
         for t, stage in enumerate(network.stages)
         for name, weights in stage._asdict().items()
     }
-    return {**stages, SHARES: network.shares}
+    return {**stages, "shares": network.shares, "totals": network.totals}
 
 
 def unpack(arrays: Mapping[str, np.ndarray]) -> Network:
     """Return the network of a file's arrays."""
     exact = {name: np.ascontiguousarray(arrays[name], dtype=np.float64) for name in arrays}
-    shares = exact[SHARES]
     stages = (
-        Stage(**{name: exact[f"{t}.{name}"] for name in Stage._fields}) for t in range(len(shares))
+        Stage(**{name: exact[f"{t}.{name}"] for name in Stage._fields})
+        for t in range(len(exact["shares"]))
     )
-    return Network(tuple(stages), shares)
+    return Network(tuple(stages), exact["shares"], exact["totals"])
 
 
 @cache
@@ -104,6 +112,14 @@ def load() -> Network:
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return unpack(arrays)
+
+
+class Answers(NamedTuple):
+    """Noisy sums of residuals by bin, of shape (n_scores, n_bins), or totals, (n_scores,)."""
+
+    own: Floats  # of the records of each class
+    others: Floats  # of all other records
+    deviations: tuple[float, float]  # standard deviations of the noise of both, above 0
 
 
 class Decoder:
@@ -131,19 +147,20 @@ class Decoder:
         self.intercepts = np.zeros(n_scores)
         self._states = np.zeros((*self.scores.shape, self._network.width))
 
-    def take(self, own: Floats, others: Floats, deviations: tuple[float, float]) -> None:
-        """Update the scores by a release.
-
-        Parameters
-        ----------
-        own, others : ndarray of shape (n_scores, n_bins)
-            Noisy sums of the residuals of records of each class, and of all other records.
-        deviations : tuple of two floats
-            Standard deviations of the noise of both, above 0.
-        """
+    def take(self, by_bin: Answers, totals: Answers) -> None:
+        """Update the scores by a release."""
         stage = self._network.stage(self._n_releases)
-        for k, (up, down) in enumerate(zip(own, others, strict=True)):
-            sums = Sums(up, down, deviations, self._starts, self._ordered, self._laplace)
+        for k in range(len(self.scores)):
+            sums = Sums(
+                by_bin.own[k],
+                by_bin.others[k],
+                by_bin.deviations,
+                (float(totals.own[k]), float(totals.others[k])),
+                totals.deviations,
+                self._starts,
+                self._ordered,
+                self._laplace,
+            )
             self.intercepts[k] = decode(
                 stage,
                 sums,

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from privcurve.coding import Codes, Floats, Records, bin_starts
+from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
-from privcurve.learners.additive.decoder import Decoder
+from privcurve.learners.additive.decoder import Answers, Decoder
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.residuals import SCORE_BITS, BinSums, bin_maps, round_scores
 from privcurve.learners.base import PrivateClassifier
@@ -120,21 +120,28 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         # Gaussian noise is rounded down.
         middle = 0.5 if plan.budget.private and not plan.laplace else 0.0
         unit = plan.scale * 2.0**-bits
-        for t, deviation in enumerate(plan.deviations):
-            call = _on_grid(curator.call(rule.words(t)), bits)
+
+        for t, questions in enumerate(plan.releases):
             if t == 0:
-                counts = curator.whole_numbers(call, sums.counts())
-                # The noise of the other classes adds up.
-                own, n_added = counts[-n_scores:], n_classes - 1
-                others = counts.sum(axis=0) - own
+                exact, n_added = sums.counts(), n_classes - 1
             else:
                 so_far = round_scores(decoder.scores), round_scores(decoder.intercepts)
-                (own, others), n_added = curator.whole_numbers(call, sums.sums(*so_far)), 1
-            decoder.take(
-                np.multiply(unit, own + middle),
-                np.multiply(unit, others + n_added * middle),
-                (deviation, deviation * math.sqrt(n_added)),
-            )
+                exact, n_added = sums.sums(*so_far), 1
+            # Each record is in one bin of the first column.
+            totals, answers = exact[..., : starts[1]].sum(axis=-1), []
+            for question, values in zip(questions, (exact, totals), strict=True):
+                call = _on_grid(curator.call(question.words), bits)
+                noisy, deviation = curator.whole_numbers(call, values), question.deviation
+                # Of counts, the noise of the other classes adds up.
+                own, others = noisy if t else _own_and_others(noisy, n_scores)
+                answers.append(
+                    Answers(
+                        np.multiply(unit, own + middle),
+                        np.multiply(unit, others + n_added * middle),
+                        (deviation, deviation * math.sqrt(n_added)),
+                    )
+                )
+            decoder.take(*answers)
         values = np.asarray(round_scores(decoder.scores) * 2.0**-SCORE_BITS)
         intercepts = np.asarray(round_scores(decoder.intercepts) * 2.0**-SCORE_BITS)
         by_column = zip(np.split(values, starts[1:-1], axis=1), maps, strict=True)
@@ -170,6 +177,12 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     def _measures(self) -> dict[str, float]:
         return self.model_.measures()
+
+
+def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
+    """Return the counts of the class of each score, and of all other classes."""
+    own = counts[-n_scores:]
+    return own, counts.sum(axis=0) - own
 
 
 def _on_grid(call: Call, bits: int) -> Call:

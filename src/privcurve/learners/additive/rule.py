@@ -31,23 +31,32 @@ class Facts(NamedTuple):
     neighbours: str
 
 
+class Question(NamedTuple):
+    """A part of a release: its sums by bin of all columns, or their totals."""
+
+    words: str  # its name in the ledger
+    share: float  # of the budget
+    sensitivity: float  # L1 where the noise is Laplace noise, else L2
+    deviation: float  # the standard deviation of its noise as the network reads it, above 0
+
+
 class Plan(NamedTuple):
     """The settings of a fit."""
 
     budget: Budget
     laplace: bool  # whether the noise is Laplace noise, else it is Gaussian, or none
+    m: float  # n·μ/d
     most_bins: int  # of an ordered column
-    shares: tuple[float, ...]  # of the budget, by release
-    ledger: tuple[LedgerEntry, ...]  # an entry for each release; empty where ε is infinite
-    # The noise of the sums of each release as the network reads it: a standard deviation, above 0.
-    deviations: tuple[float, ...]
-    scale: float  # factor of sums and deviations, for the network
+    releases: tuple[tuple[Question, Question], ...]  # of each: sums by bin, then totals
+    ledger: tuple[LedgerEntry, ...]  # an entry for each question; empty where ε is infinite
+    scale: float  # factor of answers and deviations, for the network
 
 
-def words(release: int) -> str:
-    """Return the name of a release, from 0 on, in the ledger."""
+def words(release: int, totals: bool) -> str:
+    """Return the name of a part of a release, from 0 on, in the ledger."""
     what = "residuals" if release else "half of the counts"
-    return f"release {release + 1}: {what} by class and bin of all columns"
+    where = "" if totals else " and bin of all columns"
+    return f"release {release + 1}: {what} by class{where}"
 
 
 def most_bins(m: float) -> int:
@@ -73,31 +82,30 @@ def plan(facts: Facts) -> Plan:
     budget = find(facts.epsilon, facts.delta, facts.neighbours)
     laplace = budget.pure and budget.private
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
-    of_sums = sums_sensitivity(facts.neighbours, laplace, facts.n_classes, d)
-    noise = (math.sqrt(2.0) if laplace else 1.0) * of_counts / budget.amount
+    # The deviation of noise of the whole budget, of a sensitivity of 1.
+    noise = (math.sqrt(2.0) if laplace else 1.0) / budget.amount
     # With σ = √(2d)/(2μ), n/σ is m·√(2d).
     root = math.sqrt(2.0 * d)
-    noise = max(noise, n / (decoder.MOST_SCALE * root))
-    m = n / (noise * root)
+    noise = max(noise, n / (decoder.MOST_SCALE * root * of_counts))
+    m = n / (noise * of_counts * root)
+    scale = min(1.0, decoder.MOST_RECORDS / n)
     ratio = max(m, decoder.LEAST_SCALE) * root
     shares = decoder.load().shares_of(n_releases(m), ratio, float(d))
-    sensitivities = (of_counts, *[of_sums] * (len(shares) - 1))
-    calls = [
-        budget.entry(Announced(words(t), l1=bound, l2=bound, source=SOURCE), share)
-        for t, (bound, share) in enumerate(zip(sensitivities, shares, strict=True))
-        if budget.private
-    ]
-    parts = [share if laplace else math.sqrt(share) for share in shares]
-    scale = min(1.0, decoder.MOST_RECORDS / n)
-    return Plan(
-        budget,
-        laplace,
-        most_bins=most_bins(m),
-        shares=shares,
-        ledger=tuple(calls),
-        deviations=tuple(
-            scale * noise * bound / (of_counts * part)
-            for bound, part in zip(sensitivities, parts, strict=True)
-        ),
-        scale=scale,
+
+    def question(release: int, totals: bool) -> Question:
+        n_columns, share = 1 if totals else d, shares[release][totals]
+        if release == 0:
+            bound = counts_sensitivity(facts.neighbours, laplace, n_columns)
+        else:
+            bound = sums_sensitivity(facts.neighbours, laplace, facts.n_classes, n_columns)
+        deviation = scale * noise * bound / (share if laplace else math.sqrt(share))
+        return Question(words(release, totals), share, bound, deviation)
+
+    releases = tuple((question(t, False), question(t, True)) for t in range(len(shares)))
+    ledger = (
+        budget.entry(Announced(q.words, l1=q.sensitivity, l2=q.sensitivity, source=SOURCE), q.share)
+        for release in releases
+        for q in release
     )
+    entries = tuple(ledger) if budget.private else ()
+    return Plan(budget, laplace, m, most_bins(m), releases, entries, scale)
