@@ -69,7 +69,7 @@ def against_plain(fits: int) -> dict[str, Any]:
     name, X, y, n_bins, ordered = coded_adult()
     labels = (y > 0).astype(int)
     plan = rule.plan(rule.Facts(len(y), ordered, 2, *BUDGET.values(), REPLACE_ONE))
-    noise = plan.deviations[0] * plan.shares[0] ** 0.5
+    noise = len(y) / (plan.m * (2 * len(ordered)) ** 0.5)
 
     def plain(seed: int) -> None:
         network, rng = decoder.load(), np.random.default_rng(seed)

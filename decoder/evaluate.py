@@ -84,18 +84,10 @@ def evaluate(name: str, table: Columns, seed: int) -> Results:
                 float(log_loss(labels[test], chances)),
                 float(((chances > 0.5) == labels[test]).mean()),
                 float(log_loss(labels[test], base)),
-                scale_of(Facts(len(train), ordered, 2, epsilon, delta, REPLACE_ONE)),
+                plan(Facts(len(train), ordered, 2, epsilon, delta, REPLACE_ONE)).m,
                 len(ordered),
             ]
     return results
-
-
-def scale_of(facts: Facts) -> float:
-    """Return m = n·μ/d of a fit, as its network reads it."""
-    settings = plan(facts)
-    share = settings.shares[0] if settings.laplace else math.sqrt(settings.shares[0])
-    noise = settings.deviations[0] * share / settings.scale
-    return facts.n / (noise * math.sqrt(2 * len(facts.ordered)))
 
 
 def write_tables(results: Results, n_seeds: int) -> Iterable[str]:

@@ -47,6 +47,10 @@ def scores_of(n_classes, steep):
     n_scores = 1 if n_classes == 2 else n_classes
     scores = steep * rng.normal(size=(n_scores, N_BINS.sum()))
     scores[:, :3] = 0.0
+    if n_scores > 1:
+        # Each bin of the second column has a likely class of its own.
+        scores[:, 3:] = -np.abs(scores[:, 3:])
+        scores[0, 3] = scores[1, 4] = steep
     return round_scores(scores), round_scores(rng.normal(size=n_scores) * (steep > 0))
 
 
@@ -55,20 +59,26 @@ def added(n_classes, norm, scores):
     domain = [(*codes, label) for codes in DOMAIN for label in range(n_classes)]
     each = [sums_of([row], n_classes, norm) for row in domain]
     answers = [one.sums(*scores) if scores else one.counts() for one in each]
-    return np.array([answer.ravel() / 2.0**BITS for answer in answers])
+    return np.array(answers) / 2.0**BITS
 
 
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("steep", [None, 0.0, 1.0, 30.0])
-def test_no_record_moves_sums_of_all_columns_further_than_is_stated(n_classes, norm, steep):
+def test_no_record_moves_sums_or_totals_further_than_is_stated(n_classes, norm, steep):
     """All neighbours of a small domain; `steep` scores, None for the counts."""
     scores = None if steep is None else scores_of(n_classes, steep)
-    of_records = added(n_classes, norm, scores)
-    apart = of_records[:, None] - of_records
-    for neighbours, moved in ((ADD_REMOVE, of_records), (REPLACE_ONE, apart)):
-        largest = np.linalg.norm(moved, norm, axis=-1).max()
-        pure, d = norm == 1, len(N_BINS)
+    by_bin = added(n_classes, norm, scores)
+    totals = by_bin[..., : N_BINS[0]].sum(axis=-1)
+    assert np.array_equal(totals, by_bin[..., N_BINS[0] :].sum(axis=-1))
+    for answers, d, neighbours in (
+        (by_bin, 2, ADD_REMOVE), (by_bin, 2, REPLACE_ONE),
+        (totals, 1, ADD_REMOVE), (totals, 1, REPLACE_ONE),
+    ):  # fmt: skip
+        of_records = answers.reshape(len(answers), -1)
+        apart = of_records[:, None] - of_records
+        moved = of_records if neighbours == ADD_REMOVE else apart
+        largest, pure = np.linalg.norm(moved, norm, axis=-1).max(), norm == 1
         if scores is None:
             bound = bounds.counts_sensitivity(neighbours, pure, d)
         else:
@@ -167,9 +177,9 @@ def test_releases_spend_the_budget_at_the_stated_sensitivities(neighbours, n_cla
             assert math.hypot(*costs) == pytest.approx(mu, rel=1e-12)
         else:
             assert math.fsum(costs) == pytest.approx(epsilon, rel=1e-12)
-        sums = bounds.sums_sensitivity(neighbours, not delta, n_classes, 6)
-        counts = bounds.counts_sensitivity(neighbours, not delta, 6)
-        stated = [counts, *[sums] * (len(ledger) - 1)]
+        sums = [bounds.sums_sensitivity(neighbours, not delta, n_classes, d) for d in (6, 1)]
+        counts = [bounds.counts_sensitivity(neighbours, not delta, d) for d in (6, 1)]
+        stated = counts + sums * (len(ledger) // 2 - 1)
         assert [entry.sensitivity for entry in ledger] == pytest.approx(stated)
 
 

@@ -47,9 +47,18 @@ def shifted(x, by, slices):
     return result
 
 
+def total_of(sums, deviation, total, own_deviation, d):
+    """The best mean of a noisy total and of the totals of d columns, and its deviation."""
+    means = np.array([sums.sum() / d, total])
+    precisions = 1 / np.array([len(sums) * deviation**2 / d**2, own_deviation**2])
+    left = 1 / np.sqrt(precisions.sum())
+    return max((means * precisions).sum() / precisions.sum(), left / 2), left
+
+
 def stage(
-    weights, positive, negative, deviations, widths, ordered, laplace, states, scores, intercept
-):
+    weights, positive, negative, deviations, totals, total_deviations, widths, ordered, laplace,
+    states, scores, intercept,
+):  # fmt: skip
     """New states, scores and intercept; `weights` are a `Stage`, states None in the first one."""
     ends = np.cumsum(widths)
     slices = [slice(end - width, end) for end, width in zip(ends, widths, strict=True)]
@@ -64,7 +73,12 @@ def stage(
     # The level of all sums.
     s1, s0 = deviations
     deviation = np.sqrt((s1**2 + s0**2) / 2)
-    up, down = max(positive.sum() / d, 0.3 * s1), max(negative.sum() / d, 0.3 * s0)
+    (up, up_error), (down, down_error) = (
+        total_of(sums, s, total, v, d)
+        for sums, s, total, v in zip(
+            (positive, negative), deviations, totals, total_deviations, strict=True
+        )
+    )
     total, q = up + down, up / (up + down)
     odds = np.clip(np.log(up / down), -5, 5)
     variance = s1**2 * (1 - q) ** 2 + s0**2 * q**2
@@ -101,7 +115,7 @@ def stage(
         np.arcsinh(energy), np.sqrt(distance + 1e-6), ordered, np.log(np.array(widths) + 1) - 2
     ])  # fmt: skip
     common = activate(np.array([
-        odds / 2, np.log(deviation * np.sqrt(2 * n) / d / total), np.log(total) / 3 - 2,
+        odds / 2, np.log(np.hypot(up_error, down_error) / total), np.log(total) / 3 - 2,
         np.log(deviation) / 2, (np.log(total / deviation) - 4) / 2, np.log(d) - 2, intercept / 3,
         ordered.mean(), np.log(n / d) - 2, float(laplace),
     ]) @ weights.common + weights.common_bias)  # fmt: skip

@@ -56,6 +56,7 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
     sums of residuals of up to ½ with the whole budget, as the network reads it and as it is.
     """
     widths, d = np.array(widths), len(widths)
+    rng = rng or np.random.default_rng(0)
     n, starts = len(y), np.cumsum(widths) - widths
     n_scores = 1 if n_classes == 2 else n_classes
     norm = 1 if laplace else 2
@@ -64,32 +65,43 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
     # Later releases have the stage, and the share, of the last one that was trained.
     which = [min(t, len(network.stages) - 1) for t in range(n_releases)]
     z = (math.log(n / told) - 5) / 2
-    powers = network.shares[which] @ np.array([1, z, z * z, math.log(d) - 2])
+    powers, of_totals = (
+        table[which] @ np.array([1, z, z * z, math.log(d) - 2])
+        for table in (network.shares, network.totals)
+    )
     shares = 1e-3 + (1 - 1e-3 * len(powers)) * np.exp(powers) / np.exp(powers).sum()
+    parts = 1e-3 + (1 - 2e-3) * logistic(of_totals)
     scores, intercepts = np.zeros((n_scores, sum(widths))), np.zeros(n_scores)
     states = [None] * n_scores
-    for t, (place, share) in enumerate(zip(which, shares, strict=True)):
+    for t, (place, share, part) in enumerate(zip(which, shares, parts, strict=True)):
         times = (2.0 if laplace else math.sqrt(2)) if t and n_scores > 1 else 1.0
-        times /= share if laplace else math.sqrt(share)
         if t == 0:
-            released = np.zeros((n_classes, sum(widths)))
+            exact = np.zeros((n_classes, sum(widths)))
             for column, start in zip(X.T, starts, strict=True):
-                np.add.at(released, (y, start + column), 0.5)
+                np.add.at(exact, (y, start + column), 0.5)
         else:
             of_rows = scores[:, starts + X].sum(axis=2).T + intercepts
-            released = sums_of(X, y, widths, of_rows, norm)
-        if noise:
-            draw = rng.laplace if laplace else rng.normal
-            scale = noise * times / (math.sqrt(2) if laplace else 1)
-            released = released + draw(scale=scale, size=released.shape)
-        if t == 0:
-            own = released[-n_scores:]
-            others, more = released.sum(axis=0) - own, math.sqrt(n_classes - 1)
-        else:
-            (own, others), more = released, 1.0
+            exact = sums_of(X, y, widths, of_rows, norm)
+        # Sums of all columns, then totals, which a record moves as it moves one column.
+        answers, columns = [], d if laplace else math.sqrt(d)
+        for values, cost, ratio in (
+            (exact, share * (1 - part), 1.0),
+            (exact[..., : widths[0]].sum(axis=-1), share * part, 1 / columns),
+        ):
+            size = times * ratio / (cost if laplace else math.sqrt(cost))
+            draw, unit = (rng.laplace, math.sqrt(0.5)) if laplace else (rng.normal, 1.0)
+            released = values + draw(scale=noise * size * unit, size=values.shape)
+            if t == 0:
+                own = released[-n_scores:]
+                others, more = released.sum(axis=0) - own, math.sqrt(n_classes - 1)
+            else:
+                (own, others), more = released, 1.0
+            answers.append((own, others, (told * size, told * size * more)))
+        (own, others, deviations), (own_total, others_total, total_deviations) = answers
         for k in range(n_scores):
             states[k], scores[k], intercepts[k] = decoder.stage(
-                network.stages[place], own[k], others[k], (told * times, told * times * more),
+                network.stages[place], own[k], others[k], deviations,
+                (own_total[k], others_total[k]), total_deviations,
                 widths, ordered, laplace, states[k], scores[k], intercepts[k],
             )  # fmt: skip
     return intercepts, scores

@@ -40,7 +40,9 @@ def noisy_sums(rng, widths=WIDTHS, ordered=ORDERED, laplace=True):
     """Sums of about 40 by bin, some below 0."""
     starts = np.concatenate([[0], np.cumsum(widths)])
     positive, negative = (rng.gamma(2, 20, starts[-1]) - 15 for _ in range(2))
-    return Sums(positive, negative, (4.0, 7.0), starts, np.array(ordered), laplace)
+    totals = positive.sum() / len(widths) + 9.0, negative.sum() / len(widths) - 9.0
+    numbers = (4.0, 7.0), totals, (9.0, 30.0)
+    return Sums(positive, negative, *numbers, starts, np.array(ordered), laplace)
 
 
 @pytest.mark.parametrize("laplace", [False, True])
@@ -51,8 +53,7 @@ def test_stages_are_those_of_the_plain_program(laplace):
     for t, stage in enumerate(stages(rng)):
         sums = noisy_sums(rng, laplace=laplace)
         intercept = decode(stage, sums, states, scores, intercept, t > 0)
-        given = (sums.positive, sums.negative, sums.deviations, WIDTHS, ORDERED, laplace)
-        plain = reference.stage(stage, *given, *plain)
+        plain = reference.stage(stage, *sums[:5], WIDTHS, ORDERED, laplace, *plain)
         assert states == pytest.approx(plain[0], abs=1e-9)
         assert scores == pytest.approx(plain[1], abs=1e-9)
         assert intercept == pytest.approx(plain[2], abs=1e-9)
@@ -63,7 +64,8 @@ def test_stages_are_those_of_the_plain_program(laplace):
 def test_sums_of_nothing_and_of_very_many_records_are_decoded(level):
     """All below the noise, or of one class alone."""
     rng = np.random.default_rng(1)
-    sums = noisy_sums(rng)._replace(positive=np.full(sum(WIDTHS), level))
+    of_one = {"positive": np.full(sum(WIDTHS), level), "totals": (level, 40.0)}
+    sums = noisy_sums(rng)._replace(**of_one)
     states, scores, intercept = np.empty((sum(WIDTHS), WIDTH)), np.zeros(sum(WIDTHS)), 0.0
     for t, stage in enumerate(stages(rng)):
         intercept = decode(stage, sums, states, scores, intercept, t > 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privcurve.learners.additive import decoder, rule
+from privcurve.learners.additive import decoder
 from privcurve.learners.additive.privgam import PrivGAMClassifier
 
 jax = pytest.importorskip("jax")

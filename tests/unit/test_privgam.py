@@ -47,9 +47,14 @@ def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace
 
 
 def scale_of(plan, some):
-    """m, by the noise that the first release has of the share that it has."""
-    share = plan.shares[0] if plan.laplace else math.sqrt(plan.shares[0])
-    return some.n * plan.scale / (plan.deviations[0] * share * math.sqrt(2 * len(some.ordered)))
+    """m, by the noise that the first sums have of the share that they have."""
+    first = plan.releases[0][0]
+    share = first.share if plan.laplace else math.sqrt(first.share)
+    return some.n * plan.scale / (first.deviation * share * math.sqrt(2 * len(some.ordered)))
+
+
+def questions(plan):
+    return [question for release in plan.releases for question in release]
 
 
 def test_the_rule_goes_by_the_noise_of_a_column():
@@ -64,9 +69,9 @@ def test_the_rule_goes_by_the_noise_of_a_column():
         (facts(delta=0.0), 1000 / (2 * math.sqrt(5)) / 5),
     ):
         plan = rule.plan(some)
-        assert scale_of(plan, some) == pytest.approx(m)
+        assert (scale_of(plan, some), plan.m) == pytest.approx((m, m))
         assert plan.most_bins == max(8, min(64, math.floor(3 * math.sqrt(m))))
-        assert sum(plan.shares) == pytest.approx(1)
+        assert sum(question.share for question in questions(plan)) == pytest.approx(1)
         assert plan.laplace == (some.delta == 0)
     bins = [rule.plan(facts(n)).most_bins for n in (10, 1_000, 10_000, 10**7)]
     assert bins == sorted(bins)
@@ -80,10 +85,11 @@ def test_the_rule_goes_by_the_noise_of_a_column():
 def test_larger_budgets_buy_more_releases_and_bins(m, n, bins):
     mu = gaussian_budget(1.0, 1e-6, "replace-one").amount
     plan = rule.plan(facts(round(100 * m / mu), 100))
-    assert (len(plan.shares), len(plan.ledger), plan.most_bins) == (n, n, bins)
+    assert (len(plan.releases), len(plan.ledger), plan.most_bins) == (n, 2 * n, bins)
     # From the last stage of the network on, releases are alike.
     alike = len(decoder.load().stages) - 1
-    assert set(plan.shares[alike:]) <= {plan.shares[alike] if n > alike else None}
+    later = {tuple(q.share for q in release) for release in plan.releases[alike:]}
+    assert len(later) == (n > alike)
 
 
 @pytest.mark.parametrize("n", [200, 10**5])
@@ -92,14 +98,17 @@ def test_noise_of_later_releases_is_that_of_their_sums(n):
         (2, 1e-6, 1), (4, 1e-6, math.sqrt(2)), (2, 0.0, 1), (4, 0.0, 2)
     ):  # fmt: skip
         plan = rule.plan(facts(n, n_classes=n_classes, delta=delta))
-        first, *others = (
-            deviation * (share if delta == 0 else math.sqrt(share))
-            for deviation, share in zip(plan.deviations, plan.shares, strict=True)
-        )
-        assert others == pytest.approx([times * first] * len(others))
+        each = [
+            q.deviation * (q.share if delta == 0 else math.sqrt(q.share)) for q in questions(plan)
+        ]
+        first, of_totals, *others = each
+        assert of_totals == pytest.approx(first / (5 if delta == 0 else math.sqrt(5)))
+        later = [times * first, times * of_totals] * (len(plan.releases) - 1)
+        assert others == pytest.approx(later)
         # The network reads the noise of the ledger; b of Laplace noise is its deviation over √2.
         of_ledger = [1 / entry.noise_rate for entry in plan.ledger]
-        read = np.array(plan.deviations) / (math.sqrt(2) if delta == 0 else 1)
+        read = np.array([q.deviation for q in questions(plan)])
+        read /= math.sqrt(2) if delta == 0 else 1
         assert of_ledger == pytest.approx(read)
 
 
@@ -111,12 +120,14 @@ def test_beyond_what_it_has_seen_the_network_reads_the_ends():
     much = rule.plan(facts(10**6, epsilon=20.0))
     assert scale_of(much, facts(10**6)) == pytest.approx(decoder.MOST_SCALE)
     # The ledger's noise is smaller.
-    assert 1 / much.ledger[0].noise_rate < 0.9 * much.deviations[0]
+    assert 1 / much.ledger[0].noise_rate < 0.9 * much.releases[0][0].deviation
     # At the lower end shares no longer change, and all noise is read.
     low, lower = (rule.plan(facts(n, epsilon=0.01)) for n in (5, 1))
-    assert low.shares == lower.shares
-    assert min(low.shares) >= decoder.LEAST_SHARE
-    assert low.deviations == pytest.approx([1 / entry.noise_rate for entry in low.ledger])
+    of_low, of_lower = ([q.share for q in questions(plan)] for plan in (low, lower))
+    assert of_low == of_lower
+    assert min(of_low) >= decoder.LEAST_SHARE**2
+    read = [question.deviation for question in questions(low)]
+    assert read == pytest.approx([1 / entry.noise_rate for entry in low.ledger])
     # Sums and noise of many records are scaled down.
     many, seen = rule.plan(facts(10 * decoder.MOST_RECORDS)), rule.plan(facts(decoder.MOST_RECORDS))
     assert many.scale == 0.1
@@ -198,8 +209,13 @@ def test_it_learns_with_noise(n_classes, epsilon, delta):
     best = learner(n_classes, epsilon=np.inf).fit(X, y).score(X, y)
     assert model.score(X, y) > best - 0.03 > np.bincount(y).max() / len(y) + 0.1
     assert model.privacy_.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-    n_releases = len(model._plan(len(y)).shares)
-    assert [e.what for e in model.privacy_.ledger] == [rule.words(t) for t in range(n_releases)]
+    asked = [question.words for question in questions(model._plan(len(y)))]
+    assert [entry.what for entry in model.privacy_.ledger] == asked
+    assert asked[:3] == [
+        "release 1: half of the counts by class and bin of all columns",
+        "release 1: half of the counts by class",
+        "release 2: residuals by class and bin of all columns",
+    ]
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -93,8 +93,7 @@ def test_with_noise_models_are_spread_alike(n_classes, delta):
     X, y = problem(1000, n_classes)
     facts = rule.Facts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")
     plan = rule.plan(facts)
-    share = plan.shares[0] if plan.laplace else math.sqrt(plan.shares[0])
-    noise = plan.deviations[0] * share
+    noise = len(y) / (plan.m * math.sqrt(2 * len(N_BINS)))
     assert plan.most_bins >= max(N_BINS)  # no bins are merged
     ours, plain = [], []
     for k in range(30):
