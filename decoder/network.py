@@ -26,9 +26,11 @@ from privcurve.learners.additive.decoder import LEAST_SHARE
 
 Array = jax.Array
 Weights = dict[str, Any]
+# Noisy sums of the residuals of records of a class, and of all others; deviations of their noise.
+Answers = tuple[tuple[Array, Array], tuple[Array, Array]]
 
 WIDTH = 48  # H, of each state
-RELEASES = 3
+STAGES = 4  # sets of weights: later releases have the last one
 BLOCKS = 2
 # The inputs and the scale of the first weights of each layer of a block.
 LAYERS = (
@@ -47,10 +49,10 @@ def init(key: Array) -> Weights:
         weights = jax.random.normal(next(keys), (inputs, outputs)) * scale / np.sqrt(inputs)
         return {"w": weights, "b": jnp.zeros(outputs)}
 
-    shares = jnp.zeros((RELEASES, 4)).at[0, 0].set(0.8)
-    shares = shares.at[:, 1].set(jnp.array([-0.3, 0.1, 0.2]))
+    shares = jnp.zeros((STAGES, 4)).at[0, 0].set(0.8)
     return {
-        "shares": shares,
+        "shares": shares.at[:, 1].set(jnp.array([-0.3, 0.1, 0.2, 0.2])),
+        "totals": jnp.zeros((STAGES, 4)).at[:, :2].set(jnp.array([-2.5, -0.5])),
         "rounds": [
             {
                 "in": dense(N_FEATURES + (WIDTH if t else 0), WIDTH),
@@ -62,7 +64,7 @@ def init(key: Array) -> Weights:
                 "out": dense(WIDTH, N_OUT, 0.1),
                 "int": dense(WIDTH, 2, 0.1),
             }
-            for t in range(RELEASES)
+            for t in range(STAGES)
         ],
     }
 
@@ -91,18 +93,34 @@ def sum_windows(sums: Array, ordered: Array, mask: Array) -> Array:
     return jnp.stack(windows)
 
 
-def shares_of(weights: Weights, log_ratio: Array, log_columns: Array) -> Array:
-    """Return the shares of the budget by release: see ``Network.shares_of`` of the library."""
-    a, z = weights["shares"], (log_ratio - 5) / 2
-    powers = a[:, 0] + a[:, 1] * z + a[:, 2] * z * z + a[:, 3] * (log_columns - 2)
-    return LEAST_SHARE + (1 - RELEASES * LEAST_SHARE) * jax.nn.softmax(powers)
+def shares_of(
+    weights: Weights, n_releases: int, log_ratio: Array, log_columns: Array
+) -> tuple[Array, Array]:
+    """Return the shares of the budget of sums by bin, and of totals, by release.
+
+    See ``Network.shares_of`` of the library.
+    """
+    which, z = np.minimum(np.arange(n_releases), STAGES - 1), (log_ratio - 5) / 2
+    terms = jnp.stack([1.0, z, z * z, log_columns - 2])
+    powers, of_totals = (weights[name][which] @ terms for name in ("shares", "totals"))
+    shares = LEAST_SHARE + (1 - n_releases * LEAST_SHARE) * jax.nn.softmax(powers)
+    totals = shares * (LEAST_SHARE + (1 - 2 * LEAST_SHARE) * jax.nn.sigmoid(of_totals))
+    return shares - totals, totals
+
+
+def total_of(answers: Answers, totals: Answers, k: int, n_bins: Array, d: Array) -> Any:
+    """Return a total and its deviation: of a noisy total and of all bins, the best mean."""
+    by_bin, deviation, total, own_deviation = (pair[k] for pair in (*answers, *totals))
+    precision, own_precision = d * d / (n_bins * deviation * deviation), 1 / own_deviation**2
+    together = precision + own_precision
+    mean = (precision * by_bin.sum() / d + own_precision * total) / together
+    return jnp.maximum(mean, 0.5 / jnp.sqrt(together)), 1 / jnp.sqrt(together)
 
 
 def stage(
     layers: Weights,
-    own: Array,
-    others: Array,
-    deviations: tuple[Array, Array],
+    answers: Answers,
+    totals: Answers,
     state: tuple[Array | None, Array, Array],
     table: Weights,
 ) -> tuple[Array, Array, Array]:
@@ -112,25 +130,24 @@ def stage(
     ----------
     layers : dict
         Of this release.
-    own, others : array of shape (columns, bins)
-        Noisy sums of the residuals of records of a class, and of all others.
-    deviations : tuple of two numbers
-        Of the noise of both.
+    answers, totals : tuple
+        Sums by bin, of shape (columns, bins), and in all.
     state : tuple
         States (columns, bins, WIDTH), scores (columns, bins) and intercept so far; no states before
         the first release.
     table : dict
         `mask` of bins, `columns` (a mask), `ordered`, `n_bins`, `d` and `laplace`.
     """
-    (s1, s0), (h, scores, intercept) = deviations, state
+    ((own, others), (s1, s0)), (h, scores, intercept) = answers, state
     mask, present, ordered = table["mask"], table["columns"], table["ordered"]
     n_bins, d, laplace = table["n_bins"], table["d"], table["laplace"]
     columns, bins = own.shape
     own, others = own * mask, others * mask
+    answers = (own, others), (s1, s0)
     # The level of all sums.
     deviation = jnp.sqrt((s1 * s1 + s0 * s0) / 2)
     n_all, log_d = mask.sum(), jnp.log(d * 1.0)
-    up, down = (jnp.maximum(x.sum() / d, s * 0.3) for x, s in ((own, s1), (others, s0)))
+    (up, up_error), (down, down_error) = (total_of(answers, totals, k, n_all, d) for k in range(2))
     total, q = up + down, up / (up + down)
     odds = jnp.clip(jnp.log(up / down), -5, 5)
     level = jnp.log(total / deviation)
@@ -161,7 +178,7 @@ def stage(
     fresh = jax.nn.silu(apply(layers["in"], x if h is None else jnp.concatenate([x, h], -1)))
     h = fresh if h is None else h + fresh
     # Features that all bins share, and features of columns.
-    spread = jnp.log(deviation * jnp.sqrt(2 * n_all) / d / total)
+    spread = jnp.log(jnp.hypot(up_error, down_error) / total)
     common = [odds / 2, spread, jnp.log(total) / 3 - 2, jnp.log(deviation) / 2, (level - 4) / 2]
     common += [log_d - 2, intercept / 3, (present * ordered).sum() / d]
     common += [jnp.log(n_all / d) - 2, laplace * 1.0]
@@ -236,7 +253,12 @@ def clipped(chances: Array, labels: Array, laplace: Array) -> Array:
 
 
 def forward(
-    weights: Weights, key: Array, task: Weights, bins: int, n_classes: int = 2
+    weights: Weights,
+    key: Array,
+    task: Weights,
+    bins: int,
+    n_classes: int = 2,
+    n_releases: int = STAGES,
 ) -> list[tuple[Array, Array]]:
     """Return scores (n_scores, columns, bins) and intercepts (n_scores,) after each release.
 
@@ -262,64 +284,88 @@ def forward(
     table = {"mask": mask, "columns": present, "ordered": ordered, "n_bins": task["nb"]}
     table |= {"d": d, "laplace": laplace}
     places = codes + jnp.arange(columns)[None] * bins
-    shares = shares_of(weights, jnp.log(task["n"] / task["sigma"]), jnp.log(d * 1.0))
+    ratio = task["n"] / task["sigma"]
+    shares = shares_of(weights, n_releases, jnp.log(ratio), jnp.log(d * 1.0))
+    of_columns = jnp.where(laplace > 0, d, jnp.sqrt(d))
     scores, intercepts = jnp.zeros((n_scores, columns, bins)), jnp.zeros(n_scores)
     h, results = jnp.zeros((n_scores, columns, bins, WIDTH)), []
 
-    def add(values: Array, cells: Array, n_cells: int) -> Array:
-        """Sum values by cell, column and bin."""
+    def add(values: Array, cells: Array, n_cells: int) -> tuple[Array, Array]:
+        """Sum values by cell, column and bin; and by cell alone."""
         flat = jnp.zeros(n_cells * columns * bins)
         flat = flat.at[cells[:, None] * (columns * bins) + places].add(values[:, None] * present)
-        return flat.reshape(n_cells, columns, bins)
+        return flat.reshape(n_cells, columns, bins), jnp.zeros(n_cells).at[cells].add(values)
 
-    for t in range(RELEASES):
-        key, own_key = jax.random.split(key)
-        # ε adds up where noise is Laplace, μ² where it is Gaussian.
-        deviation = task["sigma"] / jnp.where(laplace > 0, shares[t], jnp.sqrt(shares[t]))
+    for t in range(n_releases):
+        key, *own_keys = jax.random.split(key, 3)
         so_far, ends = jax.lax.stop_gradient(scores), jax.lax.stop_gradient(intercepts)
-        others_deviation = deviation
+        # How much further a record may move sums than counts.
+        times = 1.0 if t == 0 or n_classes == 2 else jnp.where(laplace > 0, 2.0, np.sqrt(2.0))
         if n_classes == 2:
             score = (so_far[0].reshape(-1)[places] * present[None]).sum(1) + ends[0]
             chance = jax.nn.sigmoid(score)
             residuals = jnp.minimum(jnp.where(labels > 0, 1 - chance, chance), 0.5) * counts
-            sums = jax.lax.stop_gradient(add(residuals, labels, 2))
-            sums = sums + deviation * draw_noise(own_key, (2, columns, bins), laplace)
-            own, others = sums[1:], sums[:1]
+            exact = add(residuals, labels, 2)
         elif t == 0:
-            sums = jax.lax.stop_gradient(add(counts / 2, labels, n_classes))
-            own = sums + deviation * draw_noise(own_key, (n_classes, columns, bins), laplace)
-            others = own.sum(0) - own
-            others_deviation = deviation * np.sqrt(n_classes - 1.0)
+            exact = add(counts / 2, labels, n_classes)
         else:
             by_place = so_far.reshape(n_classes, -1).T[places] * present[:, None]
             sigmoids = jax.nn.sigmoid(by_place.sum(1).T + ends[:, None])
             residuals = clipped(sigmoids / sigmoids.sum(0), labels, laplace) * counts
             hot = jax.nn.one_hot(labels, n_classes, axis=0)
-            each = jax.lax.stop_gradient(
-                jnp.concatenate([residuals * hot, residuals * (1 - hot)]).T
-            )
+            each = jnp.concatenate([residuals * hot, residuals * (1 - hot)]).T
             sums = jnp.zeros((columns * bins, 2 * n_classes))
             sums = sums.at[places].add(each[:, None, :] * present[None, :, None])
-            deviation = deviation * jnp.where(laplace > 0, 2.0, np.sqrt(2.0))
-            others_deviation = deviation
-            noise = draw_noise(own_key, (2, n_classes, columns, bins), laplace)
-            own, others = sums.T.reshape(2, n_classes, columns, bins) + deviation * noise
-        pair = deviation, others_deviation
+            exact = (
+                sums.T.reshape(2, n_classes, columns, bins),
+                each.sum(0).reshape(2, n_classes),
+            )
+        answers = []
+        for values, share, parts, own_key in zip(
+            jax.lax.stop_gradient(exact), shares, (1.0, of_columns), own_keys, strict=True
+        ):
+            # ε adds up where noise is Laplace, μ² where it is Gaussian.
+            cost = jnp.where(laplace > 0, share[t], jnp.sqrt(share[t]))
+            deviation = times * task["sigma"] / parts / cost
+            noisy = values + deviation * draw_noise(own_key, values.shape, laplace)
+            if n_classes == 2:
+                answers.append(((noisy[1:], noisy[:1]), (deviation, deviation)))
+            elif t == 0:
+                of_others = deviation * np.sqrt(n_classes - 1.0)
+                answers.append(((noisy, noisy.sum(0) - noisy), (deviation, of_others)))
+            else:
+                answers.append(((noisy[0], noisy[1]), (deviation, deviation)))
+        (by_bin, deviations), (totals, total_deviations) = answers
 
         def of_one(
-            own: Array, others: Array, h: Array, scores: Array, intercept: Array,
-            t: int = t, pair: tuple[Array, Array] = pair,
+            by_bin: Any, totals: Any, h: Array, scores: Array, intercept: Array, t: int = t,
+            deviations: Any = deviations, total_deviations: Any = total_deviations,
         ) -> tuple[Array, Array, Array]:  # fmt: skip
-            state = h if t else None, scores, intercept
-            return stage(weights["rounds"][t], own, others, pair, state, table)
+            layers, state = weights["rounds"][min(t, STAGES - 1)], (h if t else None)
+            all_of = (by_bin, deviations), (totals, total_deviations)
+            return stage(layers, *all_of, (state, scores, intercept), table)
 
-        h, scores, intercepts = jax.vmap(of_one)(own, others, h, scores, intercepts)
+        h, scores, intercepts = jax.vmap(of_one)(by_bin, totals, h, scores, intercepts)
         results.append((scores, intercepts))
     return results
 
 
-def loss(weights: Weights, key: Array, task: Weights, bins: int, n_classes: int = 2) -> Array:
-    """Return the log-loss and a soft error of other records after each release: (RELEASES, 2).
+def spread_of(scores: Array, counts: Array) -> Array:
+    """Return a quarter of the deviation of scores: how soft the error of the loss is."""
+    mean = (scores * counts).sum() / counts.sum()
+    variance = (counts * (scores - mean) ** 2).sum() / counts.sum()
+    return jax.lax.stop_gradient(0.25 * jnp.sqrt(variance) + 1e-3)
+
+
+def loss(
+    weights: Weights,
+    key: Array,
+    task: Weights,
+    bins: int,
+    n_classes: int = 2,
+    n_releases: int = STAGES,
+) -> Array:
+    """Return the log-loss and a soft error of other records after each release: (n_releases, 2).
 
     These records are `xq`, `yq` and `wq` of the task.
     """
@@ -328,17 +374,19 @@ def loss(weights: Weights, key: Array, task: Weights, bins: int, n_classes: int 
     present = (jnp.arange(columns) < task["d"]).astype(jnp.float32)
     places = codes + jnp.arange(columns)[None] * bins
     losses = []
-    for scores, intercepts in forward(weights, key, task, bins, n_classes):
+    for scores, intercepts in forward(weights, key, task, bins, n_classes, n_releases):
         if n_classes == 2:
             score = (scores[0].reshape(-1)[places] * present[None]).sum(1) + intercepts[0]
             log_loss = jnp.logaddexp(0.0, score) - labels * score
-            error = jax.nn.sigmoid(-3 * (2 * labels - 1) * score)
+            error = jax.nn.sigmoid(-(2 * labels - 1) * score / spread_of(score, counts))
         else:
             by_place = scores.reshape(n_classes, -1).T[places] * present[:, None]
-            logs = jax.nn.log_sigmoid(by_place.sum(1).T + intercepts[:, None])
+            score = by_place.sum(1).T + intercepts[:, None]
+            logs = jax.nn.log_sigmoid(score)
             own = jnp.take_along_axis(logs, labels[None], 0)[0]
             log_loss = jax.nn.logsumexp(logs, 0) - own
-            sharp = jax.nn.softmax(3 * logs, 0)
+            lead = score.max(0) - jnp.sort(score, 0)[-2]
+            sharp = jax.nn.softmax(logs / spread_of(lead, counts), 0)
             error = 1 - jnp.take_along_axis(sharp, labels[None], 0)[0]
         losses.append(jnp.stack([(log_loss * counts).sum(), (error * counts).sum()]))
     return jnp.stack(losses) / counts.sum()

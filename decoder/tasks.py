@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 import tables
 from privcurve import datasets
-from privcurve.learners.additive.rule import BINS_PER_ROOT, LEAST_BINS, LEAST_SCALE, MOST_SCALE
+from privcurve.learners.additive.decoder import LEAST_SCALE, MOST_SCALE
+from privcurve.learners.additive.rule import BINS_PER_ROOT
 
 # The public tables, of the sources `SET_ON` of privcurve.privacy.calibration.privgam alone.
 PUBLIC = (
@@ -24,6 +25,7 @@ MOST_RECORDS = 40_000  # of a public table
 N_QUERIES = 1024  # other records of a task, which the loss is of
 # The largest class has at most this share.
 MOST_SHARE = 0.985
+LEAST_RECORDS = 300  # of a table from which records of some classes are taken out
 
 Task = dict[str, Any]
 
@@ -41,20 +43,19 @@ class Shape(NamedTuple):
 
 
 SHAPES: Mapping[str, Shape] = {
-    "12x12": Shape(12, 12, 4096, 12, 2.0, 2, (0.02, 30)),
-    "32x12": Shape(32, 12, 4096, 8, 1.5, 2, (0.02, 30)),
+    "12x12": Shape(12, 12, 4096, 12, 3.5, 2, (0.02, 30)),
+    "32x12": Shape(32, 12, 4096, 8, 2.5, 2, (0.02, 30)),
     "120x10": Shape(120, 10, 2048, 4, 0.5, 2, (0.02, 30)),
     "12x32": Shape(12, 32, 4096, 10, 2.5, 2, (0.05, 250)),
     "32x32": Shape(32, 32, 4096, 6, 2.0, 2, (0.05, 250)),
     "6x64": Shape(6, 64, 16384, 8, 1.2, 2, (10, 8000)),
     "16x64": Shape(16, 64, 16384, 6, 2.5, 2, (10, 8000)),
     "32x64": Shape(32, 64, 8192, 4, 1.0, 2, (10, 8000)),
-    "16x12k3": Shape(16, 12, 4096, 5, 0.6, 3, (0.02, 30)),
-    "16x32k4": Shape(16, 32, 4096, 3, 0.5, 4, (0.05, 250)),
-    "24x16k8": Shape(24, 16, 4096, 3, 0.4, 8, (0.1, 60)),
-    "12x64k3": Shape(12, 64, 8192, 4, 0.4, 3, (10, 8000)),
-    "12x12k10": Shape(12, 12, 4096, 4, 0.3, 10, (0.02, 30)),
-    "16x24k5": Shape(16, 24, 4096, 4, 0.4, 5, (0.1, 150)),
+    "16x12k3": Shape(16, 12, 4096, 5, 0.9, 3, (0.02, 30)),
+    "16x32k4": Shape(16, 32, 4096, 3, 0.7, 4, (0.05, 250)),
+    "24x16k8": Shape(24, 16, 4096, 3, 0.5, 8, (0.1, 60)),
+    "12x64k3": Shape(12, 64, 8192, 4, 0.6, 3, (10, 8000)),
+    "12x12k10": Shape(12, 12, 4096, 4, 0.4, 10, (0.02, 30)),
 }
 # For a test: it compiles in seconds.
 TINY = Shape(3, 6, 256, 2, 1.0, 2, (0.02, 250))
@@ -143,8 +144,7 @@ class Source:
         """Draw a label, the table's own or one of its columns; return it and the other columns."""
         rng, columns = self._rng, self._rng.permutation(table.codes.shape[1])
         labels, j = table.labels, columns[0]
-        # Of more classes a public table has none of its own.
-        if (n_classes == 2 or labels.max(initial=0) > 1) and labels.size and rng.random() < 0.5:
+        if labels.size and rng.random() < 0.5:
             return labels[:, rng.integers(labels.shape[1])], columns
         codes, width, ordered = (
             table.codes[:, j].astype(np.int64),
@@ -175,6 +175,11 @@ class Source:
         columns = columns[:wanted]
         if share.max() > MOST_SHARE or (share > 0).sum() < 2 or not len(columns):
             return None
+        if rng.random() < (0.1 if shape.n_classes == 2 else 0.4):
+            kept = self._draw_kept(y, shape.n_classes)
+            if len(kept) < LEAST_RECORDS:
+                return None
+            table, y = table._replace(codes=table.codes[kept]), y[kept]
         most = min(len(y) * 2 // 3, shape.records)
         if rng.random() < 0.7:
             n = int(np.exp(rng.uniform(np.log(min(100, most)), np.log(most + 1))))
@@ -183,12 +188,18 @@ class Source:
         n_queries = min(len(y) - n, N_QUERIES)
         rows = rng.choice(len(y), n + n_queries, replace=False)
         codes, y = table.codes[rows][:, columns].astype(np.int64), y[rows]
-        if rng.random() < 0.04:
+        if rng.random() < 0.08:
             y = rng.permutation(y)  # columns that tell nothing
         n_bins, ordered = table.n_bins[columns].copy(), table.ordered[columns].copy()
         if rng.random() < 0.3 and codes.shape[1] < shape.columns:
             codes, n_bins, ordered = self._copy_columns(codes, n_bins, ordered, shape.columns)
         return self._cut_to_shape(shape, codes, y, n_bins, ordered, n)
+
+    def _draw_kept(self, y: NDArray[Any], n_classes: int) -> NDArray[Any]:
+        """Draw the records that stay where some classes become rare."""
+        chances = np.exp(-self._rng.exponential(2.0, n_classes))
+        chances /= chances[np.unique(y)].max()
+        return np.flatnonzero(self._rng.random(len(y)) < chances[y])
 
     def _copy_columns(
         self, codes: NDArray[Any], n_bins: NDArray[Any], ordered: NDArray[Any], most: int
@@ -219,7 +230,8 @@ class Source:
         ends = shape.scales if rng.random() < 0.9 else (LEAST_SCALE, MOST_SCALE)
         scale = np.exp(rng.uniform(*np.log(ends)))
         # The number of bins of the public rule, or one near it.
-        by_rule = max(LEAST_BINS, BINS_PER_ROOT * np.sqrt(scale)) * np.exp(rng.normal() * 0.3)
+        by_rule = max(rng.choice([4, 6, 8]), BINS_PER_ROOT * np.sqrt(scale))
+        by_rule *= np.exp(rng.normal() * 0.2)
         most = max(2, min(shape.bins, int(by_rule)))
         for j in range(d):
             if ordered[j] and n_bins[j] > most:
@@ -247,6 +259,7 @@ class Source:
             "n": np.float32(n * weight * guess),
             "sigma": np.float32(sigma),
             "laplace": np.float32(laplace),
+            "scale": np.float32(scale),
         }
 
 

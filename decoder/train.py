@@ -29,8 +29,13 @@ RATE = 7e-4
 WARM_UP = 300  # the rate rises over so many steps
 # How much of the average stays, at most, in a step.
 MOST_KEPT = 0.9995
-# The loss is of all releases, and of the log-loss and a soft error.
-OF_RELEASES, OF_MEASURES = (0.2, 0.2, 0.6), (1.0, 0.3)
+# The loss is of all releases, by their number, and of the log-loss and a soft error.
+OF_RELEASES = {
+    3: (0.2, 0.2, 0.6),
+    6: (0.1, 0.1, 0.15, 0.15, 0.2, 0.3),
+    12: (*[0.06] * 3, *[0.07] * 6, 0.1, 0.1, 0.2),
+}
+OF_MEASURES = (1.0, 0.3)
 STEPS_PER_LINE = 100
 AHEAD = 4  # batches that are drawn meanwhile
 
@@ -83,7 +88,7 @@ def train(
     while not ends(state.n_steps):
         name, batch = next(batches)
         state, loss = take_step(source.shape(name), state, batch, rate, seed)
-        losses.setdefault(name, []).append(loss)
+        losses.setdefault(f"{name}/{len(loss)}", []).append(loss)
         if state.n_steps % STEPS_PER_LINE == 0:
             pace = (time.monotonic() - start) / (state.n_steps - before)
             means = (
@@ -128,17 +133,26 @@ def _draw_ahead(source: Source, first: int) -> Iterator[tuple[str, Any]]:
             step += 1
 
 
+def n_releases(shape: Shape, scale: float, step: int) -> int:
+    """Return how many releases the tasks of a step have: more, where the public rule has more."""
+    if shape.bins < 32:
+        return 3
+    if shape.bins == 32:
+        return 3 if step % 3 else 6
+    return 12 if scale > 500 and step % 4 else 6
+
+
 @cache
-def make_step(shape: Shape) -> Any:
+def make_step(shape: Shape, n_releases: int) -> Any:
     """Return a compiled step for tasks of a shape."""
 
     def total(weights: Any, key: Any, batch: Any) -> tuple[Any, Any]:
         def of_task(key: Any, task: Any) -> Any:
-            return network.loss(weights, key, task, shape.bins, shape.n_classes)
+            return network.loss(weights, key, task, shape.bins, shape.n_classes, n_releases)
 
         losses = jax.vmap(of_task)(jax.random.split(key, shape.tasks), batch)
         mean = losses.mean(0) @ jnp.array(OF_MEASURES)
-        return (mean * jnp.array(OF_RELEASES)).sum(), losses
+        return (mean * jnp.array(OF_RELEASES[n_releases])).sum(), losses
 
     @jax.jit
     def step(
@@ -161,7 +175,8 @@ def take_step(shape: Shape, state: State, batch: Any, rate: float, seed: int) ->
     key = jax.random.fold_in(jax.random.PRNGKey(seed), i)
     risen = jnp.float32(rate * min(1.0, (i + 1) / WARM_UP))
     kept = jnp.float32(min(MOST_KEPT, (i + 1) / (i + 10)))
-    *trees, losses = make_step(shape)(*state[:3], key, batch, risen, kept)
+    releases = n_releases(shape, float(np.median(batch["scale"])), i)
+    *trees, losses = make_step(shape, releases)(*state[:3], key, batch, risen, kept)
     of_base = [_entropy(y[w > 0]) for y, w in zip(batch["yq"], batch["wq"], strict=True)]
     return State(*trees, i + 1), (np.asarray(losses)[:, :, 0] / np.array(of_base)[:, None]).mean(0)
 

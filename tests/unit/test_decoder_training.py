@@ -116,7 +116,8 @@ def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypat
     task |= {"nb": np.append(n_bins, [1, 1]).astype(np.float32), "n": np.float32(n)}
     task |= {"od": np.append(ordered, [0, 0]).astype(np.float32), "sigma": np.float32(told)}
     task["laplace"] = np.float32(0)
-    scores, intercepts = network.forward(weights, jax.random.PRNGKey(0), task, 20, n_classes)[-1]
+    key = jax.random.PRNGKey(0)
+    scores, intercepts = network.forward(weights, key, task, 20, n_classes, n_releases=12)[-1]
     shapes = made.model_.class_shapes if n_classes > 2 else [s[None] for s in made.model_.shapes]
     for j, shape in enumerate(shapes):
         assert shape == pytest.approx(np.asarray(scores)[:, j, : n_bins[j]], abs=5e-3)
