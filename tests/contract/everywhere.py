@@ -14,7 +14,7 @@ from made_learners import domain_of, problem
 
 from privcurve import coding, datasets
 from privcurve.experiments import metrics, splits
-from privcurve.learners.additive.decoder import Decoder, load
+from privcurve.learners.additive.decoder import Answers, Decoder, load
 from privcurve.learners.registry import estimator_class
 from privcurve.models.document import _encode_attributes
 from privcurve.privacy import draws, seeds
@@ -98,12 +98,13 @@ def noise():
 
 
 def network():
-    """The network of PrivGAM: its shares, and the scores that it makes of three releases."""
+    """The network of PrivGAM: its shares, and the scores that it makes of five releases."""
     starts, ordered = np.array([0, 64, 65, 71, 80]), (True, True, False, False)
     made, rng = Decoder(starts, ordered, 2, laplace=True), np.random.default_rng(4)
-    for k in range(3):
-        made.take(*(rng.gamma(2, 20, (2, 2, 80)) - 15), (4.0, 7.0))
-        yield f"shares {k}", load().shares_of(float(rng.gamma(2, 500)), 4.0)
+    for k in range(5):
+        by_bin = Answers(*(rng.gamma(2, 20, (2, 2, 80)) - 15), (4.0, 7.0))
+        made.take(by_bin, Answers(*rng.gamma(2, 400, (2, 2)), (5.0, 6.0)))
+        yield f"shares {k}", load().shares_of(12, float(rng.gamma(2, 500)), 4.0)
     yield "scores", digest(made.scores, made.intercepts)
 
 

@@ -59,10 +59,9 @@ def test_a_few_steps_train_go_on_from_their_state_and_are_exported(source, tmp_p
     assert whole_way.n_steps == resumed.n_steps == 5
     for one, other in zip(leaves(whole_way[:3]), leaves(resumed[:3]), strict=True):
         assert np.array_equal(one, other)
-    first = leaves(train.begin(0).weights)
-    changed = [
-        not np.array_equal(*pair) for pair in zip(first, leaves(resumed.weights), strict=True)
-    ]
+    # Tasks of few bins have three releases.
+    first, last = (leaves(w["rounds"][:3]) for w in (train.begin(0).weights, resumed.weights))
+    changed = [not np.array_equal(*pair) for pair in zip(first, last, strict=True)]
     assert np.mean(changed) > 0.9
     # Exported, and used in a fit.
     network = export.network_of(jax.tree.map(np.asarray, resumed.average))
