@@ -117,7 +117,8 @@ def over_columns(fits: int) -> list[dict[str, float]]:
 
 
 def report(shown: int, n_rows: int, n_columns: int, ms: float) -> dict[str, float]:
-    each = ms * 1e6 / (n_rows * n_columns * len(decoder.load().stages))
+    facts = rule.Facts(n_rows, (False,) * n_columns, 2, *BUDGET.values(), REPLACE_ONE)
+    each = ms * 1e6 / (n_rows * n_columns * len(rule.plan(facts).releases))
     print(f"{shown:9d} {ms:9.1f} {each:29.2f}")
     return {"rows": n_rows, "columns": n_columns, "fit_ms": ms, "ns_each": each}
 
@@ -147,10 +148,11 @@ def picture(path: Path) -> None:
     releases: list[tuple[np.ndarray, ...]] = []
 
     class Watched(decoder.Decoder):
-        def take(self, own: Any, others: Any, deviations: tuple[float, float]) -> None:
-            super().take(own, others, deviations)
+        def take(self, by_bin: decoder.Answers, totals: decoder.Answers) -> None:
+            super().take(by_bin, totals)
             ages = slice(*self._starts[AGE : AGE + 2])
-            releases.append((own[0, ages], others[0, ages], self.scores[0, ages].copy()))
+            answers = by_bin.own[0, ages], by_bin.others[0, ages]
+            releases.append((*answers, self.scores[0, ages].copy()))
 
     privgam.Decoder = Watched
     given = {"epsilon": 1.0, "delta": 1e-6, "random_state": np.random.default_rng(7)}
@@ -162,8 +164,9 @@ def picture(path: Path) -> None:
     axes[0].legend(frameon=False)
     axes[0].set(title="1. The first release", xlabel="bin of age", ylabel="records / 2")
     for k, (_, _, scores) in enumerate(releases, 1):
-        axes[1].step(bins, scores, where="mid", label=f"after release {k}", alpha=0.3 + 0.23 * k)
-    axes[1].legend(frameon=False)
+        alpha = (2 + 8 * k / len(releases)) / 10
+        axes[1].step(bins, scores, where="mid", label=f"after release {k}", alpha=alpha)
+    axes[1].legend(frameon=False, fontsize=8)
     axes[1].set(title="2. What the network makes of it", xlabel="bin of age", ylabel="score")
     figure.savefig(path, dpi=110)
 

@@ -3,7 +3,7 @@
 A record adds a whole number to a sum, which follows from its own scores alone: weights of classes
 are whole numbers of a table, and their sums are exact in floating point. The rest are single
 products and quotients, which IEEE 754 rounds alike wherever the record is. Each is rounded down, so
-that the proof holds for the rounded numbers (docs/proofs.md, PrivGAM 2 and 4).
+that the proof holds for the rounded numbers (docs/proofs.md, PrivGAM 2 and 5).
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ ASSUMED_RULE = (
 def counts_sensitivity(neighbours: str, pure: bool, n_columns: int) -> float:
     """Return the sensitivity of half of the counts by class and bin of all columns.
 
-    L1 if pure, else L2. A record adds c to one cell of each of the d columns. Source:
-    docs/proofs.md, PrivGAM 1 (proved, attained).
+    L1 if pure, else L2. A record adds c to one cell of each of the d columns; the totals by class
+    are as one column. Source: docs/proofs.md, PrivGAM 1 and 3 (proved, attained).
     """
     histograms = feature_histograms_l1 if pure else feature_histograms_l2
     return CLIP * histograms(n_columns, neighbours)
@@ -67,7 +67,8 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns:
 
     L1 if pure, else L2. A record adds at most c to one cell of each column. Of more than two
     classes it adds c to one cell and c, in parts, to cells of the others: twice as much in L1, √2
-    times as much in L2. Source: docs/proofs.md, PrivGAM 1 and 2 (proved, attained).
+    times as much in L2. The totals are as one column. Source: docs/proofs.md, PrivGAM 1 to 3
+    (proved, attained).
     """
     times = 1.0 if n_classes == 2 else 2.0 if pure else math.sqrt(2.0)
     return times * counts_sensitivity(neighbours, pure, n_columns)
