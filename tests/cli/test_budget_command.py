@@ -41,8 +41,8 @@ def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, tick, 
     assert code == 0
     lines = [line for line in err.splitlines() if "training" in line]
     assert lines == ([] if option else [
-        "33 % of the training done (about 24 s left)",
-        "66 % of the training done (about 9 s left)",
+        "33 % of the training done (about 33 s left)",
+        "66 % of the training done (about 12 s left)",
     ])  # fmt: skip
 
 

@@ -276,7 +276,7 @@ def noise_of_one_column_for_all(own, neighbours, pure, n_columns):
 
 @mistake(Network, "shares_of", CHARGE, ADDITIVE, ADDITIVE_DELTA)
 def releases_of_twice_the_budget(own, self, *facts):
-    return tuple(2 * share for share in own(self, *facts))
+    return [tuple(2 * share for share in shares) for shares in own(self, *facts)]
 
 
 # Holders ---------------------------------------------------------------------------------------
