@@ -209,9 +209,9 @@ def test_it_learns_with_noise(n_classes, epsilon, delta):
     best = learner(n_classes, epsilon=np.inf).fit(X, y).score(X, y)
     assert model.score(X, y) > best - 0.03 > np.bincount(y).max() / len(y) + 0.1
     assert model.privacy_.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
-    asked = [question.words for question in questions(model._plan(len(y)))]
-    assert [entry.what for entry in model.privacy_.ledger] == asked
-    assert asked[:3] == [
+    names = [question.words for question in questions(model._plan(len(y)))]
+    assert [entry.what for entry in model.privacy_.ledger] == names
+    assert names[:3] == [
         "release 1: half of the counts by class and bin of all columns",
         "release 1: half of the counts by class",
         "release 2: residuals by class and bin of all columns",
