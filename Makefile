@@ -21,7 +21,7 @@ TELL_OF_LOCK = if ls .snakemake/locks/*.lock >/dev/null 2>&1; then echo; \
 LINT = from snakemake.linting.rules import RuleLinter; from snakemake.cli import main; \
   del RuleLinter.lint_missing_software_definition; main(["--lint"])
 
-.PHONY: help quickstart test test-slurm slurm peers dask dist site lint format benchmark lock clean
+.PHONY: help quickstart test test-slurm slurm peers dask train dist site lint format benchmark lock clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -54,6 +54,9 @@ peers: $(READY)  ## add the optional packages of the study `peers`
 
 dask: $(READY)  ## add Dask, for records on several machines
 	$(ADD) locks/dask.lock
+
+train: $(READY)  ## add JAX, to train the network of PrivGAM
+	$(ADD) locks/train.lock
 
 dist:  ## build the wheel, and use it alone in an empty environment
 	PYTHON=$(PYTHON) .ci/dist

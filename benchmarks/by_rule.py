@@ -7,7 +7,7 @@
 `train` adds to a table of runs what is not there yet: a dataset (or samples of it), δ, ε, a learner
 at its one setting, a hold-out, and the accuracy there. A hold-out is a random fifth; of a sample,
 up to 8,000 of the records beside it. `show` prints mean accuracies, and mean ranks over datasets.
-`setting` are the datasets that may set constants of PrivGAM, `others` the others of `frontier`
+`setting` are datasets that trained the network of PrivGAM, `others` the others of `frontier`
 (docs/privgam.md); `frontier` and `domains` are those of the studies. Nothing of a dataset's test
 file is used.
 """

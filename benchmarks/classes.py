@@ -8,7 +8,7 @@ others on a random fifth that is held out, the same for all learners. δ = 1e-5,
 `digits` is of scikit-learn. Rivals: random trees and one DP-TopDown tree (by rule, one holder),
 PrivGAM of one class against the rest, and diffprivlib's naive Bayes and forest (δ = 0; the
 relation of neighbours is that package's). One against the rest gets μ/√K of Gaussian privacy for
-each of K models: exactly its share where these are cyclic, and more than that where of stumps.
+each of K models, exactly its share.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.learners.entry import Facts
 from privcurve.privacy.budget import REPLACE_ONE
-from privcurve.privacy.calibration.privgam import gaussian_budget
+from privcurve.privacy.calibration.shares import gaussian_budget
 
 DELTA = 1e-5
 DATASETS = (

@@ -1,13 +1,11 @@
 """Is one learner ahead of another? Paired differences of accuracy on samples of datasets.
 
     PRIVCURVE_DATA=<mirror> python benchmarks/paired.py privgam dp_newton \
-        --datasets adult-fine,mushroom --sizes 1000,4000 [--other n_groups=8] \
-        [--rule SLOPE_PART=0.5]
+        --datasets adult-fine,mushroom --sizes 1000,4000 [--other n_groups=8]
 
 Each row is a dataset and a size; each number the second learner's accuracy less the first's, mean
 and standard error over samples, at each ε, on up to 8,000 records beside the sample; first stands
-the first learner's own accuracy. `--rule` sets constants of PrivGAM's rule for the second alone.
-Nothing of a dataset's test file is used.
+the first learner's own accuracy. Nothing of a dataset's test file is used.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ import numpy as np
 
 from privcurve import datasets
 from privcurve.learners import registry
-from privcurve.learners.additive import rule
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 MOST_SCORED = 8_000
@@ -38,7 +35,6 @@ def main() -> None:
     parser.add_argument("--neighbours", choices=(REPLACE_ONE, ADD_REMOVE), default=REPLACE_ONE)
     parser.add_argument("--repeats", type=int, default=8)
     parser.add_argument("--other", default="", help="settings of the second, NAME=VALUE,…")
-    parser.add_argument("--rule", default="", help="constants of PrivGAM's rule for the second")
     options = parser.parse_args()
     epsilons = [float(text) for text in options.epsilons.split(",")]
     print("dataset", "records", options.first, f"{options.second} − {options.first} at {epsilons}")
@@ -56,10 +52,8 @@ def main() -> None:
                 for i, epsilon in enumerate(epsilons):
                     budget = {"epsilon": epsilon, "delta": options.delta}
                     common = (data, rows, budget, options.neighbours, r)
-                    own[i, r] = accuracy(options.first, {}, {}, *common)
-                    second = accuracy(
-                        options.second, settings(options.other), settings(options.rule), *common
-                    )
+                    own[i, r] = accuracy(options.first, {}, *common)
+                    second = accuracy(options.second, settings(options.other), *common)
                     differences[i, r] = second - own[i, r]
             errors = differences.std(axis=1, ddof=1) / math.sqrt(options.repeats)
             means = " ".join(f"{mean:.4f}" for mean in own.mean(axis=1))
@@ -73,28 +67,20 @@ def main() -> None:
 def accuracy(
     learner: str,
     given: Mapping[str, Any],
-    constants: Mapping[str, Any],
     data: Any,
     rows: Sequence[np.ndarray],
     budget: Mapping[str, float],
     neighbours: str,
     seed: int,
 ) -> float:
-    """Return the accuracy of one fit, with other constants of PrivGAM's rule meanwhile."""
+    """Return the accuracy of one fit."""
     train, test = rows
     parameters = {**budget, **given}
     if neighbours == ADD_REMOVE and "n_estimate" in registry.entry(learner).parameters:
         parameters["n_estimate"] = len(train)
     model = registry.make(learner, data.domain, parameters, neighbours=neighbours)
     model.set_params(random_state=seed)
-    before = {name: getattr(rule, name) for name in constants}
-    try:
-        for name, value in constants.items():
-            setattr(rule, name, value)
-        model.fit(data.X[train], data.y[train])
-    finally:
-        for name, value in before.items():
-            setattr(rule, name, value)
+    model.fit(data.X[train], data.y[train])
     return float((model.predict(data.X[test]) == data.y[test]).mean())
 
 

@@ -24,14 +24,10 @@ from threadpoolctl import threadpool_limits
 from lazybb import ADULT_BINS, adult, peak_rss, synthetic
 from partial import milliseconds
 from privcurve import datasets
-from privcurve.coding import Records
-from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import Fit
+from privcurve.learners import registry
+from privcurve.learners.additive import decoder, privgam, rule
 from privcurve.learners.additive.privgam import PrivGAMClassifier
-from privcurve.learners.additive.residuals import Residuals, bin_maps
 from privcurve.privacy.budget import REPLACE_ONE
-from privcurve.privacy.calibration.privgam import gaussian_budget
-from privcurve.privacy.curator import Curator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "reference"))
 import privgam as reference
@@ -71,12 +67,13 @@ def main() -> None:
 
 def against_plain(fits: int) -> dict[str, Any]:
     name, X, y, n_bins, ordered = coded_adult()
-    mu = gaussian_budget(*BUDGET.values(), REPLACE_ONE).amount
-    codes, labels = X.astype(int), (y > 0).astype(int)
+    labels = (y > 0).astype(int)
+    plan = rule.plan(rule.Facts(len(y), ordered, 2, *BUDGET.values(), REPLACE_ONE))
+    noise = len(y) / (plan.m * (2 * len(ordered)) ** 0.5)
 
     def plain(seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        reference.cyclic(codes, labels, n_bins, ordered, mu, rng, rule.ROUNDS)
+        network, rng = decoder.load(), np.random.default_rng(seed)
+        reference.fit(X, labels, n_bins, ordered, 2, network, noise, False, noise, rng)
 
     measured = {
         "data": name,
@@ -86,22 +83,21 @@ def against_plain(fits: int) -> dict[str, Any]:
     }
     measured["times_faster"] = measured["plain_ms"] / measured["fit_ms"]
     print(f"{name}: {len(X)} records, {len(n_bins)} columns, ε = 1")
-    print(f"  a fit, δ = 1e-5 (cyclic)   {measured['fit_ms']:9.1f} ms")
-    print(f"  a fit, δ = 0 (stumps)      {measured['fit_ms_without_delta']:9.1f} ms")
+    print(f"  a fit, δ = 1e-5            {measured['fit_ms']:9.1f} ms")
+    print(f"  a fit, δ = 0               {measured['fit_ms_without_delta']:9.1f} ms")
     print(f"  the plain program, δ = 1e-5{measured['plain_ms']:9.0f} ms")
     print(f"  ratio {measured['times_faster']:.0f}")
     return measured
 
 
 def over_rows(max_rows: int, fits: int) -> list[dict[str, float]]:
-    """Time fits of one method: the rule's own depends on how many records there are."""
-    print(f"\n{'rows':>9} {'ms a fit':>9} {'ns a row, column and round':>27}")
+    print(f"\n{'rows':>9} {'ms a fit':>9} {'ns a row, column and release':>29}")
     measured = []
     for n_rows in (10**k for k in range(3, 7)):
         if n_rows > max_rows:
             break
         X, y = synthetic(n_rows)
-        fit = fit_of(X, y, ADULT_BINS, None, method="cyclic", **BUDGET)
+        fit = fit_of(X, y, ADULT_BINS, None, **BUDGET)
         measured.append(report(n_rows, n_rows, X.shape[1], milliseconds(fit, fits)))
     return measured
 
@@ -109,18 +105,21 @@ def over_rows(max_rows: int, fits: int) -> list[dict[str, float]]:
 def over_columns(fits: int) -> list[dict[str, float]]:
     n_rows = 32_561
     X, y = synthetic(n_rows)
-    print(f"\n{'columns':>9} {'ms a fit':>9} {'ns a row, column and round':>27}   ({n_rows} rows)")
+    print(
+        f"\n{'columns':>9} {'ms a fit':>9} {'ns a row, column and release':>29}   ({n_rows} rows)"
+    )
     measured = []
     for times in (1, 2, 4, 8):
         wide, n_bins = np.tile(X, times), ADULT_BINS * times
-        fit = fit_of(wide, y, n_bins, None, method="cyclic", **BUDGET)
+        fit = fit_of(wide, y, n_bins, None, **BUDGET)
         measured.append(report(len(n_bins), n_rows, len(n_bins), milliseconds(fit, fits)))
     return measured
 
 
 def report(shown: int, n_rows: int, n_columns: int, ms: float) -> dict[str, float]:
-    each = ms * 1e6 / (n_rows * n_columns * rule.ROUNDS)
-    print(f"{shown:9d} {ms:9.1f} {each:27.2f}")
+    facts = rule.Facts(n_rows, (False,) * n_columns, 2, *BUDGET.values(), REPLACE_ONE)
+    each = ms * 1e6 / (n_rows * n_columns * len(rule.plan(facts).releases))
+    print(f"{shown:9d} {ms:9.1f} {each:29.2f}")
     return {"rows": n_rows, "columns": n_columns, "fit_ms": ms, "ns_each": each}
 
 
@@ -142,49 +141,33 @@ def kdd() -> dict[str, float]:
 
 
 def picture(path: Path) -> None:
-    """Draw one release of the age in Adult, its Newton steps, and the shape after all rounds."""
+    """Draw the first release of the age in Adult, and the scores of its bins after each release."""
     from matplotlib import pyplot
 
     data = datasets.load("adult-fine")
-    widths = np.array(data.domain.n_bins)
-    facts = rule.Facts(len(data.y), tuple(data.domain.ordered), 2, 1.0, 1e-6, REPLACE_ONE)
-    extras = rule.extras_of(rule.CYCLIC, facts)
-    budget = rule.budget_of(rule.CYCLIC, extras, facts)
-    maps = bin_maps(widths, facts.ordered, extras.most_bins)
-    ones = np.ones(len(data.y), dtype=np.int64)
-    records = Records(data.X, (data.y > 0).astype(np.int64), ones, widths)
-    releases: list[np.ndarray] = []
+    releases: list[tuple[np.ndarray, ...]] = []
 
-    class Watched(Fit):
-        def _take(self, j: int, sums: np.ndarray, variance: Any, weight: float) -> None:
-            if j == AGE:
-                releases.append(sums)
-            super()._take(j, sums, variance, weight)
-            if j == AGE and len(releases) == 1:
-                running = self._running[j]
-                down = np.maximum(running.denominator, 1.0)
-                releases.append(running.numerator / down)
-                releases.append(np.sqrt(running.variance / down**2 + 1 / down))
+    class Watched(decoder.Decoder):
+        def take(self, by_bin: decoder.Answers, totals: decoder.Answers) -> None:
+            super().take(by_bin, totals)
+            ages = slice(*self._starts[AGE : AGE + 2])
+            answers = by_bin.own[0, ages], by_bin.others[0, ages]
+            releases.append((*answers, self.scores[0, ages].copy()))
 
-    fit = Watched(
-        Residuals(records, maps, budget.bits),
-        facts.ordered,
-        budget,
-        Curator(np.random.default_rng(7)),
-    )
-    fit.run(rule.CYCLIC, extras, facts.n)
-    sums, steps, errors, shape = *releases[:3], fit.records.shapes[AGE] / 2.0**24
-    bins = np.arange(len(shape))
-    figure, axes = pyplot.subplots(1, 3, figsize=(10, 2.8), layout="constrained")
-    axes[0].step(bins, sums[0], where="mid", label="up to 50,000 dollars")
-    axes[0].step(bins, sums[1], where="mid", label="more")
+    privgam.Decoder = Watched
+    given = {"epsilon": 1.0, "delta": 1e-6, "random_state": np.random.default_rng(7)}
+    registry.make("privgam", data.domain, given).fit(data.X, data.y)
+    (own, others, _), bins = releases[0], np.arange(len(releases[0][0]))
+    figure, axes = pyplot.subplots(1, 2, figsize=(8, 2.8), layout="constrained")
+    axes[0].step(bins, others, where="mid", label="up to 50,000 dollars")
+    axes[0].step(bins, own, where="mid", label="more")
     axes[0].legend(frameon=False)
-    axes[0].set(title="1. Noisy sums of residuals", xlabel="bin of age")
-    axes[1].errorbar(bins, steps, errors, fmt=".", markersize=3, linewidth=0.7)
-    axes[1].set(title="2. A Newton step a bin", xlabel="bin of age", ylim=(-3, 3))
-    axes[2].fill_between(bins, shape - fit.errors[AGE], shape + fit.errors[AGE], alpha=0.3)
-    axes[2].plot(bins, shape)
-    axes[2].set(title="3. Smoothed, after ten rounds", xlabel="bin of age", ylim=(-3, 3))
+    axes[0].set(title="1. The first release", xlabel="bin of age", ylabel="records / 2")
+    for k, (_, _, scores) in enumerate(releases, 1):
+        alpha = (2 + 8 * k / len(releases)) / 10
+        axes[1].step(bins, scores, where="mid", label=f"after release {k}", alpha=alpha)
+    axes[1].legend(frameon=False, fontsize=8)
+    axes[1].set(title="2. What the network makes of it", xlabel="bin of age", ylabel="score")
     figure.savefig(path, dpi=110)
 
 

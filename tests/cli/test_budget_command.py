@@ -36,15 +36,13 @@ def told(capsys, command):
 @pytest.mark.parametrize("option", ["", " --quiet", " --json"])
 def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, tick, option):
     tick(4)
-    steps = f"release patients --learner privgam --set n_steps=4 --epsilon 1{option}"
+    steps = f"release patients --learner privgam --epsilon 1{option}"
     code, _, err = told(capsys, steps)
     assert code == 0
     lines = [line for line in err.splitlines() if "training" in line]
     assert lines == ([] if option else [
-        "25 % of the training done (about 24 s left)",
-        "50 % of the training done (about 12 s left)",
-        "75 % of the training done (about 6 s left)",
-        "100 % of the training done",
+        "33 % of the training done (about 33 s left)",
+        "66 % of the training done (about 12 s left)",
     ])  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from privcurve import extras, models
 from privcurve.cli import main
 from privcurve.datasets import Column, Domain, Label
 from privcurve.learners import LazyBBClassifier, PrivGAMClassifier, TopDownTreeClassifier
-from privcurve.learners.additive.model import AdditiveModel, PairShape
+from privcurve.learners.additive.model import AdditiveModel
 from privcurve.models.explain import Effects
 
 TOWNS = ("Oslo", "Rome", "?")
@@ -36,14 +36,12 @@ def model(tmp_path, monkeypatch):
     fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, delta=1e-6, classes=(0, 1)).fit(X, y)
     shapes = ([-1.0, -1.0, 0.5, 2.0, 0.0], [0.25, -0.25, 0.0], [-0.5, 0.5], [0.0, 0.0])
     values = tuple(np.array(shape) for shape in shapes)
-    groups = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1])
-    pair = PairShape((0, 1), groups, np.array([[0.3, -0.3], [0.0, 0.0]]), np.full((2, 2), 0.1))
-    fitted.model_ = AdditiveModel(0.5, 0.1, values, tuple(v * 0 + 0.2 for v in values), (pair,))
+    fitted.model_ = AdditiveModel(0.5, 0.1, values, tuple(v * 0 + 0.2 for v in values))
     models.save("model.json", fitted, DOMAIN)
     return fitted
 
 
-def test_it_tells_importances_shapes_and_pairs(model, capsys):
+def test_it_tells_importances_and_shapes(model, capsys):
     assert main.main(["explain", "model.json"]) == 0
     told = capsys.readouterr().out
     for line in (
@@ -51,8 +49,6 @@ def test_it_tells_importances_shapes_and_pairs(model, capsys):
         r"Without effect of their own: idle\.",
         r"0 <= age < 40 +-1 ± 0\.2",
         r"age is missing +\+0 ± 0\.2",
-        "age and town together, beside their own",
-        r"0 to 40 +\+0\.300 +-0\.300",
     ):
         assert re.search(line, told), line
     assert main.main(["explain", "model.json", "--json", "--columns", "1"]) == 0
@@ -60,18 +56,17 @@ def test_it_tells_importances_shapes_and_pairs(model, capsys):
     # |values - their mean|, on average: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
     assert content["importances"]["age"] == pytest.approx(0.92)
     assert [column["name"] for column in content["columns"]] == ["age"]
-    (pair,) = content["pairs"]
-    assert (pair["names"], pair["groups"][1]) == (["age", "town"], [0, 1, 1])
 
 
 def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
     axes = privcurve.load("model.json").explain().plot()
-    assert [panel.get_title() for panel in axes] == ["age", "day", "town", "age and town"]
+    assert [panel.get_title() for panel in axes] == ["age", "day", "town"]
     steps, band = axes[0].lines[0], axes[0].collections[0].get_paths()[0].vertices
     assert steps.get_xydata().tolist() == [[0, -1], [40, 0.5], [60, 2], [80, 2]]
     assert band[:, 1].max() == 2.2
-    given = np.append(axes[0].figure.subplots(1, 2), None)[:2]
-    assert model.explain(DOMAIN).plot(most=1, axes=given)[1].images
+    given = axes[0].figure.subplots(1, 2)
+    drawn = model.explain(DOMAIN).plot(most=1, axes=given)
+    assert [bool(panel.lines) for panel in drawn] == [True, False]
     assert model.explain(DOMAIN).plot(most=0)[0].texts[0].get_text() == "no shape to draw"
     assert main.main(["explain", "model.json", "--picture", "shapes.svg", "-q"]) == 0
     assert capsys.readouterr() == ("", "")

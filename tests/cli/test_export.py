@@ -23,7 +23,7 @@ from privcurve.learners import (
     PrivGAMClassifier,
     RandomTreesClassifier,
 )
-from privcurve.learners.additive.model import AdditiveModel, PairShape
+from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.models import sql
 
@@ -75,14 +75,12 @@ PUBLIC = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
 
 
 def save_by_hand(rng):
-    """Save a PrivGAM with a pair, whose shapes are drawn, in the unit of its values: some tie."""
+    """Save a PrivGAM whose shapes are drawn, in the unit of its values: some tie."""
     n_bins = DOMAIN.n_bins
     X, y = np.zeros((40, len(n_bins)), dtype=np.uint8), np.array(DOMAIN.label.names * 20)
     fitted = PrivGAMClassifier(delta=1e-6, **PUBLIC).fit(X, y)
     drawn = tuple(rng.integers(-3, 4, size=k) / 2.0**24 for k in n_bins)
-    groups = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 0])
-    pair = PairShape((0, 1), groups, rng.integers(-2, 3, size=(2, 2)) / 2.0**24, np.ones((2, 2)))
-    fitted.model_ = AdditiveModel(2.0**-24, 0.1, drawn, drawn, (pair,))
+    fitted.model_ = AdditiveModel(2.0**-24, 0.1, drawn, drawn)
     models.save("model.json", fitted, DOMAIN)
 
 

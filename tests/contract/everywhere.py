@@ -14,6 +14,7 @@ from made_learners import domain_of, problem
 
 from privcurve import coding, datasets
 from privcurve.experiments import metrics, splits
+from privcurve.learners.additive.decoder import Answers, Decoder, load
 from privcurve.learners.registry import estimator_class
 from privcurve.models.document import _encode_attributes
 from privcurve.privacy import draws, seeds
@@ -96,6 +97,17 @@ def noise():
             yield f"{kind} gamma {shape}", digest(draws.gamma(stream, 20_000, shape))
 
 
+def network():
+    """The network of PrivGAM: its shares, and the scores that it makes of five releases."""
+    starts, ordered = np.array([0, 64, 65, 71, 80]), (True, True, False, False)
+    made, rng = Decoder(starts, ordered, 2, laplace=True), np.random.default_rng(4)
+    for k in range(5):
+        by_bin = Answers(*(rng.gamma(2, 20, (2, 2, 80)) - 15), (4.0, 7.0))
+        made.take(by_bin, Answers(*rng.gamma(2, 400, (2, 2)), (5.0, 6.0)))
+        yield f"shares {k}", load().shares_of(12, float(rng.gamma(2, 500)), 4.0)
+    yield "scores", digest(made.scores, made.intercepts)
+
+
 def data():
     for spacing in (coding.EQUAL, coding.LOG, coding.LOG1P, coding.MIXED, coding.MIXED_HIGH):
         yield spacing, digest(coding.edges(0.3, 71.7, 23, spacing))
@@ -131,7 +143,7 @@ def others():
 
 def everything():
     parts = {"fit": fits(), "budget": calibrations(), "noise": noise(), "data": data()}
-    parts["score"] = scores()
+    parts |= {"score": scores(), "network": network()}
     exact = {f"{part}: {key}": str(own) for part, pairs in parts.items() for key, own in pairs}
     return {"exact": exact, "near": dict(others())}
 

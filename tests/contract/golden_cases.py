@@ -108,14 +108,7 @@ COMBINED = {
         {"splits": "random", "votes": "link"},
         {"splits": "random", "votes": "shrunk"},
     ),
-    "privgam": (
-        *(
-            {"method": "cyclic", "linear": linear, "pairs": pairs, "ordered": (True,) * 4}
-            for linear in ("yes", "no")
-            for pairs in ("yes", "no")
-        ),
-        {"method": "stumps", "n_steps": 9},
-    ),
+    "privgam": ({"ordered": (True,) * 4},),
     "tuned": TUNED,
 }  # fmt: skip
 

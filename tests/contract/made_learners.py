@@ -71,20 +71,11 @@ offered = pytest.mark.parametrize(
 TOGETHER = {
     ("brc", "weights", "adaboost"): {"epsilon": np.inf},
     ("distributed_topdown", "budget", "uniform"): {"calibration": "published"},
-    ("privgam", "method", "cyclic"): {"delta": 1e-5},
-    # So much that the rule takes rounds: stumps have no linear part.
-    ("privgam", "linear", "yes"): {"ordered": (True,) * 4, "epsilon": 99.0, "delta": 1e-5},
-    ("privgam", "pairs", "yes"): {"method": "cyclic", "delta": 1e-5},
 }
 OF_PUBLISHED = [("calibrate_alpha", "exact"), ("leverage", "exact"), ("leverage", "constant")]
 TOGETHER |= {("bdpe", *what): {"calibration": "published"} for what in OF_PUBLISHED}
 SAID_PUBLIC = [("start", "public"), ("columns", "public"), ("columns", "private")]
 TOGETHER |= {(n, *what): {"public_columns": (1,)} for n in LEARNERS for what in SAID_PUBLIC}
-
-# Choices that are refused of the two classes of `problem`: tests of the learner fit them.
-OF_MORE_CLASSES = {("privgam", "method", "once")}
-# Settings by which a learner uses δ even where its rule would not: the statement has δ as used.
-USING_DELTA = {"privgam": {"method": "cyclic"}}
 
 
 def changes(name):
@@ -96,7 +87,7 @@ def changes(name):
     yield {"random_state": 1}
     for key, values in offered.items():
         for value in values:
-            if value != default[key] and (name, key, value) not in OF_MORE_CLASSES:
+            if value != default[key]:
                 yield {key: value, **needed(name, {key: value})}
 
 

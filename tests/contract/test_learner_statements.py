@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_learners import (
-    USING_DELTA,
     learners,
     make,
     offered,
@@ -124,7 +123,7 @@ def test_a_statement_names_the_generator_that_was_handed_in():
 @pytest.mark.parametrize("name", [name for name in LEARNERS if LEARNERS[name].approximate])
 def test_delta_is_in_the_statement(name):
     X, y, n_bins = problem()
-    options = {"n_bins": n_bins, "random_state": 0, **USING_DELTA.get(name, {})}
+    options = {"n_bins": n_bins, "random_state": 0}
     statement = make(name, delta=1e-5, **options).fit(X, y).privacy_
     assert statement.delta == 1e-5
     assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)

@@ -10,7 +10,6 @@ import pytest
 import sklearn
 from made_learners import (
     DOMAIN,
-    USING_DELTA,
     changes,
     learners,
     make,
@@ -183,7 +182,7 @@ def test_one_seed_is_another_stream_for_other_public_facts(name):
     others += [{"classes": ("no", "yes")}, {"random_state": 6}]
     others += [change for change in changes(name) if "random_state" not in change]
     if entry(name).approximate:
-        others.append({"delta": 1e-7, **USING_DELTA.get(name, {})})
+        others.append({"delta": 1e-7})
     others += [{key: 2} for key, p in entry(name).parameters.items() if p.kind is int and p.size]
     used = [{**change, **needed(name, change)} for change in others]
     streams = [first_number(name, X, y, **{**facts, **change}) for change in used]

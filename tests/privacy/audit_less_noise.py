@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from privcurve.learners import one_rule, tuned
+from privcurve.learners.additive import privgam
 from privcurve.learners.trees import TreePlan
-from privcurve.privacy.calibration.privgam import Budget
 from privcurve.privacy.curator import Curator
 
 
@@ -28,11 +28,9 @@ def calls_with(patch, noise):
 
 
 def additive_with(patch, noise):
-    """That of sums and of choices."""
-    scale = Budget.grid_scale
-    patch.setattr(
-        Budget, "grid_scale", lambda self, *given: max(1, int(noise * scale(self, *given)))
-    )
+    """That of sums."""
+    scale = privgam.grid_scale
+    patch.setattr(privgam, "grid_scale", lambda *given: max(1, int(noise * scale(*given))))
 
 
 def calibrated(owner, name, *rates):

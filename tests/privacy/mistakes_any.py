@@ -14,11 +14,11 @@ from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.holders.sums import Release
 from privcurve.learners import majority, one_rule, random_trees
-from privcurve.learners.additive import many_classes, residuals, rule
+from privcurve.learners.additive import residuals, rule
+from privcurve.learners.additive.decoder import Network
+from privcurve.learners.additive.residuals import BinSums
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.privacy.budget import ADD_REMOVE
-from privcurve.privacy.calibration import privgam
-from privcurve.privacy.calibration.privgam import Budget, sums_sensitivity
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import Noise, open_values
@@ -39,17 +39,10 @@ BETA = Case("bdpe", {**TWO, "calibrate_alpha": "released"})
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 BOOSTED = Case("dpboost", GRADIENT, sizes=MANY)
 OWN, PATE = (case for case in CASES if case.learner == "pate")
-STUMPS = Case("privgam", {"method": "stumps", "n_steps": 3})
-CYCLIC = Case("privgam", {"method": "cyclic", "n_rounds": 3, "delta": 1e-2})
-PAIRS = replace(CYCLIC, parameters={**CYCLIC.parameters, "n_rounds": 2, "pairs": "yes"})
+ADDITIVE = Case("privgam", {})
+ADDITIVE_DELTA = Case("privgam", {"delta": 1e-2})
 CLASSES = Case("privgam", {}, n_classes=3)
-CYCLIC_CLASSES = replace(CYCLIC, n_classes=3)
-ADDED = Case(
-    "privgam",
-    {"n_steps": 3, "neighbours": ADD_REMOVE, "n_estimate": 10},
-    neighbours=ADD_REMOVE,
-    sizes=(2, 3, 12),
-)
+CLASSES_DELTA = replace(ADDITIVE_DELTA, n_classes=3)
 RUNS = Case("tuned", {"expected_runs": 2.0, "score_share": 0.5, "learner": "noisy_majority"})
 LOCAL = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "local"})
 SECURE = Case("distributed_topdown", {"depth": 2, "n_holders": 2, "trust": "secure_sum"})
@@ -135,7 +128,7 @@ def the_same_noise_again(own, self, call, exact):
     return exact + call.scale * vars(self).setdefault("kept", drawn)
 
 
-@mistake(Curator, "_whole_numbers", NOISE, CYCLIC)
+@mistake(Curator, "_whole_numbers", NOISE, ADDITIVE_DELTA)
 def whole_noise_serves_again(own, self, call, exact):
     drawn = (own(self, call, exact) - exact).flat[0] / call.scale
     first = vars(self).setdefault("kept", drawn)
@@ -258,36 +251,32 @@ def same_numbers_in_all_rounds(own, self, rows, plan, curator, begin=None):
 
 # PrivGAM ---------------------------------------------------------------------------------------
 
-constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, CYCLIC, STUMPS)
+constant("residuals_without_clip", residuals, "CLIP", 1.0, SENSITIVITY, ADDITIVE, CLASSES)
 
 
-@mistake(privgam, "stump_range", SENSITIVITY, STUMPS)
-def noise_for_a_stump_of_an_added_record(own, neighbours):
-    return own(ADD_REMOVE)
+@mistake(rule, "sums_sensitivity", SENSITIVITY, ADDITIVE_DELTA, CLASSES)
+def noise_for_an_added_residual(own, neighbours, *facts):
+    return own(ADD_REMOVE, *facts)
 
 
-@mistake(Budget, "sensitivity", SENSITIVITY, CYCLIC)
-def noise_for_an_added_residual(own, self):
-    return sums_sensitivity(ADD_REMOVE, pure=False)
+@mistake(rule, "sums_sensitivity", SENSITIVITY, CLASSES, CLASSES_DELTA)
+def noise_of_two_classes(own, neighbours, pure, n_classes, n_columns):
+    return own(neighbours, pure, 2, n_columns)
 
 
-@mistake(Budget, "sensitivity", SENSITIVITY, CYCLIC_CLASSES)
-def noise_of_two_classes(own, self):
-    return sums_sensitivity(self.neighbours, self.pure)
+@mistake(BinSums, "__init__", SENSITIVITY, CLASSES)
+def classes_clipped_in_another_norm(own, self, *given):
+    own(self, *given[:-1], 2)
 
 
-constant("classes_without_clip", many_classes, "CLIP", 1.0, SENSITIVITY, CLASSES)
-constant("classes_clipped_in_another_norm", Budget, "norm", 2, SENSITIVITY, CLASSES)
+@mistake(rule, "counts_sensitivity", SENSITIVITY, ADDITIVE, CLASSES_DELTA)
+def noise_of_one_column_for_all(own, neighbours, pure, n_columns):
+    return own(neighbours, pure, 1)
 
 
-@mistake(Budget, "counts_sensitivity", SENSITIVITY, CLASSES, CYCLIC_CLASSES)
-def noise_of_one_column_for_all(own, self, n_columns):
-    return own(self, 1)
-
-
-@mistake(rule.Extras, "round_share", CHARGE, CYCLIC)
-def rounds_of_twice_the_budget(own, self, t, n_columns):
-    return 2 * own(self, t, n_columns)
+@mistake(Network, "shares_of", CHARGE, ADDITIVE, ADDITIVE_DELTA)
+def releases_of_twice_the_budget(own, self, *facts):
+    return [tuple(2 * share for share in shares) for shares in own(self, *facts)]
 
 
 # Holders ---------------------------------------------------------------------------------------

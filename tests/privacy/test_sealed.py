@@ -518,9 +518,9 @@ def a_rate_halved_from_the_fourth_step_on(own, rows, residuals, counts, steps=[]
 
 
 @mutant(residuals.BinSums, "sums", ROUNDS)
-def a_column_dropped_by_its_exact_sums(own, self, j, sums=[]):  # noqa: B006
-    sums.append(own(self, j))
-    return sums[-1] if len(sums) < 20 or np.abs(sums[-1]).sum() > 100 else 0 * sums[-1]
+def bins_dropped_by_their_exact_sums(own, self, *scores):
+    sums = own(self, *scores)
+    return sums if np.abs(sums).sum() > 100 else 0 * sums
 
 
 @mutant(Curator, "whole_numbers", ROUNDS)

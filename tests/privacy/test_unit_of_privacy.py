@@ -222,10 +222,8 @@ def test_in_python_a_share_and_a_selection_are_needed(monkeypatch, owner, name, 
         ("noisy_majority", {}),
         ("noisy_bayes", {}),
         ("noisy_bayes", {"delta": 1e-2}),
-        pytest.param("privgam", {"n_steps": 2}, marks=pytest.mark.slow),
-        pytest.param(
-            "privgam", {"delta": 1e-2, "method": "cyclic", "n_rounds": 2}, marks=pytest.mark.slow
-        ),
+        pytest.param("privgam", {}, marks=pytest.mark.slow),
+        pytest.param("privgam", {"delta": 1e-2}, marks=pytest.mark.slow),
         ("lazybb", {"n_rounds": 3, "density": 0.5}),
     ],
 )

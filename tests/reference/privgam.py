@@ -1,104 +1,107 @@
-"""PrivGAM's cyclic fits and stumps in plain NumPy: scores anew at each step, floating point.
+"""PrivGAM's fit in plain NumPy: records one by one, floating point, noise of NumPy.
 
-Written from the formulas of docs/privgam.md alone; its constants are written out.
+Written from docs/privgam.md; `decoder.py` in this folder is the network.
 """
 
 import math
 
+import decoder
 import numpy as np
 
-SIZES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-LENGTHS = (0.05, 0.3)
+
+def logistic(scores):
+    return 1 / (1 + np.exp(-scores))
 
 
-def kernels(n_bins, ordered):
-    """Prior covariances of variance 1."""
-    if not ordered or n_bins <= 2:
-        return [np.eye(n_bins)]
-    bins = np.arange(n_bins)
-    apart = np.abs(bins[:, None] - bins) / n_bins
-    stationary = [np.exp(-apart / length) for length in LENGTHS]
-    line = math.sqrt(12) * ((bins + 0.5) / n_bins - 0.5)
-    return [*stationary, (stationary[-1] + np.outer(line, line)) / 2]
+def shared_out(chances, labels, norm):
+    """The clipped residual of each record, and what each other class has of it.
+
+    The residual and its parts are one vector, of a length of 1 (sum) or 1/√2 (Euclid) at most.
+    """
+    rows = np.arange(len(labels))
+    others = chances.copy()
+    others[rows, labels] = 0.0
+    residual = others.sum(axis=1)
+    parts = others / residual[:, None]
+    longest = 1.0 if norm == 1 else math.sqrt(0.5)
+    residual = np.minimum(
+        residual, longest / np.linalg.norm(np.column_stack([np.ones(len(parts)), parts]), norm, 1)
+    )
+    return residual, residual[:, None] * parts
 
 
-def smooth(z, noise, ordered):
-    """Posterior mean, averaged by marginal likelihood."""
-    logs, means = [], []
-    for size in SIZES:
-        for kernel in kernels(len(z), ordered):
-            prior = size**2 * kernel
-            total = prior + np.diag(noise)
-            solved = np.linalg.solve(total, z)
-            logs.append(-0.5 * (np.linalg.slogdet(total)[1] + z @ solved))
-            means.append(prior @ solved)
-    weights = np.exp(np.array(logs) - max(logs))
-    weights /= weights.sum()
-    return weights @ np.array(means)
+def sums_of(X, y, widths, scores, norm):
+    """Sums of the residuals of records of each class, and of what others give to it, by bin."""
+    n_scores, starts = scores.shape[1], np.cumsum(widths) - widths
+    sums = np.zeros((2, n_scores, sum(widths)))
+    if n_scores == 1:
+        chance = logistic(scores[:, 0])
+        residuals = np.minimum(np.abs(y - chance), 0.5)
+        for column, start in zip(X.T, starts, strict=True):
+            np.add.at(sums[:, 0], (1 - y, start + column), residuals)
+        return sums
+    chances = logistic(scores)
+    own, parts = shared_out(chances / chances.sum(axis=1, keepdims=True), y, norm)
+    for column, start in zip(X.T, starts, strict=True):
+        np.add.at(sums[0], (y, start + column), own)
+        for k in range(n_scores):
+            np.add.at(sums[1, k], start + column, parts[:, k])
+    return sums
 
 
-def cyclic(X, y, n_bins, ordered, mu=math.inf, rng=None, n_rounds=10):
-    """Fit; mu is the budget of Gaussian privacy, y is 0 or 1. Give shapes, the intercept last."""
-    columns = [*X.T, np.zeros(len(y), dtype=int)]
-    widths, ordered, last = [*n_bins, 1], [*ordered, False], len(n_bins)
-    shapes = [np.zeros(width) for width in widths]
-    running = [np.zeros((3, width)) for width in widths]
+def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.0, rng=None):
+    """Return intercepts, and scores of bins, of shape (n_scores, n_bins).
 
-    def step(j, share, weight):
-        score = sum(shape[column] for shape, column in zip(shapes, columns, strict=True))
-        residual = np.minimum(np.abs(y - 1 / (1 + np.exp(-score))), 0.5)
-        sums = np.zeros((2, widths[j]))
-        np.add.at(sums, (y, columns[j]), residual)
-        sigma = 0.0
-        if math.isfinite(mu):
-            sigma = math.sqrt(2) / 2 / (math.sqrt(share) * mu)
-            sums += sigma * rng.normal(size=sums.shape)
-        slope, curvature = sums[1] - sums[0], np.maximum(sums.sum(axis=0) / 2, 0)
-        running[j] += weight * np.array(
-            [slope + curvature * shapes[j], curvature, np.full(widths[j], weight * 2 * sigma**2)]
-        )
-        numerator, denominator, variance = running[j]
-        denominator = np.maximum(denominator, 1e-3 * np.maximum(np.sqrt(variance), 1e-3))
-        z = numerator / denominator
-        noise = np.minimum(1e6, variance / denominator**2 + weight / denominator)
-        if j == last:
-            shapes[j] = z * 9 / (9 + noise)
+    `y` are positions of classes, `X` bins. `told` and `noise` are the deviations of the noise of
+    sums of residuals of up to ½ with the whole budget, as the network reads it and as it is.
+    """
+    widths, d = np.array(widths), len(widths)
+    rng = rng or np.random.default_rng(0)
+    n, starts = len(y), np.cumsum(widths) - widths
+    n_scores = 1 if n_classes == 2 else n_classes
+    norm = 1 if laplace else 2
+    m = n / (told * math.sqrt(2 * d))
+    n_releases = 3 if m < 100 else 6 if m < 600 else 12
+    # Later releases have the stage, and the share, of the last one that was trained.
+    which = [min(t, len(network.stages) - 1) for t in range(n_releases)]
+    z = (math.log(n / told) - 5) / 2
+    powers, of_totals = (
+        table[which] @ np.array([1, z, z * z, math.log(d) - 2])
+        for table in (network.shares, network.totals)
+    )
+    shares = 1e-3 + (1 - 1e-3 * len(powers)) * np.exp(powers) / np.exp(powers).sum()
+    parts = 1e-3 + (1 - 2e-3) * logistic(of_totals)
+    scores, intercepts = np.zeros((n_scores, sum(widths))), np.zeros(n_scores)
+    states = [None] * n_scores
+    for t, (place, share, part) in enumerate(zip(which, shares, parts, strict=True)):
+        times = (2.0 if laplace else math.sqrt(2)) if t and n_scores > 1 else 1.0
+        if t == 0:
+            exact = np.zeros((n_classes, sum(widths)))
+            for column, start in zip(X.T, starts, strict=True):
+                np.add.at(exact, (y, start + column), 0.5)
         else:
-            shapes[j] = smooth(z, noise, ordered[j])
-
-    run(step, last, n_rounds, rng)
-    return shapes
-
-
-def run(step, last, n_rounds, rng):
-    """Step along the intercept, which is last, and all columns, once a round."""
-    for t in range(1, n_rounds + 1):
-        share = math.sqrt(t) / sum(math.sqrt(k) for k in range(1, n_rounds + 1))
-        share /= last + 0.2 * (1 + (t == n_rounds))
-        weight = math.sqrt(t)
-        step(last, 0.2 * share, weight)
-        for j in range(last) if rng is None else rng.permutation(last):
-            step(j, share, weight)
-        if t == n_rounds:
-            step(last, 0.2 * share, weight)
-
-
-def all_stumps(X, n_bins, ordered):
-    """What each stump says of each record: those that begin with + first, the constant last."""
-    columns = zip(X.T, n_bins, ordered, strict=True)
-    up = [
-        np.where(column <= b if along else column == b, 1, -1)
-        for column, width, along in columns
-        for b in range(width)
-    ]
-    up.append(np.ones(len(X), dtype=int))
-    return np.array([*up, *(-each for each in up)])
-
-
-def stumps(X, y, n_bins, ordered, n_stumps, counts=1):
-    """Choose stumps without noise, by the residuals that they follow best. Give scores."""
-    said, scores = all_stumps(X, n_bins, ordered), np.zeros(len(y))
-    for _ in range(n_stumps):
-        residuals = counts * np.clip(y - 1 / (1 + np.exp(-scores)), -0.5, 0.5)
-        scores += 2 / math.sqrt(n_stumps) * said[(said @ residuals).argmax()]
-    return scores
+            of_rows = scores[:, starts + X].sum(axis=2).T + intercepts
+            exact = sums_of(X, y, widths, of_rows, norm)
+        # Sums of all columns, then totals, which a record moves as it moves one column.
+        answers, columns = [], d if laplace else math.sqrt(d)
+        for values, cost, ratio in (
+            (exact, share * (1 - part), 1.0),
+            (exact[..., : widths[0]].sum(axis=-1), share * part, 1 / columns),
+        ):
+            size = times * ratio / (cost if laplace else math.sqrt(cost))
+            draw, unit = (rng.laplace, math.sqrt(0.5)) if laplace else (rng.normal, 1.0)
+            released = values + draw(scale=noise * size * unit, size=values.shape)
+            if t == 0:
+                own = released[-n_scores:]
+                others, more = released.sum(axis=0) - own, math.sqrt(n_classes - 1)
+            else:
+                (own, others), more = released, 1.0
+            answers.append((own, others, (told * size, told * size * more)))
+        (own, others, deviations), (own_total, others_total, total_deviations) = answers
+        for k in range(n_scores):
+            states[k], scores[k], intercepts[k] = decoder.stage(
+                network.stages[place], own[k], others[k], deviations,
+                (own_total[k], others_total[k]), total_deviations,
+                widths, ordered, laplace, states[k], scores[k], intercepts[k],
+            )  # fmt: skip
+    return intercepts, scores

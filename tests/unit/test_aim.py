@@ -11,7 +11,7 @@ import pytest
 from privcurve.learners.boosting import aim
 from privcurve.learners.boosting.aim import AIMClassifier, closure, importance, tables_with_label
 from privcurve.learners.boosting.synthetic import Column
-from privcurve.privacy.calibration.privgam import mixed_budget
+from privcurve.privacy.calibration.shares import mixed_budget
 from privcurve.privacy.curator import Curator
 
 N_BINS = (3, 40, 2, 5)

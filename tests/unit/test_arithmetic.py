@@ -55,6 +55,17 @@ def test_a_logarithm_without_branches_has_the_same_bits():
     assert [arithmetic.fast_log(x) for x in normal] == [arithmetic.log(x) for x in normal]
 
 
+def test_a_logistic_function_without_branches_is_within_two_units():
+    numbers = arguments("expit", 2000)
+    with mpmath.workprec(140):
+        for x in numbers[np.abs(numbers) <= 40].tolist():
+            exact = EXACT["expit"](mpmath.mpf(x))
+            apart = abs(arithmetic.fast_expit(x) - exact)
+            assert apart <= 2 * mpmath.mpf(math.ulp(float(exact))), x
+    beyond = [arithmetic.fast_expit(x) for x in (-800.0, -41.0, 41.0, 800.0)]
+    assert beyond == [arithmetic.fast_expit(-40.0)] * 2 + [1.0] * 2
+
+
 def test_ends_are_those_of_the_functions():
     infinity, nan = math.inf, math.nan
     ends = {

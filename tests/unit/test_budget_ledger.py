@@ -141,7 +141,7 @@ def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys
     mine(budget=None)
     settings = {
         REPLACE_ONE: f"--learner {QUICK}",
-        ADD_REMOVE: "--learner privgam --set n_estimate=50 --set n_steps=1",
+        ADD_REMOVE: "--learner privgam --set n_estimate=50",
     }
     for number, (epsilon, neighbours) in enumerate(order, start=1):
         words = f"--epsilon {epsilon} --neighbours {neighbours} {settings[neighbours]}"

@@ -49,7 +49,7 @@ MOST_WORDS = {
     "docs/model_file.md": 1650,
     "docs/own_method.md": 950,
     "docs/privacy.md": 2000,
-    "docs/privgam.md": 1400,
+    "docs/privgam.md": 1200,
     "docs/releases.md": 1300,
     "docs/studies.md": 750,
     "docs/your_data.md": 1400,

@@ -50,7 +50,7 @@ def test_datasets_that_set_a_rule_are_told_from_those_that_did_not():
     titles = {name: panel_title(shown, name) for name in shown.datasets}
     assert [name for name in titles if titles[name].endswith(MARK)] == seen
     (note,) = rule_notes(shown)
-    assert f"test rows of {', '.join(seen)}: there its settings are not apart" in note
+    assert f"Parts of {', '.join(seen)} trained PrivGAM's network" in note
 
 
 def test_no_rule_is_spoken_of_where_none_is_followed():

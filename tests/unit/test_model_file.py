@@ -64,16 +64,24 @@ def load(tmp_path, content, seal=True):
     return models.load(path)
 
 
-def test_settings_are_kept_but_for_those_that_an_earlier_version_alone_had(tmp_path):
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_privgam_of_an_earlier_version_is_refused_and_not_read_wrongly(tmp_path, n_classes):
+    """Its scores had another link; what else its file holds makes no difference."""
     path = tmp_path / "model.json"
-    models.save(path, fitted(PrivGAMClassifier, method="cyclic", delta=1e-6), DOMAIN)
+    X, _ = coded()
+    model = PrivGAMClassifier(epsilon=9, n_bins=N_BINS, random_state=0, classes=range(n_classes))
+    label = Label.of("grade", [*map(str, range(n_classes))])
+    domain = Domain(DOMAIN.columns, label, unknown="other")
+    models.save(path, model.fit(X, X[:, 0].astype(int) % n_classes), domain)
     content = json.loads(path.read_text())
-    assert load(tmp_path, content)._estimator.method == "cyclic"
-    content["parameters"] |= {"method": "greedy", "bins": "rule"}
-    with pytest.raises(models.ModelError, match="'bins'"):
-        load(tmp_path, content)
-    content["made_with"]["learner"] = 6
-    assert load(tmp_path, content)._estimator.method == "rule"
+    assert content["made_with"]["learner"] == 8
+    assert load(tmp_path, content).learner == "privgam"
+    content["model"]["model"]["pairs"] = []
+    content["parameters"] |= {"method": "cyclic", "bins": "rule"}
+    for version in (1, 6, 7):
+        content["made_with"]["learner"] = version
+        with pytest.raises(models.ModelError, match=f"version {version} of privgam made it"):
+            load(tmp_path, content)
 
 
 def test_what_is_said_of_a_model_is_kept(tmp_path):

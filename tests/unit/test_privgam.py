@@ -1,170 +1,157 @@
-"""PrivGAM beside its proofs: smoothing, the rule, the model, its neighbours, its words."""
+"""PrivGAM: its public rule, its records, its model, its words."""
+
+import math
 
 import numpy as np
 import pytest
 
 from privcurve.coding import Records
-from privcurve.kernels.privgam import _smooth_bins, _smooth_process, smooth
-from privcurve.learners.additive import rule
-from privcurve.learners.additive.fitting import Fit
+from privcurve.learners.additive import decoder, rule
+from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.privgam import PrivGAMClassifier
-from privcurve.learners.additive.residuals import Residuals, bin_maps
-from privcurve.learners.majority import NoisyMajorityClassifier
+from privcurve.learners.additive.residuals import BinSums, bin_maps, round_scores
 from privcurve.privacy.calibration.privgam import (
     ASSUMED_ESTIMATE,
     ASSUMED_RULE,
-    ASSUMED_SETTINGS,
     SET_ON,
     grid_bits,
-    mixed_budget,
+    grid_scale,
 )
+from privcurve.privacy.calibration.shares import gaussian_budget
 from privcurve.privacy.ledger import ASSUMED_N
 
-SIZES, LENGTHS = np.array(rule.SIZES), np.array(rule.LENGTHS)
+N_BINS = (20, 4, 3)
 
 
-def values(n_bins, seed=0):
+def problem(n=2000, seed=1, n_classes=2):
+    """Columns 0 and 1 tell the class, which is a position."""
     rng = np.random.default_rng(seed)
-    return rng.normal(size=n_bins), rng.uniform(0.1, 1, n_bins)
+    X = rng.integers(0, N_BINS, (n, 3)).astype(np.uint8)
+    scores = np.zeros((n, n_classes))
+    scores[:, 1] = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
+    scores[:, 2:] = 1.5 * (X[:, 1, None] == 1)
+    chances = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    return X, (rng.random((n, 1)) > chances.cumsum(axis=1)).sum(axis=1)
 
 
-def posterior(z, noise, prior):
-    """Mean, variance and log likelihood by dense algebra."""
-    total = prior + np.diag(noise)
-    solved = np.linalg.solve(total, z)
-    left = prior - prior @ np.linalg.solve(total, prior)
-    return prior @ solved, np.diag(left), -0.5 * (np.linalg.slogdet(total)[1] + z @ solved)
+def learner(n_classes=2, **parameters):
+    defaults = {"n_bins": N_BINS, "classes": range(n_classes), "ordered": (True, False, False)}
+    return PrivGAMClassifier(**{**defaults, "random_state": 0, **parameters})
 
 
-def process(n_bins, size, step, line):
-    bins = np.arange(n_bins)
-    v = np.sqrt(12) * ((bins + 0.5) / n_bins - 0.5)
-    return size * step ** np.abs(bins[:, None] - bins) + line * np.outer(v, v)
+def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace-one"):
+    return rule.Facts(n, (True,) * d, n_classes, epsilon, delta, neighbours)
 
 
-@pytest.mark.parametrize("n_bins", [1, 2, 9])
-@pytest.mark.parametrize(("size", "step", "line"), [(0.7, 0.6, 0.4), (2.0, 0.9, 0.0)])
-def test_the_filter_is_the_posterior(n_bins, size, step, line):
-    z, noise = values(n_bins)
-    mean, variance = np.empty(n_bins), np.empty(n_bins)
-    smoothed = _smooth_process(z, noise, size, step, line, mean, variance)
-    expected = posterior(z, noise, process(n_bins, size, step, line))
-    for one, other in zip((mean, variance, smoothed), expected, strict=True):
-        assert one == pytest.approx(other, abs=1e-12)
+# The public rule ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-def test_smoothing_averages_by_marginal_likelihood(ordered):
-    n_bins = 6
-    z, noise = values(n_bins, 3)
-    priors = []
-    for tau in rule.SIZES:
-        for length in rule.LENGTHS if ordered else (None,):
-            if length is None:
-                priors.append(tau**2 * np.eye(n_bins))
-            else:
-                step = np.exp(-1 / (n_bins * (length or max(rule.LENGTHS))))
-                half = 0.5 if length == 0 else 1.0
-                priors.append(process(n_bins, half * tau**2, step, (1 - half) * tau**2))
-    posteriors = [posterior(z, noise, prior) for prior in priors]
-    weights = np.exp([log for _, _, log in posteriors])
-    weights /= weights.sum()
-    mean, variance = np.empty(n_bins), np.empty(n_bins)
-    one = [each[None] for each in (z, noise, mean, variance)]
-    smooth(*one[:2], ordered, SIZES, LENGTHS, *one[2:])
-    expected = sum(w * m for w, (m, _, _) in zip(weights, posteriors, strict=True))
-    square = sum(w * (v + m**2) for w, (m, v, _) in zip(weights, posteriors, strict=True))
-    assert mean == pytest.approx(expected)
-    assert variance == pytest.approx(square - expected**2)
+def scale_of(plan, some):
+    """m, by the noise that the first sums have of the share that they have."""
+    first = plan.releases[0][0]
+    share = first.share if plan.laplace else math.sqrt(first.share)
+    return some.n * plan.scale / (first.deviation * share * math.sqrt(2 * len(some.ordered)))
 
 
-def test_a_lone_value_shrinks_to_nothing():
-    mean, variance = np.empty(1), np.empty(1)
-    _smooth_bins(np.array([3.0]), np.array([1e6]), 1.0, mean, variance)
-    assert abs(mean[0]) < 1e-5
+def questions(plan):
+    return [question for release in plan.releases for question in release]
 
 
-def facts(n, epsilon=0.1, delta=1e-5, ordered=(True,) * 14, n_classes=2):
-    return rule.Facts(n, tuple(ordered), n_classes, epsilon, delta, "replace-one")
+def test_the_rule_goes_by_the_noise_of_a_column():
+    """m = n·μ/d, of whatever noise has that deviation."""
+    mu = gaussian_budget(1.0, 1e-6, "replace-one").amount
+    for some, m in (
+        (facts(), 1000 * mu / 5),
+        (facts(n_classes=7), 1000 * mu / 5),
+        # One record more moves half of the cells.
+        (facts(neighbours="add-remove"), math.sqrt(2) * 1000 * mu / 5),
+        # Laplace noise of the scale d/ε; Gaussian noise with that deviation, √2·d, has μ = 1/(2√d).
+        (facts(delta=0.0), 1000 / (2 * math.sqrt(5)) / 5),
+    ):
+        plan = rule.plan(some)
+        assert (scale_of(plan, some), plan.m) == pytest.approx((m, m))
+        assert plan.most_bins == max(8, min(64, math.floor(3 * math.sqrt(m))))
+        assert sum(question.share for question in questions(plan)) == pytest.approx(1)
+        assert plan.laplace == (some.delta == 0)
+    bins = [rule.plan(facts(n)).most_bins for n in (10, 1_000, 10_000, 10**7)]
+    assert bins == sorted(bins)
+    assert (bins[0], bins[-1]) == (8, 64)
 
 
-def test_the_rule_reads_public_facts_alone():
-    # Adult, δ = 1e-5: stumps at ε = 0.01, rounds at 0.1; of more classes sooner.
-    adult = facts(32_561)
-    assert adult.column_scale == pytest.approx(32_561 * 0.0325 / 14, rel=0.01)
-    assert rule.method_of(adult) == rule.CYCLIC
-    less = adult._replace(n=30_000)
-    assert rule.method_of(less) == rule.STUMPS
-    assert rule.method_of(less._replace(n_classes=3)) == rule.CYCLIC
-    # Without δ there are no rounds, whatever the budget.
-    assert rule.method_of(facts(10**9, 10.0, 0.0)) == rule.STUMPS
-    assert rule.method_of(facts(100, np.inf, 0.0)) == rule.CYCLIC
-    assert rule.method_of(facts(100, n_classes=3)) == rule.ONCE
-    along = facts(32_561, 0.5, ordered=(True,) * 4)
-    for ordered, linear in (((True,) * 4, True), ((True, False) * 2, False), ((True,), False)):
-        extras = rule.extras_of(rule.CYCLIC, along._replace(ordered=ordered))
-        assert (extras.linear, extras.pairs) == (linear, len(ordered) > 1)
-    # Bins are ever more, and all without noise.
-    bins = [rule.extras_of(rule.CYCLIC, facts(n)).most_bins for n in (10, 10**5, 10**6)]
-    assert bins == [4, 162, 1_626]
-    assert rule.extras_of(rule.CYCLIC, facts(10, np.inf)).most_bins == 2**16
+@pytest.mark.parametrize(
+    ("m", "n", "bins"),
+    [(0.01, 3, 8), (99, 3, 29), (101, 6, 30), (599, 6, 64), (601, 12, 64), (10**6, 12, 64)],
+)
+def test_larger_budgets_buy_more_releases_and_bins(m, n, bins):
+    mu = gaussian_budget(1.0, 1e-6, "replace-one").amount
+    plan = rule.plan(facts(round(100 * m / mu), 100))
+    assert (len(plan.releases), len(plan.ledger), plan.most_bins) == (n, 2 * n, bins)
+    # From the last stage of the network on, releases are alike.
+    alike = len(decoder.load().stages) - 1
+    later = {tuple(q.share for q in release) for release in plan.releases[alike:]}
+    assert len(later) == (n > alike)
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_with_few_records_it_is_a_noisy_majority(delta):
-    X, _ = problem(60)
-    model = learner(epsilon=0.1, delta=delta).fit(X, np.ones(60))
-    assert model.n_features_used_ == 0
-    said = model.privacy_
-    assert (len(said.ledger), said.delta) == (1, 0.0)
-    assert said.epsilon_spent == pytest.approx(0.1, rel=1e-9)
-    # Half of noisy_majority's margin, with half of its noise.
-    other = (
-        NoisyMajorityClassifier(epsilon=0.1, n_bins=(20, 4, 3), classes=(-1, 1))
-        .fit(X, np.ones(60))
-        .privacy_
-    )
-    (ours,), (its,) = said.ledger, other.ledger
-    assert ours.mechanism == its.mechanism == "laplace"
-    assert ours.noise_rate / 2 == pytest.approx(its.noise_rate)
+@pytest.mark.parametrize("n", [200, 10**5])
+def test_noise_of_later_releases_is_that_of_their_sums(n):
+    for n_classes, delta, times in (
+        (2, 1e-6, 1), (4, 1e-6, math.sqrt(2)), (2, 0.0, 1), (4, 0.0, 2)
+    ):  # fmt: skip
+        plan = rule.plan(facts(n, n_classes=n_classes, delta=delta))
+        each = [
+            q.deviation * (q.share if delta == 0 else math.sqrt(q.share)) for q in questions(plan)
+        ]
+        first, of_totals, *others = each
+        assert of_totals == pytest.approx(first / (5 if delta == 0 else math.sqrt(5)))
+        later = [times * first, times * of_totals] * (len(plan.releases) - 1)
+        assert others == pytest.approx(later)
+        # The network reads the noise of the ledger; b of Laplace noise is its deviation over √2.
+        of_ledger = [1 / entry.noise_rate for entry in plan.ledger]
+        read = np.array([q.deviation for q in questions(plan)])
+        read /= math.sqrt(2) if delta == 0 else 1
+        assert of_ledger == pytest.approx(read)
 
 
-def test_alone_it_decides_as_often_right_as_a_noisy_majority():
-    """Of 400 fits; a margin of 20 and ε = 0.1 give the wrong label with a chance of e^-1/2."""
-    X, _ = problem(60)
-    y = np.where(np.arange(60) < 40, 1, -1)
-    fits = [learner(epsilon=0.1, delta=1e-5, random_state=k).fit(X, y) for k in range(400)]
-    wrong = np.mean([fit.predict(X[:1])[0] < 0 for fit in fits])
-    # More than four standard errors: false alarm 2·10⁻⁵.
-    assert wrong == pytest.approx(np.exp(-1) / 2, abs=0.1)
+def test_beyond_what_it_has_seen_the_network_reads_the_ends():
+    """Of its range of m, and of numbers of records."""
+    free = rule.plan(facts(epsilon=math.inf, delta=0.0))
+    assert (free.ledger, free.laplace, free.most_bins) == ((), False, 64)
+    assert scale_of(free, facts()) == pytest.approx(decoder.MOST_SCALE)
+    much = rule.plan(facts(10**6, epsilon=20.0))
+    assert scale_of(much, facts(10**6)) == pytest.approx(decoder.MOST_SCALE)
+    # The ledger's noise is smaller.
+    assert 1 / much.ledger[0].noise_rate < 0.9 * much.releases[0][0].deviation
+    # At the lower end shares no longer change, and all noise is read.
+    low, lower = (rule.plan(facts(n, epsilon=0.01)) for n in (5, 1))
+    of_low, of_lower = ([q.share for q in questions(plan)] for plan in (low, lower))
+    assert of_low == of_lower
+    assert min(of_low) >= decoder.LEAST_SHARE**2
+    read = [question.deviation for question in questions(low)]
+    assert read == pytest.approx([1 / entry.noise_rate for entry in low.ledger])
+    # Sums and noise of many records are scaled down.
+    many, seen = rule.plan(facts(10 * decoder.MOST_RECORDS)), rule.plan(facts(decoder.MOST_RECORDS))
+    assert many.scale == 0.1
+    assert seen.scale == 1.0
 
 
-@pytest.mark.parametrize("delta", [1e-9, 1e-5])
-def test_where_delta_is_not_used_a_fit_is_that_without_it(delta):
-    """In everything: coins, ledger, statement, model."""
-    X, y = problem(1_500)
-    for epsilon in (0.001, 0.1):
-        pure, other = (learner(epsilon=epsilon, delta=d).fit(X, y) for d in (0.0, delta))
-        assert pure.method_ == other.method_ == "stumps"
-        assert pure.privacy_ == other.privacy_
-        assert other.privacy_.delta == 0.0
-        assert np.array_equal(pure.decision_function(X), other.decision_function(X))
-    assert learner(epsilon=9.0, delta=delta).fit(X, y).privacy_.delta == delta
+def test_noise_without_room_is_refused():
+    assert grid_bits(rule.plan(facts(delta=0.0)).ledger, 1.0) == 30
+    small = facts(delta=0.0, epsilon=1e-5)
+    bits = grid_bits(rule.plan(small).ledger, small.epsilon)
+    assert bits < 30
+    assert all(grid_scale(e.noise_rate, bits) <= 2**46 for e in rule.plan(small).ledger)
+    X, y = problem(50)
+    with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
+        learner(epsilon=1e-12).fit(X, y)
 
 
-@pytest.mark.parametrize("pairs", [True, False])
-@pytest.mark.parametrize("linear", [True, False])
-@pytest.mark.parametrize("once", [0.0, 0.3])
-@pytest.mark.parametrize("n_rounds", [1, 2, 10])
-def test_shares_of_rounds_add_up(n_rounds, linear, pairs, once):
-    extras = rule.Extras(n_rounds, 16, linear, pairs, once)
-    total = rule.EXTRA_SHARE * (1.5 * linear + pairs) + once
-    least = extras.least_share(rule.CYCLIC, 7)
-    for t in range(1, n_rounds + 1):
-        each = extras.round_share(t, 7)
-        total += each * (7 + linear + rule.INTERCEPT_WEIGHT * (1 + (t == n_rounds)))
-        assert 0 < least <= rule.INTERCEPT_WEIGHT * each
-    assert total == pytest.approx(1)
+@pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])
+def test_noise_on_the_grid_is_rounded_up(rate):
+    """A scale s on a grid of 2^-bits has the rate 2^bits/s: at most the rate that is wanted."""
+    for bits in (30, 20):
+        scale = grid_scale(rate, bits)
+        assert 2**bits / scale <= rate
+        assert scale == 1 or 2**bits / (scale - 1) > rate
 
 
 def test_neighbouring_bins_are_merged_by_code_alone():
@@ -174,103 +161,179 @@ def test_neighbouring_bins_are_merged_by_code_alone():
     assert np.bincount(maps[0]).min() >= 2
 
 
-def test_noise_without_room_is_refused():
-    assert grid_bits(mixed_budget(1.0, 0.0, "replace-one"), 1e-4, 9) == 30
-    assert grid_bits(mixed_budget(1e-5, 0.0, "replace-one"), 1e-3, 9) < 30
-    with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
-        grid_bits(mixed_budget(1e-12, 0.0, "replace-one"), 1e-3, 9)
-    with pytest.raises(ValueError, match="epsilon = 1 is so small"):
-        mixed_budget(1.0, 0.0, "replace-one").grid_scale(1e-6)
+# Records ------------------------------------------------------------------------------------------
 
 
 def test_sums_and_scores_can_not_overflow():
-    """Fewer than 2^31 records, and shape functions within ±64: no sum leaves 64 bits."""
-    one = np.zeros((1, 1), dtype=np.uint8)
-    maps = bin_maps(np.array([2]), (True,), 2)
-    sign = np.ones(1, dtype=np.int8)
-    most = Residuals(Records(one, sign, np.array([2**31 - 1]), np.array([2])), maps, 30)
-    assert most.sums(0).sum() == (2**31 - 1) * 2**29
-    most.set_shape(0, np.array([1e9, -1e9]))
-    assert most.shapes[0].tolist() == [64 * 2**24, -64 * 2**24]
+    """Fewer than 2^31 records, and scores of bins within ±64: no sum leaves 64 bits."""
+    one, maps = np.zeros((1, 1), dtype=np.uint8), bin_maps(np.array([2]), (True,), 2)
+    label = np.ones(1, dtype=np.int64)
+    most = Records(one, label, np.array([2**31 - 1]), np.array([2]))
+    sums = BinSums(most, maps, 2, 30, 1)
+    assert sums.counts().sum() == (2**31 - 1) * 2**29
+    far = round_scores(np.array([[-1e9, 1e9]]))
+    assert far.tolist() == [[-64 * 2**24, 64 * 2**24]]
+    assert sums.sums(far, np.zeros(1, dtype=np.int64)).sum() == (2**31 - 1) * 2**29
     with pytest.raises(ValueError, match="without overflow"):
-        PrivGAMClassifier(n_bins=2, classes=(-1, 1)).fit(one, sign, [2**31])
+        PrivGAMClassifier(n_bins=2, classes=(-1, 1)).fit(one, label, [2**31])
 
 
-@pytest.mark.parametrize("rate", [3.0, 0.7, 1e-3, 7e8])
-def test_noise_on_the_grid_is_rounded_up(rate):
-    """A scale s on a grid of 2^-bits has the rate 2^bits/s: no more than was asked for."""
-    budget = mixed_budget(1.0, 0.0, "replace-one")
-    for bits in (None, 20):
-        steps = 2 ** (30 if bits is None else bits)
-        scale = budget.grid_scale(rate, bits)
-        assert steps / scale <= rate
-        assert scale == 1 or steps / (scale - 1) > rate
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_residuals_are_taken_at_the_probabilities_of_the_model(n_classes):
+    """Of a record alone, at the scores of a model whose bins are merged."""
+    X, y = problem(1000, n_classes=n_classes)
+    made = learner(n_classes, epsilon=0.2, delta=1e-6).fit(X, y)
+    model = made.model_
+    shapes = model.class_shapes if n_classes > 2 else [one[None] for one in model.shapes]
+    intercepts = model.intercepts if n_classes > 2 else np.array([model.intercept])
+    assert len(np.unique(shapes[0], axis=1).T) < 20
+    scores = round_scores(np.concatenate(shapes, axis=1)), round_scores(intercepts)
+    maps = bin_maps(np.array(N_BINS), (True,) * 3, 64)
+    for i in range(20):
+        rows = Records(X[i : i + 1], y[i : i + 1], np.ones(1, dtype=np.int64), np.array(N_BINS))
+        own, others = BinSums(rows, maps, n_classes, 30, 1).sums(*scores)
+        # One label's residual is the other's for two classes.
+        residual = own.sum() + others.sum() if n_classes == 2 else own.sum()
+        chance = made.predict_proba(X[i : i + 1])[0, y[i]]
+        assert residual / 3 / 2**30 == pytest.approx(min(1 - chance, 0.5), abs=2e-3)
 
 
-def problem(n=2000, seed=1):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, (20, 4, 3), (n, 3)).astype(np.uint8)
-    score = 0.4 * (X[:, 0].astype(float) - 10) + (X[:, 1] == 2)
-    return X, np.where(rng.random(n) < 1 / (1 + np.exp(-score)), 1, -1)
+# Fits ---------------------------------------------------------------------------------------------
 
 
-def learner(**parameters):
-    defaults = {"n_bins": (20, 4, 3), "classes": (-1, 1), "ordered": (True, False, False)}
-    return PrivGAMClassifier(**{**defaults, "random_state": 0, **parameters})
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (3.0, 0.0)])
+def test_it_learns_with_noise(n_classes, epsilon, delta):
+    X, y = problem(6000, n_classes=n_classes)
+    model = learner(n_classes, epsilon=epsilon, delta=delta).fit(X, y)
+    best = learner(n_classes, epsilon=np.inf).fit(X, y).score(X, y)
+    assert model.score(X, y) > best - 0.03 > np.bincount(y).max() / len(y) + 0.1
+    assert model.privacy_.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+    names = [question.words for question in questions(model._plan(len(y)))]
+    assert [entry.what for entry in model.privacy_.ledger] == names
+    assert names[:3] == [
+        "release 1: half of the counts by class and bin of all columns",
+        "release 1: half of the counts by class",
+        "release 2: residuals by class and bin of all columns",
+    ]
 
 
-def test_chances_are_calibrated():
-    X, y = problem(20_000)
-    model = learner(epsilon=1.0, delta=1e-5).fit(X, y)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_chances_are_calibrated(n_classes):
+    X, y = problem(20_000, n_classes=n_classes)
+    model = learner(n_classes, epsilon=1.0, delta=1e-6).fit(X, y)
+    chances = model.predict_proba(X)
+    assert chances.sum(axis=1) == pytest.approx(1)
+    for k in range(n_classes):
+        for low in (0.1, 0.3, 0.5, 0.7):
+            some = (chances[:, k] > low) & (chances[:, k] < low + 0.2)
+            if some.sum() < 500:
+                continue
+            assert (y[some] == k).mean() == pytest.approx(chances[some, k].mean(), abs=0.08)
+
+
+def test_the_score_is_the_log_odds():
+    X, y = problem()
+    model = learner(epsilon=1.0).fit(X, y)
     chance = model.predict_proba(X)[:, 1]
-    for low in (0.1, 0.3, 0.5, 0.7):
-        some = (chance > low) & (chance < low + 0.2)
-        assert (y[some] > 0).mean() == pytest.approx(chance[some].mean(), abs=0.04)
-    assert model.decision_function(X) == pytest.approx(np.log(chance / (1 - chance)))
-    assert np.array_equal(model.decision_function(X) > 0, model.model_.scores(X) > 0)
+    scores = model.model_.intercept + sum(
+        shape[X[:, j]] for j, shape in enumerate(model.model_.shapes)
+    )
+    assert model.decision_function(X) == pytest.approx(scores)
+    assert np.log(chance / (1 - chance)) == pytest.approx(scores)
 
 
-def test_standard_errors_are_about_right():
-    """Of the spread of fits on fresh records, with fresh noise."""
-    curves, errors = [], []
-    for k in range(30):
-        X, y = problem(20_000, seed=k)
-        model = learner(epsilon=0.3, delta=1e-5, ordered=None, random_state=k).fit(X, y).model_
-        curves.append(model.shapes[0][5:15])
-        errors.append(model.errors[0][5:15])
-    ratio = np.std(curves, axis=0) / np.mean(errors, axis=0)
-    assert ((ratio > 0.4) & (ratio < 2.2)).all()
+def test_chances_of_classes_are_in_proportion_to_the_logistic_function_of_scores():
+    rng = np.random.default_rng(3)
+    scores = 9 * rng.normal(size=(4, 200))
+    model = ClassModel.from_scores(np.zeros(4), [scores])
+    made = learner(4, n_bins=200)
+    made.model_, made.n_bins_, made.classes_ = model, np.array([200]), np.arange(4)
+    made._fitted_parameters, made.n_features_in_ = {}, 1
+    sigmoids = 1 / (1 + np.exp(-scores.T))
+    expected = sigmoids / sigmoids.sum(axis=1, keepdims=True)
+    codes = np.arange(200, dtype=np.uint8)[:, None]
+    assert made.predict_proba(codes) == pytest.approx(expected)
+    assert np.array_equal(made.predict(codes), scores.argmax(axis=0))
 
 
-def test_the_model_says_itself():
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"neighbours": "add-remove", "n_estimate": 1_000},
+        {"neighbours": "add-remove", "n_estimate": 1, "epsilon": np.inf},
+        {"delta": 1e-5, "ordered": True},
+        {"n_bins": 1},
+        {"epsilon": np.inf},
+        {"epsilon": 1e-3, "delta": 1e-9},
+    ],
+    ids=str,
+)
+def test_hardly_any_records(parameters):
+    """None where their number is secret, else one; and columns of one bin have no effect."""
+    n = 0 if "neighbours" in parameters else 1
+    X, y = np.zeros((n, 3), dtype=np.uint8), np.ones(n, dtype=int)
+    fit = learner(**{"epsilon": 1.0, **parameters}).fit(X, y)
+    assert np.isfinite(fit.decision_function(np.zeros((2, 3), dtype=np.uint8))).all()
+    if parameters.get("n_bins") == 1:
+        assert fit.n_features_used_ == 0
+
+
+def test_a_table_of_very_many_records_is_that_of_fewer():
+    """Each row 10,000 times; what noise there is hardly counts."""
+    X, y = problem(3000)
+    few, many = (
+        learner(epsilon=50.0, delta=1e-6).fit(X, y, np.full(3000, times)) for times in (500, 10_000)
+    )
+    assert decoder.MOST_RECORDS < 3000 * 10_000
+    assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def test_the_model_prints_itself():
     X, y = problem()
     model = learner(epsilon=np.inf).fit(X, y).model_
     lines = str(model).splitlines()
     assert lines[0].startswith("The score is ")
     assert lines[1].startswith("  column 0: from -")
     assert "code 19" in lines[1]
-    names = [[f"{c} is {k}" for k in range(n)] for c, n in zip("abc", (20, 4, 3), strict=True)]
+    names = [[f"{c} is {k}" for k in range(n)] for c, n in zip("abc", N_BINS, strict=True)]
     assert "where a is 19" in model.in_words("abc", names)
-    none = type(model)(0.0, 1.0, tuple(0 * s for s in model.shapes), model.errors)
+    none = type(model).from_scores(np.zeros(1), [0 * s[None] for s in model.shapes])
     assert "Without effect: column 0, column 1, column 2." in str(none)
     assert none.n_used == 0
+    # This version estimates no standard errors.
+    assert "±" not in str(model)
 
 
-@pytest.mark.parametrize(("delta", "method"), [(0.0, "stumps"), (1e-5, "cyclic")])
-def test_add_remove(delta, method):
+def test_a_model_of_classes_names_the_classes_of_its_ends():
+    X, y = problem(n_classes=3)
+    fit = learner(3, epsilon=np.inf).fit(X, y)
+    text = fit.describe()
+    assert "they begin with class 0 " in text
+    assert "  column 0: from " in text
+    named = fit.model_.in_words(class_names=["low", "mid", "high"])
+    assert "they begin with low " in named
+    assert "class " not in named.partition(":")[2]
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_add_remove(delta):
     X, y = problem()
     added = {"neighbours": "add-remove", "n_estimate": 2000}
-    model = learner(**added, delta=delta, method=method).fit(X, y)
+    model = learner(**added, delta=delta).fit(X, y)
     said = model.privacy_
-    assert (model.method_, said.neighbours) == (method, "add-remove")
+    assert said.neighbours == "add-remove"
     assert ASSUMED_N not in said.assumptions
     assert ASSUMED_ESTIMATE in said.assumptions
     assert not hasattr(model, "n_records_")
-    # Noise of one record's cell, not of two.
-    rates = [e.noise_rate for e in said.ledger]
-    other = learner(delta=delta, method=method).fit(X, y).privacy_
-    two = [e.noise_rate for e in other.ledger]
-    assert rates[0] / two[0] == pytest.approx(2 if delta == 0 else np.sqrt(2))
+    # Noise of one record's cells, not of two.
+    sensitivities = [
+        made.privacy_.ledger[1].sensitivity for made in (learner(delta=delta).fit(X, y), model)
+    ]
+    assert sensitivities[0] / sensitivities[1] == pytest.approx(2 if delta == 0 else np.sqrt(2))
 
 
 def test_add_remove_needs_an_estimate_and_no_other_takes_one():
@@ -280,174 +343,44 @@ def test_add_remove_needs_an_estimate_and_no_other_takes_one():
             learner(**wrong).fit(X, y)
 
 
-def test_statement_says_by_whom_settings_were_chosen():
+def test_the_statement_says_what_trained_the_network():
     X, y = problem(200)
     assert ASSUMED_RULE in learner().fit(X, y).privacy_.assumptions
     assert "fixed before and apart from these records, unless they are of" in ASSUMED_RULE
     assert all(name in ASSUMED_RULE for name in SET_ON)
-    for setting in ({"n_steps": 5}, {"method": "stumps"}, {"pairs": "no"}):
-        assert ASSUMED_SETTINGS in learner(**setting).fit(X, y).privacy_.assumptions
 
 
 def test_what_cannot_be_is_refused():
     X, y = problem(50)
-    with pytest.raises(ValueError, match="'cyclic' has Gaussian noise, so it needs delta > 0"):
-        learner(method="cyclic").fit(X, y)
-    for wrong in ({"pairs": "yes"}, {"linear": "yes", "ordered": True}):
-        for pure in ({"delta": 0.0}, {"delta": 1e-5, "method": "stumps"}):
-            with pytest.raises(ValueError, match="= 'yes' is for rounds of all columns"):
-                learner(**wrong, **pure).fit(X, y)
-    with pytest.raises(ValueError, match="linear = 'yes' needs all columns to be ordered"):
-        learner(linear="yes", delta=1e-5).fit(X, y)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
         learner(ordered=(True, False)).fit(X, y)
+    with pytest.raises(TypeError, match="method"):
+        learner(method="cyclic")
 
 
-def test_columns_that_stand_for_a_line_help_each_other():
-    rng = np.random.default_rng(2)
-    base = rng.integers(0, 30, 4000)
-    X = np.column_stack([np.clip(base + rng.integers(-2, 3, 4000), 0, 29) for _ in range(6)])
-    score = 0.5 * (X[:, 0] - X[:, 1])
-    y = np.where(rng.random(4000) < 1 / (1 + np.exp(-score)), 1, -1)
-    right = {
-        linear: np.mean([
-            (learner(n_bins=30, ordered=True, linear=linear, delta=1e-5, epsilon=2.0,
-                     random_state=k).fit(X, y).predict(X) == y).mean()
-            for k in range(3)
-        ])
-        for linear in ("no", "yes")
-    }  # fmt: skip
-    assert right["yes"] > right["no"] + 0.02
+# The network --------------------------------------------------------------------------------------
 
 
-# Stumps -------------------------------------------------------------------------------------------
+def test_other_weights_than_the_stated_ones_are_refused(monkeypatch, tmp_path):
+    """A file of the same form, and one that is cut off."""
+    network = decoder.load()
+    arrays = decoder.pack(network)
+    copy = decoder.unpack(arrays)
+    for ours, expected in zip(copy.stages, network.stages, strict=True):
+        for one, other in zip(ours, expected, strict=True):
+            assert np.array_equal(one, other)
+    changed = tmp_path / "decoder.npz"
+    np.savez(changed, **arrays)
+    monkeypatch.setattr(decoder, "FILE", changed)
+    decoder.load.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=r"must have the SHA-256 [0-9a-f]{64}, which the"):
+            decoder.load()
+    finally:
+        decoder.load.cache_clear()
 
 
-def test_the_number_of_stumps_is_odd_and_grows_with_the_root_of_the_budget():
-    counts = [rule.n_stumps(facts(n, 0.1, 0.0)) for n in (199, 200, 3_239, 3_240, 99_999, 10**12)]
-    assert counts == [0, 1, 1, 3, 15, 299]
-    assert rule.n_stumps(facts(1, np.inf)) == 299
-
-
-def test_where_delta_pays_stumps_are_more_and_each_has_more():
-    of_adult = [facts(32_561, epsilon) for epsilon in (0.001, 0.01, 0.02, 0.1)]
-    counts = [rule.n_stumps(each) for each in of_adult]
-    without = [rule.n_stumps(each._replace(delta=0.0)) for each in of_adult]
-    assert (counts, without) == ([1, 3, 5, 13], [1, 3, 3, 9])
-    for each, count, few in zip(of_adult, counts, without, strict=True):
-        budget = rule.stump_budget(count, each)
-        assert budget.pure == (count == few)
-        amount = budget.choice_cost(rule.stump_share(count, budget))
-        assert amount > 0.999 * each.epsilon / count
-    # It does not where it is tiny, or where columns are few.
-    for other in (facts(32_561, 0.02, 1e-30), facts(32_561, 0.02, ordered=(True,) * 7)):
-        assert rule.n_stumps(other) == 3
-        assert rule.stump_budget(3, other).pure
-
-
-@pytest.mark.parametrize(("n_steps", "delta"), [(3, 0.0), (13, 1e-5)])
-def test_stumps_follow_the_labels(n_steps, delta):
-    X, y = problem(1_500)
-    fit = learner(epsilon=1.0, delta=1e-5, n_steps=n_steps, method="stumps").fit(X, y)
-    said = fit.privacy_
-    assert (fit.method_, said.delta) == ("stumps", delta)
-    assert said.epsilon_spent == pytest.approx(1.0, rel=1e-9)
-    choices = said.ledger[-n_steps:]
-    assert {e.mechanism for e in choices} == {"exponential" if delta else "permute_and_flip"}
-    assert sum(e.noise_rate for e in choices) > 0.499
-    # Where δ pays, labels by bin of all columns come first.
-    assert [e.mechanism for e in said.ledger[:-n_steps]] == ["gaussian"] * (delta > 0)
-    assert (fit.predict(X) == y).mean() > 0.75
-    size = rule.STUMP_SIZE / np.sqrt(n_steps)
-    for shape in (*fit.model_.shapes, np.array([fit.model_.intercept])):
-        steps = shape / size
-        assert (steps == pytest.approx(np.rint(steps), abs=1e-6)) == (delta == 0 or len(shape) == 1)
-    # They are chosen, and not estimated: no error is said.
-    assert "±" not in str(fit.model_)
-    assert "±" in str(learner(epsilon=9.0, delta=1e-5).fit(X, y).model_)
-
-
-def test_what_ranks_records_decides_none(monkeypatch):
-    """Values of all columns, asked at once, add up to less than one stump."""
-    X, y = problem(3_000)
-    made = {"epsilon": 1.0, "delta": 1e-5, "method": "stumps", "n_steps": 13}
-    scores = learner(**made).fit(X, y).model_.scores(X)
-    monkeypatch.setattr(Fit, "rank_within", lambda *_: None)
-    stumps = learner(**made).fit(X, y).model_.scores(X)
-    added = scores - stumps
-    assert 0.1 < np.abs(added).max() < np.abs(stumps).min()
-    assert added[y > 0].mean() > added[y < 0].mean() + 0.05
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"neighbours": "add-remove", "n_estimate": 1_000},
-        {"neighbours": "add-remove", "n_estimate": 1, "epsilon": np.inf},
-        {"delta": 1e-5, "ordered": True},
-        {"n_bins": 1, "n_steps": 3},
-        {"epsilon": np.inf},
-    ],
-    ids=str,
-)
-def test_stumps_of_hardly_any_records(parameters):
-    """None where their number is secret, else one; and columns of one bin have no effect."""
-    n = 0 if "neighbours" in parameters else 1
-    X, y = np.zeros((n, 3), dtype=np.uint8), np.ones(n, dtype=int)
-    fit = learner(**{"epsilon": 1.0, "method": "stumps", **parameters}).fit(X, y)
-    assert np.isfinite(fit.decision_function(np.zeros((2, 3), dtype=np.uint8))).all()
-    if parameters.get("n_bins") == 1:
-        assert fit.n_features_used_ == 0
-
-
-def test_a_method_of_other_numbers_of_classes_is_refused():
-    X, y = problem(50)
-    with pytest.raises(ValueError, match="'stumps' is for two classes, and there are 3"):
-        learner(method="stumps", classes=(0, 1, 2)).fit(X, np.arange(50) % 3)
-    with pytest.raises(ValueError, match="'once' is for more than two classes, and there are 2"):
-        learner(method="once").fit(X, y)
-    # Where it is taken, the rule has no say.
-    for method, taken in (("rule", "cyclic"), ("once", "once")):
-        model = learner(method=method, classes=(0, 1, 2), epsilon=99.0, delta=1e-5)
-        assert model.fit(X, np.arange(50) % 3).method_ == taken
-
-
-TABLES = {
-    "along": ((20, 12, 9), True),
-    "apart": ((5, 4, 3), False),
-    "mixed": ((20, 4, 3), (True, False, False)),
-}
-# Where methods meet, and how often a table has its columns: of a few, stumps do not use δ.
-MEETINGS = {
-    "rounds": (lambda facts: rule.method_of(facts) == rule.STUMPS, 1),
-    "δ": (lambda facts: rule.stump_budget(rule.n_stumps(facts), facts).pure, 3),
-}
-
-
-@pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("meeting", MEETINGS)
-def test_more_budget_is_not_worse_where_methods_meet(kind, meeting):
-    """Within two standard errors of 24 fits on each side: seeds are fixed, so no false alarm."""
-    is_below, times = MEETINGS[meeting]
-    n_bins, ordered = np.tile(TABLES[kind][0], times), TABLES[kind][1]
-    ordered = ordered if isinstance(ordered, bool) else ordered * times
-    rng = np.random.default_rng(3)
-    X = rng.integers(0, n_bins, (7_000, 3 * times)).astype(np.uint8)
-    columns = zip(X[:, ::3].T, X[:, 1::3].T, strict=True)
-    parts = [3.0 * (one / n_bins[0] - 0.5) + 1.5 * (other == 2) - 0.4 for one, other in columns]
-    score = np.average(parts, axis=0, weights=range(times, 0, -1)) * times**0.5
-    y = np.where(rng.random(7_000) < 1 / (1 + np.exp(-score)), 1, -1)
-    facts_of = rule.Facts(2_000, (True,) * 3 * times, 2, 1.0, 1e-5, "replace-one")
-    low, high = 0.01, 4.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        below = is_below(facts_of._replace(epsilon=middle))
-        low, high = (middle, high) if below else (low, middle)
-    scores = {}
-    for side, epsilon in (("below", 0.98 * low), ("above", 1.02 * high)):
-        made = {"n_bins": tuple(n_bins), "ordered": ordered, "epsilon": epsilon, "delta": 1e-5}
-        fits = [learner(**made, random_state=k).fit(X[:2_000], y[:2_000]) for k in range(24)]
-        right = [fit.predict(X[2_000:]) == y[2_000:] for fit in fits]
-        scores[side] = np.array([np.mean(one) for one in right])
-    error = np.sqrt(sum(one.var(ddof=1) / 24 for one in scores.values()))
-    assert scores["above"].mean() > scores["below"].mean() - 2 * error
+def test_its_file_is_small_and_in_half_precision():
+    assert decoder.FILE.stat().st_size <= 10**6
+    with np.load(decoder.FILE) as arrays:
+        assert {arrays[name].dtype for name in arrays} == {np.dtype(np.float16)}

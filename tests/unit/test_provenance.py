@@ -72,13 +72,13 @@ def checksums():
     return {name: checksum(name) for name in LEARNERS}
 
 
-RULE, SIZE = "learners/additive/rule.py", "STUMP_SIZE = 2.0"
+RULE, BINS = "learners/additive/rule.py", "LEAST_BINS, BINS_PER_ROOT = 8, 3.0"
 
 
 @pytest.mark.parametrize(
     ("file", "change", "changed"),
     [
-        (RULE, (SIZE, "STUMP_SIZE = 0.02"), GAM),
+        (RULE, (BINS, "LEAST_BINS, BINS_PER_ROOT = 9, 3.0"), GAM),
         ("learners/lazybb.py", (), BOOST),
         ("kernels/privgam.py", (), GAM),
         # It is looked up on first use.
@@ -102,7 +102,7 @@ def test_changed_code_changes_the_checksums_of_those_who_use_it(edit, file, chan
 
 def test_comments_docstrings_layout_and_code_that_trains_nothing_change_no_checksum(edit):
     before = checksums()
-    edit(RULE, SIZE, "STUMP_SIZE = (  # in votes\n    2.0\n)")
+    edit(RULE, BINS, "LEAST_BINS, BINS_PER_ROOT = (  # of a column\n    8,\n    3.0,\n)")
     edit("learners/base.py", '"""', '"""Another docstring. ')
     for file in (
         *("figures/style.py", "tables/table.py", "outputs/accuracy.py", "workflow/plan.py"),

@@ -408,7 +408,7 @@ def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
     assert "code " not in model.describe()
     said = str(model)
     assert "tells No from Yes by" in said
-    assert "ε = 1, δ = 0, replace-one" in said  # stumps of few columns use none
+    assert "ε = 1, δ = 1e-06, replace-one" in said
 
 
 @pytest.mark.parametrize("name", ["privgam", "one_rule", "topdown", "random_trees"])

@@ -92,7 +92,7 @@ BAD = [
         "placement = 'column' has .* Give placement = 'random'",
     ),
     ({**TREES, "parameters": {"placement": "label"}}, "random_trees: placement = 'label' has no"),
-    ({"learner": "privgam", "parameters": {"method": "cyclic"}}, "needs delta > 0"),
+    ({"learner": "privgam", "parameters": {"method": "cyclic"}}, "no parameter 'method'"),
     ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
     ({"accuracy": 0.1}, "has no test part"),
     *[({"accuracy": wrong}, "not a finite epsilon") for wrong in (-1.0, math.inf, math.nan)],
@@ -434,11 +434,13 @@ def test_the_command_says_what_it_has_written(mine, capsys):
 
 def test_settings_are_read_as_what_they_are(mine):
     mine(budget={"epsilon": 9, "delta": 1e-3})
-    words = "--epsilon 1 --delta 1e-6 --set method=cyclic --set n_rounds=3 --set n_estimate=none"
-    assert main.main(["release", "mine", "--learner", "privgam", *words.split()]) == 0
+    words = "--epsilon 1 --delta 1e-6 --set weak_learner=topdown --set n_rounds=3"
+    words += " --set vote_worth=none"
+    assert main.main(["release", "mine", "--learner", "lazybb", *words.split()]) == 0
     content = json.loads(Path("releases/mine/1", MODEL).read_text())
     assert content["parameters"]["n_rounds"] == 3
-    assert content["parameters"]["n_estimate"] is None
+    assert content["parameters"]["weak_learner"] == "topdown"
+    assert content["parameters"]["vote_worth"] is None
     assert content["delta"] == 1e-6
 
 
@@ -446,8 +448,8 @@ def test_settings_are_read_as_what_they_are(mine):
 COMMANDS = [
     ("nobody --epsilon 1", 1, "unknown dataset 'nobody'"),
     ("mine --epsilon 1 --set n_rounds", 2, "KEY=VALUE"),
-    ("mine --epsilon 1 --set method=rule --set method=rule", 2, "given twice"),
-    ("mine --epsilon 1 --learner privgam --set n_rounds=many", 1, "n_rounds = 'many'"),
+    ("mine --epsilon 1 --set n_estimate=9 --set n_estimate=9", 2, "given twice"),
+    ("mine --epsilon 1 --learner privgam --set n_estimate=many", 1, "n_estimate = 'many'"),
     ("mine --epsilon 1 --seed secrt", 1, "neither a number"),
     ("mine --epsilon 1 --seed 1", 1, "are private"),
     ("mine --epsilon 3", 5, "this release would cost epsilon = 3"),

@@ -12,7 +12,7 @@ from privcurve import explain
 from privcurve.datasets import Column, Domain, Label
 from privcurve.experiments.study import StudyError
 from privcurve.learners import PrivGAMClassifier, registry
-from privcurve.learners.additive.model import AdditiveModel, PairShape
+from privcurve.learners.additive.model import AdditiveModel
 from privcurve.outputs import shapes
 from privcurve.workflow.plan import Plan
 
@@ -25,6 +25,7 @@ DOMAIN = Domain(
     ),
     Label("sick", "no", "yes"),
 )
+BAYES = {"learner": "noisy_bayes"}
 VALUES = [[0.0, 0.0], [-0.5, 0.25, 0.1], [0.75, -1.0]]
 ERRORS = [[0.1, 0.1], [0.2, 0.3, 0.4], [0.05, 0.06]]
 
@@ -52,23 +53,16 @@ def told():
     X, y = np.zeros((40, 3), dtype=np.uint8), np.arange(40) % 2
     fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, classes=(0, 1)).fit(X, y)
     values, errors = ([np.array(row) for row in rows] for rows in (VALUES, ERRORS))
-    pair = PairShape(
-        (1, 2), (np.array([0, 0, 1]), np.array([0, 0])), np.array([[0.1], [-0.3]]), np.ones((2, 1))
-    )
-    fitted.model_ = AdditiveModel(0.5, 0.1, tuple(values), tuple(errors), (pair,))
+    fitted.model_ = AdditiveModel(0.5, 0.1, tuple(values), tuple(errors))
     return explain(fitted, DOMAIN)
 
 
-def test_the_frame_has_each_value_with_its_bin_and_pairs_with_their_groups(told):
+def test_the_frame_has_each_value_with_its_bin(told):
     rows = shapes.values_of(told)
-    assert rows["column"].tolist() == ["kind"] * 2 + ["size"] * 3 + ["size × kind"] * 2
-    assert rows["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1, 0.1, -0.3]
+    assert rows["column"].tolist() == ["kind"] * 2 + ["size"] * 3
+    assert rows["value"].tolist() == [0.75, -1.0, -0.5, 0.25, 0.1]
     assert rows["high"].tolist()[2:4] == [10.0, 100.0]
-    assert rows["low"].isna().tolist() == [True, True, False, False, True, True, True]
-    assert rows["condition"].tolist()[5:] == [
-        "size 1 to 100 and kind x +1",
-        "size missing and kind x +1",
-    ]
+    assert rows["low"].isna().tolist() == [True, True, False, False, True]
 
 
 def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
@@ -79,13 +73,13 @@ def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
     ]
     texts = shapes.format_table(rows)
     assert texts["lowest"].tolist() == ["−1.00 ± 0.06", "−0.50 ± 0.20"]
-    # Stumps are no estimates: nothing is said to be ± 0.00.
+    # Without an estimate nothing is said to be ± 0.00.
     bare = shapes.format_table(rows.assign(error_lowest=0.0))
     assert bare["lowest"].tolist() == ["−1.00", "−0.50"]
 
 
 def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
-    kind, size, pair = told.plot()
+    kind, size = told.plot()
     assert kind.get_xlim() == size.get_ylim() == pytest.approx((-1.113, 1.113))
     assert size.get_xscale() == "log"
     assert [line.tolist() for line in size.lines[0].get_data()] == [
@@ -94,14 +88,13 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
     ]
     assert "missing" in [text.get_text() for text in size.texts]
     assert [label.get_text() for label in kind.get_yticklabels()] == ["x", "a" * 17 + "…"]
-    assert pair.images[0].get_clim() == (-0.3, 0.3)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         ({"learner": {"learner": "gradient_boosting"}}, "gam can't be explained: what it learns"),
-        ({"learner": {**GAM, "grid": {"n_rounds": [5, 10]}}}, "has a grid or a share"),
+        ({"learner": {**BAYES, "grid": {"n_columns": [1, 2]}}}, "has a grid or a share"),
         ({"train_shares": [0.5]}, "has a grid or a share of the records"),
         ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
@@ -117,5 +110,6 @@ def test_what_the_model_hangs_on_is_said_and_nothing_of_the_study_is_read():
     reads = ask().reads
     assert (reads.curves, reads.data) == ((), ("toy-line",))
     assert ask(given={"delta": 1e-5}).reads.facts != reads.facts
-    assert ask({**GAM, "fixed": {"n_rounds": 5}}).reads.facts != reads.facts
+    settings = [ask({**BAYES, "fixed": {"n_columns": k}}).reads.facts for k in (1, 2)]
+    assert settings[0] != settings[1]
     assert ask(epsilons=[3]).reads.facts == reads.facts

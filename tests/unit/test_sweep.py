@@ -13,6 +13,8 @@ from paper_files import paper_module
 from privcurve.analysis import sweep
 from privcurve.experiments.study import StudyError
 from privcurve.figures import style
+from privcurve.learners import registry
+from privcurve.learners.entry import Parameter
 from privcurve.outputs import sweep as drawing
 
 boxes = paper_module("partial", "boxes")
@@ -93,6 +95,14 @@ def test_only_parameters_are_said_to_vary(runs):
 
 def test_a_parameter_called_method_does_not_hide_the_names_of_methods(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    registered = registry.entry("privgam")
+    parameters = {
+        **registered.parameters,
+        "method": Parameter("cyclic", choices=("cyclic", "stumps")),
+    }
+    monkeypatch.setitem(
+        registry.LEARNERS, "privgam", dataclasses.replace(registered, parameters=parameters)
+    )
     gam = {"learner": "privgam", "vary": {"method": ["cyclic", "stumps"]}}
     options = {"x": "epsilon", "lines": ["arm"]}
     plan = lay_out(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])

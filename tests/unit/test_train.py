@@ -167,18 +167,3 @@ def test_the_log_says_how_far_a_job_is(dataset, method, tmp_path, monkeypatch, c
     train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)[:3])
     lines = [record.getMessage().partition(",")[0] for record in caplog.records]
     assert lines[-2:] == ["1 of 3 runs", "2 of 3 runs"]
-
-
-def test_one_mechanism_has_the_same_coins_whatever_delta_is_allowed(dataset, tmp_path):
-    """PrivGAM is of stumps, which are pure, at ε = .01 of 1,333 records; of rounds at 9."""
-    methods = study_of(
-        {"gam": {"learner": "privgam", "deltas": [1e-5, 0]}}, epsilons=[0.01, 9]
-    ).methods
-    rows = [
-        without_time(train.Trainer(dataset, method, 1, tmp_path).run(tasks(method)))
-        for method in methods.values()
-    ]
-    for one, other in zip(*rows, strict=True):
-        assert one["id"] != other["id"]
-        measures = [{k: row[k] for k in ("accuracy", "log_loss", "auc")} for row in (one, other)]
-        assert (measures[0] == measures[1]) == (one["epsilon"] < 1)

@@ -15,9 +15,6 @@ DELTA = 1e-2
 
 STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
-LINE = {"ordered": True, "linear": "yes"}
-STUMPS = {"method": "stumps", "n_steps": 3}
-CYCLIC = {"method": "cyclic", "n_rounds": 2, "delta": DELTA}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
 SYNTHETIC = {"n_rounds": 2, "delta": DELTA}
@@ -85,23 +82,13 @@ CASES: tuple[Case, ...] = (
     Case("topdown", {"depth": 2, "delta": DELTA, "criterion": "root_gini"}),
     Case("topdown", {"depth": 2, "leaves": "rules", "delta": DELTA, "splits": "threshold"}),
     Case("privgam", {}),
-    Case("privgam", STUMPS),
-    Case(
-        "privgam", {**STUMPS, **ESTIMATE, "ordered": False}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
-    ),
-    Case("privgam", {**STUMPS, "delta": DELTA}),
-    Case(
-        "privgam", {**STUMPS, **ESTIMATE, "delta": DELTA}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)
-    ),
-    Case("privgam", CYCLIC),
-    Case("privgam", {**CYCLIC, "pairs": "yes", "epsilon": 4.0}),
-    Case("privgam", {**CYCLIC, **LINE, "pairs": "yes"}),
-    Case("privgam", {**CYCLIC, **LINE, **ESTIMATE}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", {"delta": DELTA, "ordered": True}),
+    Case("privgam", {**ESTIMATE, "ordered": True}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", {**ESTIMATE, "delta": DELTA}, neighbours=ADD_REMOVE, sizes=(2, 3, 12)),
     Case("privgam", {}, n_classes=3),
-    Case("privgam", {"delta": DELTA}, n_classes=3),
-    Case("privgam", CYCLIC, n_classes=4),
+    Case("privgam", {"delta": DELTA}, n_classes=4),
     Case("privgam", ESTIMATE, 3, ADD_REMOVE, sizes=(2, 3, 12)),
-    Case("privgam", {**CYCLIC, **ESTIMATE}, 3, ADD_REMOVE, sizes=(2, 3, 12)),
+    Case("privgam", {**ESTIMATE, "delta": DELTA}, 3, ADD_REMOVE, sizes=(2, 3, 12)),
     Case("dp_newton", {"n_steps": 3, "delta": DELTA}),
     Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("dp_gradient_descent", {"n_steps": 3, "delta": DELTA}),
@@ -113,7 +100,7 @@ CASES: tuple[Case, ...] = (
     Case("aim", SYNTHETIC),
     Case("aim", {**SYNTHETIC, **ADDED}, neighbours=ADD_REMOVE),
     Case("tuned", {**RUNS, "learner": "noisy_majority"}),
-    Case("tuned", {**RUNS, "learner": "privgam", "settings": {"n_steps": [1, 2]}, "delta": DELTA}),
+    Case("tuned", {**RUNS, "learner": "privgam", "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
     Case("tuned", {**RUNS, "settings": OF_CLASSES, "delta": DELTA}, n_classes=3),
     Case("distributed_topdown", {"depth": 2, "trust": "central"}),

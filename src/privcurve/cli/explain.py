@@ -60,16 +60,6 @@ def run(arguments: argparse.Namespace) -> None:
             }
             for shape in explanation.used[:most]
         ],
-        # Without them the sum of the columns would not be the score.
-        "pairs": [
-            {
-                "names": pair.names,
-                "groups": [groups.tolist() for groups in pair.groups],
-                "values": pair.values.tolist(),
-                "errors": pair.errors.tolist(),
-            }
-            for pair in explanation.pairs[:most]
-        ],
         "picture": None if picture is None else str(picture),
     }
     if picture is not None:

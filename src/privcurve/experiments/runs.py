@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -70,16 +70,8 @@ class RunIds:
         (name,) = self.names(point, [split])
         return Run(point, split, name)
 
-    def stream(self, run: Run, delta: float) -> np.random.Generator:
-        """Return the random stream of a run, which follows from its id and the seed.
-
-        `delta` is what the run uses: its method's δ, or 0 where the mechanism needs none. The
-        stream is then that of the method without δ, which is the same mechanism.
-        """
-        if delta != self._method.delta:
-            method = replace(self._method, delta=delta)
-            alike = RunIds(self._dataset, self._checksum, method, self._base)
-            run = alike.run(run.point, run.split)
+    def stream(self, run: Run) -> np.random.Generator:
+        """Return the random stream of a run, which follows from its id and the seed."""
         return seeds.generator(self._base, run.id)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:

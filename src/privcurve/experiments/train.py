@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from privcurve.coding import Records
-from privcurve.datasets import Dataset, Domain, PartedDataset
+from privcurve.datasets import Dataset, PartedDataset
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.provenance import Stamps, Trained, add_up, checksum, say_trained
@@ -56,25 +56,11 @@ def fit_method(
     settings = [
         {**public, **method.estimator_parameters(run.point, dataset.at_most)} for run in runs
     ]
-    streams = [
-        ids.stream(run, _find_delta_used(template, method, setting, dataset.domain, train.n))
-        for run, setting in zip(runs, settings, strict=True)
-    ]
-    learners: list[Any] = template.fit_records(train, settings, [*map(Curator, streams)])
+    curators = [Curator(ids.stream(run)) for run in runs]
+    learners: list[Any] = template.fit_records(train, settings, curators)
     for learner in learners if dataset.at_most is not None else ():
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
-
-
-def _find_delta_used(
-    template: Any, method: Method, setting: Mapping[str, Any], domain: Domain, n: int
-) -> float:
-    """Return the δ that a run uses: its method's, or 0 where its mechanism needs none."""
-    if not method.delta:
-        return 0.0
-    learner = type(template)(**{**template.get_params(deep=False), **setting})
-    uses: bool = learner.delta_used(n, len(domain.n_bins), domain.n_classes) > 0
-    return method.delta if uses else 0.0
 
 
 class Trainer:

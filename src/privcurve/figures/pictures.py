@@ -236,28 +236,6 @@ def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]
     )
 
 
-def heat(
-    names: tuple[Sequence[str], Sequence[str]],
-    values: Sequence[Sequence[float]],
-    texts: Sequence[Sequence[str]],
-) -> str:
-    """Draw a table of values as fields whose colour says sign and size, with their texts."""
-    reach = max(abs(value) for row in values for value in row) or 1.0
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in names[1])
-    rows = []
-    for name, row, cells in zip(names[0], values, texts, strict=True):
-        fields = "".join(
-            f'<td class="c{0 if value > 0 else 3}"><i style="opacity:{abs(value) / reach / 2:.2f}">'
-            f"</i>{_text(cell)}</td>"
-            for value, cell in zip(row, cells, strict=True)
-        )
-        rows.append(f'<tr><th scope="row">{_text(name)}</th>{fields}</tr>')
-    return (
-        f'<div class="wide heat" tabindex="0"><table><tr><td></td>{head}</tr>{"".join(rows)}'
-        "</table></div>"
-    )
-
-
 def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
     d = "L".join(f"{1000 * x:.0f} {1000 * y:.0f}" for x, y in points)
     return f'<path class="{kind}" d="M{d}"/>'

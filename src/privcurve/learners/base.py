@@ -363,7 +363,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             parameters |= {"private_bins": None, **paid}
         if "calibration" in parameters:
             parameters["calibration"] = stored(parameters["calibration"])
-        version = entry(self._learner).version
+        version = entry(self._learner).run_version
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -478,10 +478,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         curator.announce(statement)
         self._release(records, curator)
         return statement
-
-    def delta_used(self, n: int, n_columns: int, n_classes: int) -> float:
-        """Return the δ of the guarantee of a fit with these public facts, which may be smaller."""
-        return float(self.delta)
 
     def _guarantee(self, n: int) -> PrivacyStatement:
         """Return what a fit on n records guarantees; overridden by published calibrations."""

@@ -168,6 +168,8 @@ class LearnerEntry:
         Raised whenever the same run would give another result: part of a run's id.
     class_version : int
         Raised instead if only fits to more than two classes change: only their ids contain it.
+    weights : str
+        The SHA-256 of the file of trained weights that its fits read; empty if there is none.
     calibrations : tuple of str
         Which of ``published`` and ``proved`` it offers; empty for a method
         without privacy, which is run at ε = ∞ alone.
@@ -214,6 +216,7 @@ class LearnerEntry:
     seconds: Callable[[Mapping[str, Any], int, int], float]
     version: int = 1
     class_version: int = 1
+    weights: str = ""
     calibrations: tuple[str, ...] = ()
     approximate: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
@@ -229,6 +232,11 @@ class LearnerEntry:
     few_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     slow_by_class: bool = False
     in_parts: Mapping[str, tuple[Any, ...]] | None = None
+
+    @property
+    def run_version(self) -> int:
+        """Its version and the first digits of the checksum of its weights, as one number."""
+        return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
 
     @property
     def private(self) -> bool:

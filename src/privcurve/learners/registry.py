@@ -110,7 +110,7 @@ def entry(name: str) -> LearnerEntry:
 
 def version(name: str) -> int:
     """Return the version of a learner's runs; that of a user's own learner follows its file."""
-    return LEARNERS[name].version if name in LEARNERS else own.version(name)
+    return LEARNERS[name].run_version if name in LEARNERS else own.version(name)
 
 
 def names() -> list[str]:

@@ -1,4 +1,4 @@
-"""Explain a fitted model: importances of columns, shapes with error bands, and pairs.
+"""Explain a fitted model: importances of columns, and shapes with error bands.
 
 All of it is found by asking the model, which is released, on cells of its domain, which are public:
 nothing is learned of any record.
@@ -6,7 +6,6 @@ nothing is learned of any record.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +17,13 @@ from tabulate import tabulate
 
 from privcurve import extras
 from privcurve.coding import EQUAL, LOG, Codes, Floats, Ints, code_type
-from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label, format_value
+from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
 from privcurve.models.document import check
 from privcurve.models.errors import ModelError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from privcurve.learners.additive.model import PairShape
     from privcurve.learners.base import CodedClassifier
 
 # How many random rows test whether a score is a sum: so many for each pair of codes of two columns,
@@ -81,18 +79,6 @@ class Shape:
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """What two columns add to a score together, beside what each adds by itself."""
-
-    names: tuple[str, str]
-    groups: tuple[Ints, Ints]  # the group of each code, by column
-    titles: tuple[tuple[str, ...], tuple[str, ...]]  # of the groups
-    values: Floats  # (n_groups of the first, n_groups of the second)
-    errors: Floats  # their standard errors
-    importance: float
-
-
-@dataclass(frozen=True, eq=False)
 class Explanation:
     """What a model makes of each column; prints itself, the most important column first.
 
@@ -104,14 +90,13 @@ class Explanation:
     names: tuple[str, ...]  # of the columns, in the order of codes
     constant: Floats  # (n_outputs,): the score where no column adds anything
     shapes: tuple[Shape, ...]  # of all columns, the most important first
-    pairs: tuple[Pair, ...] = ()
-    # Whether a score is the sum of the constant, the shapes and the pairs. Otherwise shapes are
-    # means over cells of the domain, as what a column does depends on the others.
+    # Whether a score is the sum of the constant and the shapes. Otherwise shapes are means over
+    # cells of the domain, as what a column does depends on the others.
     is_sum: bool = True
 
     @property
     def importances(self) -> dict[str, float]:
-        """The importance of each column by name, the largest first, without its pairs."""
+        """The importance of each column by name, the largest first."""
         return {shape.column.name: shape.importance for shape in self.shapes}
 
     @property
@@ -143,7 +128,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
-        """Write importances, and tables of the shapes of so many columns and pairs."""
+        """Write importances, and tables of the shapes of so many columns."""
         yield from self.sentences()
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0)
@@ -151,30 +136,20 @@ class Explanation:
             (s.column.name, f"{s.importance:.3g}", "█" * math.ceil(20 * s.importance / largest))
             for s in used
         ]
-        pairs = [
-            (" and ".join(p.names), f"{p.importance:.3g}", "(beside theirs)") for p in self.pairs
-        ]
-        if rows or pairs:
+        if rows:
             yield ""
-            yield _write_table([*rows, *pairs], ("column", "importance", ""))
+            yield _write_table(rows, ("column", "importance", ""))
         if self.without_effect:
             yield self.without_effect_text()
         for shape in used[:most]:
             yield ""
             header, lines = table_of(shape.merge(), self.outputs)
             yield _write_table(lines, header)
-        for pair in self.pairs[:most]:
-            yield ""
-            first, second = pair.names
-            yield f"{first} and {second} together, beside their own (± {pair.errors.max():.2g}):"
-            values = [[f"{value:+.3f}" for value in row] for row in pair.values]
-            cells = [[title, *row] for title, row in zip(pair.titles[0], values, strict=True)]
-            yield _write_table(cells, (first, *pair.titles[1]))
 
     def sentences(self) -> Iterator[str]:
         """Say how a score is made, and what importances and errors are."""
         label, names = self.label, self.outputs
-        if self.is_sum and not (self.used or self.pairs):
+        if self.is_sum and not self.used:
             many = len(names) > 1
             place = np.argmax(self.constant) if many else self.constant[0] > 0
             answer = label.names[int(place)]
@@ -200,15 +175,14 @@ class Explanation:
             yield "± is a standard error, of noise and of the spread of records (approximate)."
 
     def plot(self, most: int = PANELS, axes: Sequence[Axes] | None = None) -> Any:
-        """Draw the shapes of the most important columns, with error bands, and of pairs of columns.
+        """Draw the shapes of the most important columns, with error bands.
 
         Parameters
         ----------
         most : int
-            How many columns are drawn at most, and how many pairs.
+            How many columns are drawn at most.
         axes : sequence of Axes, optional
-            Where to draw; as many as there are shapes and pairs to draw. By default of a new
-            figure.
+            Where to draw; as many as there are shapes to draw. By default of a new figure.
 
         Returns
         -------
@@ -223,8 +197,7 @@ class Explanation:
         if most < 0:
             raise ValueError(f"most = {most} is negative")
         shapes = self.used[:most]
-        pairs = self.pairs[:most]
-        n_panels = len(shapes) + len(pairs)
+        n_panels = len(shapes)
         if axes is None:
             axes = _make_panels(max(n_panels, 1))
         panels = np.ravel(np.asarray(axes, dtype=object))
@@ -233,12 +206,9 @@ class Explanation:
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
             _draw_shape(panel, shape.merge(), self.outputs, 1.05 * reach)
-        for panel, pair in zip(panels[len(shapes) :], pairs, strict=False):
-            _draw_pair(panel, pair)
         if not n_panels:
             panels[0].set_axis_off()
-            nothing = self.is_sum and not (self.used or self.pairs)
-            text = "no column counts" if nothing else "no shape to draw"
+            text = "no column counts" if self.is_sum and not self.used else "no shape to draw"
             panels[0].text(0.5, 0.5, text, ha="center")
         return panels
 
@@ -249,7 +219,7 @@ class Explanation:
 def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explanation:
     """Return what a fitted learner makes of each column.
 
-    PrivGAM's shapes are its own, with their standard errors. Of other learners the score is asked:
+    PrivGAM's shapes are its own. Of other learners the score is asked:
     where it is a sum over columns, the shapes are what each code adds, of mean 0; where it is not,
     they are means over cells of the domain.
 
@@ -294,14 +264,12 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     chosen, domain = chosen._on_groups(domain)
     model: Any = getattr(chosen, "model_", None)
     if hasattr(model, "class_shapes"):
-        constant, values, errors = model.intercepts, model.class_shapes, model.class_errors
-        return _make_explanation(domain, constant, values, errors)
+        errors = list(model.class_errors) if model.intercept_errors.any() else None
+        return _make_explanation(domain, model.intercepts, model.class_shapes, errors)
     if hasattr(model, "intercept_error"):
-        # A model of stumps has no standard errors.
         errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
-        constant, values = np.array([model.intercept]), [shape[None] for shape in model.shapes]
-        pairs = tuple(_make_pair(pair, domain) for pair in model.pairs)
-        return _make_explanation(domain, constant, values, errors, pairs=pairs)
+        constant, shapes = np.array([model.intercept]), [shape[None] for shape in model.shapes]
+        return _make_explanation(domain, constant, shapes, errors)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)
     values, moves = effects.values, effects.importances
     return _make_explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
@@ -386,7 +354,6 @@ def _make_explanation(
     values: Sequence[Floats],
     errors: Sequence[Floats] | None,
     importances: Sequence[float] | None = None,
-    pairs: tuple[Pair, ...] = (),
     is_sum: bool = True,
 ) -> Explanation:
     moves = importances or [float(np.abs(v - v.mean(axis=1, keepdims=True)).mean()) for v in values]
@@ -395,32 +362,7 @@ def _make_explanation(
         for j, column in enumerate(domain.columns)
     ]
     shapes.sort(key=lambda shape: -shape.importance)
-    by_size = sorted(pairs, key=lambda pair: -pair.importance)
-    return Explanation(domain.label, domain.names, constant, tuple(shapes), tuple(by_size), is_sum)
-
-
-def _make_pair(pair: PairShape, domain: Domain) -> Pair:
-    columns = [domain.columns[j] for j in pair.columns]
-    first, second = (
-        _name_groups(column, groups) for column, groups in zip(columns, pair.groups, strict=True)
-    )
-    of_codes = pair.values[np.ix_(*pair.groups)]
-    importance = float(np.abs(of_codes - of_codes.mean()).mean())
-    names = columns[0].name, columns[1].name
-    return Pair(names, pair.groups, (first, second), pair.values, pair.errors, importance)
-
-
-def _name_groups(column: Column, groups: Ints) -> tuple[str, ...]:
-    """Name groups of codes: by a range of numbers, or by a first value and a count of others."""
-    if column.kind == NUMERIC and (np.diff(groups) >= 0).all():
-        edges = column.merge_bins(groups.tolist()).edges
-        ends = [format_value(edge, column.dates, 6) for edge in edges]
-        # Missing values have a group of their own, or are in the last one.
-        missing = ["missing"] if len(ends) <= groups[-1] + 1 else []
-        return (*(f"{low} to {high}" for low, high in itertools.pairwise(ends)), *missing)
-    titles = np.array(column.code_names)
-    members = [titles[groups == group] for group in range(groups.max() + 1)]
-    return tuple(f"{some[0]} +{len(some) - 1}" if len(some) > 1 else some[0] for some in members)
+    return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:
@@ -533,13 +475,3 @@ def _draw_points(
 
 def _shorten(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-
-
-def _draw_pair(axes: Axes, pair: Pair) -> None:
-    reach = float(np.abs(pair.values).max())
-    image = axes.imshow(pair.values, cmap="PuOr", vmin=-reach, vmax=reach, aspect="auto")
-    axes.figure.colorbar(image, ax=axes)
-    for set_ticks, titles in zip((axes.set_yticks, axes.set_xticks), pair.titles, strict=True):
-        set_ticks(range(len(titles)), [*map(_shorten, titles)], fontsize="x-small")
-    axes.tick_params(axis="x", rotation=90)
-    axes.set_title(f"{pair.names[0]} and {pair.names[1]}", fontsize="medium")

@@ -116,7 +116,7 @@ def _is_whole(model: Model) -> bool:
 
 
 def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
-    """Write the score of an output: a constant, and what each column and pair adds."""
+    """Write the score of an output: a constant, and what each column adds."""
     shapes = {shape.column.name: shape for shape in explanation.shapes}
     constant, cases = float(explanation.constant[k]), []
     for column in domain.columns:
@@ -125,10 +125,6 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
             constant += float(values[0])
             values = np.round(values - values[0], DIGITS)
         cases.append(_write_case(domain, column, _write_all(values)))
-    for pair in explanation.pairs:
-        first, second = (shapes[name].column for name in pair.names)
-        rows = [_write_case(domain, second, _write_all(row[pair.groups[1]])) for row in pair.values]
-        cases.append(_write_case(domain, first, [rows[group] for group in pair.groups[0]]))
     start = constant if is_whole else round(constant, DIGITS)
     return "\n    + ".join([*_write_all([start]), *cases])
 
@@ -305,10 +301,8 @@ def _write_probability(model: Model, score: str) -> str:
         f"CASE WHEN {score} > 0 THEN (1 + EXP({score})) / (3 + EXP({score})) "
         f"ELSE 2 / (3 + EXP(-{score})) END": clipped_log_odds(PROBES),
     }
-    # PrivGAM's scores are log-odds already.
-    scores = clipped_log_odds(PROBES) if _is_whole(model) else PROBES
     if len(model.labels) == 2:
-        chances = model._estimator.chances(scores)[:, 1]
+        chances = model._estimator.chances(PROBES)[:, 1]
         for formula, odds in links.items():
             if np.allclose(chances, expit(odds), atol=1e-12):
                 return formula

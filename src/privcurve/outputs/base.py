@@ -373,7 +373,7 @@ class Context:
         return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
-        """Return notes on the datasets: values cut off by bounds, and constants set on them."""
+        """Return notes on the datasets: values cut off by bounds, and a network trained on them."""
         facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
         notes = [note for coded in facts if coded for note in datasets.clipping_notes(coded)]
         return (*notes, *rule_notes(self.study))
@@ -425,9 +425,9 @@ def source_of(name: str) -> str:
 
 
 def datasets_of_rule(study: Study) -> list[str]:
-    """Return the datasets of a study on whose records constants of PrivGAM's rule were set.
+    """Return the datasets of a study whose sources trained PrivGAM's network.
 
-    Settings by the rule depend on their records. Empty if no curve follows the rule.
+    PrivGAM's settings depend on their records. Empty if the study has no PrivGAM.
     """
     from privcurve.privacy.calibration.privgam import SET_ON
 
@@ -442,8 +442,8 @@ def rule_notes(study: Study) -> list[str]:
     if not names:
         return []
     return [
-        f"The constants of PrivGAM's rule were set while looking at test rows of {names}: there "
-        "its settings are not apart from the records, and its accuracy is a little too good."
+        f"Parts of {names} trained PrivGAM's network, test rows among them: there its settings are "
+        "not apart from the records, and its results are too good."
     ]
 
 

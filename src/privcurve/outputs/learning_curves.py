@@ -183,7 +183,7 @@ def best_curves(
 
 
 def panel_title(study: Study, name: str) -> str:
-    """Return the title of a dataset's panel, marked if a rule was set on its records."""
+    """Return the title of a dataset's panel, marked if its source trained PrivGAM's network."""
     return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
@@ -192,7 +192,7 @@ MOST = 6
 # Up to this many curves have their names at their right ends.
 MOST_NAMED = 4
 MARK = "†"
-MARK_NOTE = f"{MARK} constants of PrivGAM's rule were set on this dataset"
+MARK_NOTE = f"{MARK} parts of this dataset trained PrivGAM's network"
 # Suffix of the figure with the remaining curves.
 REST = "_supplement"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
-# Most columns, and most pairs, that a figure shows; its CSV has all.
+# Most columns that a figure shows; its CSV has all.
 MOST_PANELS = 12
 BIN_COLUMNS = ["column", "class", "code", "condition", "low", "high", "value", "error"]
 END_COLUMNS = ["column", "importance"]
@@ -64,8 +64,7 @@ class Shapes(OneModel):
         method, epsilon = self.method(context.request), context.options["epsilon"]
         data, model = self.train_model(context)
         explanation = explain(model.learner, data.domain)
-        drawn = (explanation.used[:MOST_PANELS], explanation.pairs[:MOST_PANELS])
-        n_panels = sum(map(len, drawn))
+        n_panels = len(explanation.used[:MOST_PANELS])
         if not n_panels:
             raise ValueError("a model in which no column has an effect has no shape to draw")
         budget = f"ε = {epsilon:g}, δ = {power(method.delta)}"
@@ -90,7 +89,7 @@ class Shapes(OneModel):
 
 
 def values_of(explanation: Explanation) -> pd.DataFrame:
-    """Return the value of each code of the columns that have an effect, and of pairs of groups."""
+    """Return the value of each code of the columns that have an effect."""
     none, rows = float("nan"), []
     for shape in explanation.used:
         column = shape.column
@@ -101,12 +100,6 @@ def values_of(explanation: Explanation) -> pd.DataFrame:
             bins = zip(column.bin_names, between, shape.values[k], shape.spread[k], strict=True)
             for code, (condition, ends, value, error) in enumerate(bins):
                 rows.append((column.name, name, code, condition, *ends, value, error))
-    for pair in explanation.pairs:
-        name, cells = " × ".join(pair.names), itertools.product(*pair.titles)
-        groups = zip(cells, pair.values.flat, pair.errors.flat, strict=True)
-        for code, ((first, second), value, error) in enumerate(groups):
-            text = f"{pair.names[0]} {first} and {pair.names[1]} {second}"
-            rows.append((name, explanation.outputs[0], code, text, none, none, value, error))
     return pd.DataFrame(rows, columns=BIN_COLUMNS)
 
 

@@ -18,7 +18,7 @@ from privcurve.figures import pictures
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
-from privcurve.models.explain import Explanation, Pair, Shape, explain, table_of
+from privcurve.models.explain import Explanation, Shape, explain, table_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
@@ -34,7 +34,7 @@ ABOUT = "made by privcurve release; its card, beside it, says what it guarantees
 MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
-# Most shapes and pairs, and categories of a shape, that are drawn: those that matter most.
+# Most shapes, and categories of a shape, that are drawn: those that matter most.
 MOST_SHAPES = 5
 MOST_ROWS = 12
 # Shares of a picture's width: the end of the bins of numbers, the start of that of missing values.
@@ -300,16 +300,13 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _draw_columns(explanation: Explanation) -> Iterator[Block]:
-    """Draw what the most important columns and pairs of columns add to the score of two classes."""
+    """Draw what the most important columns add to the score of two classes."""
     if len(explanation.outputs) > 1:
         return
     shapes = [shape.merge() for shape in explanation.used[:MOST_SHAPES]]
     reach = max((shape.reach for shape in shapes), default=1.0)
     for shape in shapes:
         yield Picture(_draw_shape(shape, (-reach, reach)), title=shape.column.name)
-    for pair in explanation.pairs[:MOST_SHAPES]:
-        names = " and ".join(pair.names)
-        yield Picture(_draw_pair(pair), title=f"{names}, beside what each adds by itself")
 
 
 def _draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
@@ -339,14 +336,6 @@ def _format_value(value: float, error: float) -> str:
     return f"{value:+.3f}" + (f" ± {error:.3f}" if error else "")
 
 
-def _draw_pair(pair: Pair) -> str:
-    cells = [
-        [_format_value(value, error) for value, error in zip(*rows, strict=True)]
-        for rows in zip(pair.values.tolist(), pair.errors.tolist(), strict=True)
-    ]
-    return pictures.heat(pair.titles, pair.values.tolist(), cells)
-
-
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
     """Yield what each value of each column adds, in numbers, or the model in words."""
     if not explanation.is_sum:
@@ -361,13 +350,12 @@ def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
     """Warn if a model always gives the same label."""
     if not explanation.is_sum:
         return
-    if not (explanation.used or explanation.pairs):
+    if not explanation.used:
         yield Text(next(iter(explanation.sentences())), warning=True)
         return
     if len(explanation.outputs) > 1:
         return
-    terms: list[Shape | Pair] = [*explanation.shapes, *explanation.pairs]
-    parts = [term.values for term in terms]
+    parts = [shape.values for shape in explanation.shapes]
     label, constant = explanation.label, float(explanation.constant[0])
     for is_constant, answer, never in (
         (constant + sum(float(part.max()) for part in parts) <= 0, label.negative, "above"),

@@ -343,7 +343,7 @@ def _collect_facts(
     return {
         "dataset": request.dataset,
         "learner": request.learner,
-        "version": registry.entry(request.learner).version,
+        "version": registry.entry(request.learner).run_version,
         "parameters": dict(request.parameters),
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
         # The ε of the price is infinite where the seed is public.
@@ -371,7 +371,7 @@ def _make_stream(
         "dataset": request.dataset,
         "checksum": checksum,
         "learner": request.learner,
-        "version": registry.entry(request.learner).version,
+        "version": registry.entry(request.learner).run_version,
         "parameters": request.estimator_parameters,
         "neighbours": request.relation,
         "seed": seeds.public_name(seed),

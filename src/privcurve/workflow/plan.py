@@ -333,7 +333,7 @@ class Plan:
         code = code_digest(Path(audit.__file__).parent)
         entry = registry.entry(learner)
         of_classes = [f"of classes {entry.class_version}"] if entry.class_version > 1 else []
-        return " ".join([str(entry.version), *of_classes, code, *sums])
+        return " ".join([str(entry.run_version), *of_classes, code, *sums])
 
     def audit_terms_digest(self, learner: str) -> str:
         """Return a digest of all that an audit depends on, except the data."""

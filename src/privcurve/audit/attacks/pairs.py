@@ -83,7 +83,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
     others = [(codes, label) for codes in apart for label in (1, -1)]
-    counts = [100] * (2 * d) + [10_000] * 2
+    counts = [10] * (2 * d) + [1_000] * 2
     one, name = [1] * d, "a label among balanced crowds"
     return [replace_record(name, (one, 1), (one, -1), others, [2] * d, counts)]
 

@@ -1,1 +1,1 @@
-"""What PrivGAM is made of: its public rule, its fit, and its model."""
+"""PrivGAM: its public rule, its sums over records, its network and its model."""

@@ -1,40 +1,30 @@
-"""Records as PrivGAM sees them: sums of residuals by bin, of all records or part by part."""
+"""Records as PrivGAM sees them: counts and sums of residuals by bin, of all columns at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Bools, Codes, Floats, Ints, Records, bin_starts, merge_bins
+from privcurve.coding import Codes, Floats, Ints, Records, bin_starts, merge_bins
 from privcurve.kernels.arithmetic import expits
-from privcurve.kernels.privgam import (
-    RowsWithScores,
-    add_to_scores,
-    products_of_columns,
-    residual_sums,
-    residuals_of,
-    slopes_of_columns,
-    stump_scores,
-)
-from privcurve.kernels.privgam_many import RowsWithClassScores
-from privcurve.learners.additive.pairs import Crossing
+from privcurve.kernels.privgam import CodedRows, count_labels, residual_sums
+from privcurve.kernels.privgam_many import Clipping, class_residual_sums
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.calibration.privgam import CLIP
 
-# A score is a whole multiple of 2^-SCORE_BITS; the table of residuals has steps of 2^-STEP_BITS, up
-# to margins of LARGEST_MARGIN, where the residual is 1e-7.
+# A score is a whole multiple of 2^-SCORE_BITS; tables of residuals have steps of 2^-STEP_BITS, up
+# to scores of LARGEST_MARGIN, where the residual is 1e-7.
 SCORE_BITS = 24
 STEP_BITS = 8
+SHIFT = SCORE_BITS - STEP_BITS
 LARGEST_MARGIN = 16
-# Shape functions are clipped to this, so that no sum of scores leaves 64 bits.
-LARGEST_SHAPE = 64.0
-# A place along a column is a whole multiple of 2^-PLACE_BITS.
-PLACE_BITS = 10
+# The largest weight of a class, in a table of whole numbers; the least is above 100.
+WEIGHT_BITS = 30
+# Scores of bins are clipped to this, so that no sum of scores leaves 64 bits.
+LARGEST_SCORE = 64.0
 
 
 def residual_table(bits: int) -> Ints:
@@ -48,238 +38,107 @@ def residual_table(bits: int) -> Ints:
     return np.minimum(np.concatenate([[clip], residuals]), clip)
 
 
+def weight_table() -> Floats:
+    """Return the logistic function by score, in whole multiples of 2^-WEIGHT_BITS.
+
+    Entries are taken in the middle of their steps; score 0 begins the upper half.
+    """
+    reach = LARGEST_MARGIN << STEP_BITS
+    scores = (np.arange(-reach, reach) + 0.5) / 2**STEP_BITS
+    return np.floor(2.0**WEIGHT_BITS * expits(scores))
+
+
+def round_scores(scores: Floats) -> Ints:
+    """Return scores as whole multiples of 2^-SCORE_BITS, clipped."""
+    clipped = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
+    return np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
+
+
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
     """Return the bin of each code by column: neighbours of ordered columns share `most` bins."""
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
-def sum_bins(of_codes: Ints, bins: NDArray[Any]) -> Ints:
-    """Add up numbers by code, along the last axis, in each bin; `bins` has the bin of each code."""
-    n_bins = int(bins[-1]) + 1
-    if n_bins == len(bins):
-        return of_codes
-    return np.add.reduceat(of_codes, np.searchsorted(bins, np.arange(n_bins)), axis=-1)
+class ScoredRows:
+    """Rows of one part; answers are sums of whole numbers: see :class:`BinSums`."""
 
-
-class CrossedColumns(NamedTuple):
-    """Two columns as one: the group of each code of both, and the second's number of groups."""
-
-    columns: tuple[int, int]
-    groups: tuple[NDArray[np.uint8], NDArray[np.uint8]]
-    width: int
-
-
-class Scores(NamedTuple):
-    """The shape functions that the scores of rows follow from."""
-
-    # What each code of each column adds, then the intercept, then crossed columns. Several scores
-    # have an axis before that of codes.
-    shapes: tuple[Ints, ...]
-    crossed: tuple[CrossedColumns, ...]
-
-
-class CodedRows:
-    """Rows of one part; each question brings their scores up to date. A subclass has `rows`."""
-
-    rows: RowsWithScores | RowsWithClassScores
-
-    def __init__(self, records: Records) -> None:
-        self.columns: NDArray[Any] = np.ascontiguousarray(records.codes.T)
-        self.starts = bin_starts(records.n_bins)
-        self._shapes: dict[int, Ints] = {}
-
-    def score(self, scores: Scores) -> None:
-        """Bring the scores up to date."""
-        for j, shape in enumerate(scores.shapes):
-            former = self._shapes.get(j, 0)
-            if shape is former:
-                continue
-            self._shapes[j] = shape
-            change = shape - former
-            if change.any():
-                if j == len(self.columns):
-                    self.rows.scores[:] += change[..., 0]
-                else:
-                    self.move(self.column(j, scores), change)
-
-    def move(self, column: NDArray[Any], change: Ints) -> None:
-        """Add the change for each code of a column to the scores."""
-        raise NotImplementedError
-
-    def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
-        """Sum the residuals by code of a column, along the last axis."""
-        raise NotImplementedError
-
-    def column(self, j: int, scores: Scores) -> NDArray[Any]:
-        """Return the code of each row in a column or a crossed one."""
-        if j < len(self.columns):
-            return self.columns[j]
-        pair = scores.crossed[j - len(self.columns) - 1]
-        first, second = (
-            groups[self.columns[k]] for k, groups in zip(pair.columns, pair.groups, strict=True)
-        )
-        return first * np.uint8(pair.width) + second
-
-    def sums(self, scores: Scores, j: int) -> Ints:
-        """Sum the residuals by code of a column, or of the intercept."""
-        self.score(scores)
-        is_intercept = j == len(self.columns)
-        # Each row has one code of any column.
-        j = 0 if is_intercept else j
-        by_code = self.sums_of(self.column(j, scores), scores.shapes[j].shape[-1])
-        return by_code.sum(axis=-1, keepdims=True) if is_intercept else by_code
-
-
-class ScoredRows(CodedRows):
-    """Rows of two classes, which have one score; positive labels are above 0.
-
-    Residuals are whole multiples of 2^-`bits`.
-    """
-
-    def __init__(self, records: Records, bits: int) -> None:
-        super().__init__(records)
-        labels = (records.labels > 0).astype(np.uint8)
-        scores = np.zeros(len(labels), dtype=np.int64)
-        self.rows = RowsWithScores(
-            labels, records.counts, scores, residual_table(bits), SCORE_BITS - STEP_BITS
+    def __init__(
+        self, records: Records, maps: Sequence[Codes], n_classes: int, bits: int, norm: int
+    ) -> None:
+        starts = bin_starts(np.array([int(bins[-1]) + 1 for bins in maps]))
+        places = [start + bins.astype(np.int64) for start, bins in zip(starts, maps, strict=False)]
+        self._n_classes, self._n_bins = n_classes, int(starts[-1])
+        self._bits, self._norm = bits, norm
+        labels = records.labels > 0 if n_classes == 2 else records.labels
+        self._rows = CodedRows(
+            np.ascontiguousarray(records.codes.T),
+            labels.astype(np.uint8),
+            records.counts,
+            np.concatenate(places),
+            bin_starts(records.n_bins)[:-1],
         )
 
-    def move(self, column: NDArray[Any], change: Ints) -> None:
-        """Add the change for each code of a column to the scores."""
-        add_to_scores(column, change, self.rows.scores)
+    def counts(self) -> Ints:
+        """Count the records by class and bin."""
+        return count_labels(self._rows, self._n_classes, self._n_bins)
 
-    def sums_of(self, column: NDArray[Any], n_codes: int) -> Ints:
-        """Sum the residuals by label and code of a column."""
-        return residual_sums(column, n_codes, self.rows)
-
-    def each(self, scores: Scores) -> Ints:
-        """Return the clipped residual of each row."""
-        self.score(scores)
-        return residuals_of(self.rows)
-
-    def stumps(self, scores: Scores, ordered: Bools) -> Ints:
-        """Return how well each stump follows the labels: see :meth:`Residuals.stumps`."""
-        self.score(scores)
-        return stump_scores(self.columns, self.starts, ordered, self.rows)
-
-    def slopes(self, scores: Scores, places: Ints) -> Ints:
-        """Sum the signed residuals times the places of rows, column by column."""
-        self.score(scores)
-        return slopes_of_columns(self.columns, places, PLACE_BITS, self.rows)
-
-    def products(self, places: Ints) -> Ints:
-        """Sum the products of the places of rows in each two columns: the upper triangle."""
-        return products_of_columns(self.columns, places, self.rows.counts)
+    def sums(self, scores: Ints, intercepts: Ints) -> Ints:
+        """Sum the residuals at these scores: see :meth:`BinSums.sums`."""
+        if self._n_classes == 2:
+            table = residual_table(self._bits)
+            by_label = residual_sums(self._rows, scores[0], intercepts[0], table, SHIFT)
+            return np.ascontiguousarray(by_label[::-1, None])
+        how = Clipping(weight_table(), SHIFT, math.floor(CLIP * 2**self._bits), self._norm)
+        by_bin = np.ascontiguousarray(scores.T)
+        sums = class_residual_sums(self._rows, by_bin, intercepts, how)
+        return np.ascontiguousarray(sums.transpose(1, 2, 0)[::-1])
 
 
 class BinSums:
-    """Sums of the clipped residuals of records, which may be in parts, by bin.
+    """Sums over records, in memory or in parts, by class and bin of all columns.
 
-    `maps` have the bin of each code (:func:`bin_maps`); `make` makes :class:`CodedRows` of records;
-    `several` is how many scores there are, if they have an axis of their own. Raises ValueError if
-    there are so many records that a sum could overflow.
+    Parameters
+    ----------
+    records : Records or PartedRecords
+    maps : list of ndarray
+        The bin of each code, by column (:func:`bin_maps`). Bins of all columns are numbered one
+        after another.
+    n_classes : int
+    bits : int
+        Sums are whole multiples of 2^-bits.
+    norm : int
+        The norm, 1 or 2, that residuals of more than two classes are clipped in.
     """
 
     def __init__(
         self,
         records: Records | PartedRecords,
         maps: list[Codes],
-        make: Callable[[Records], CodedRows],
-        several: tuple[int, ...] = (),
+        n_classes: int,
+        bits: int,
+        norm: int,
     ) -> None:
-        # The number of bins of each column; last comes the intercept, with one bin.
-        self.n_bins = np.array([int(bins[-1]) + 1 for bins in maps] + [1])
-        # The scores that each bin of each column adds, in multiples of 2^-SCORE_BITS; crossed
-        # columns come after the intercept.
-        self.shapes = [np.zeros((*several, k), dtype=np.int64) for k in self.n_bins.tolist()]
-        # Rows have codes; sums by bin are made from sums by code.
-        self.maps: list[NDArray[Any]] = [*maps, np.zeros(1, dtype=np.uint8)]
-        self._by_code = [
-            shape[..., bins] for shape, bins in zip(self.shapes, self.maps, strict=True)
-        ]
-        self._crossed: list[CrossedColumns] = []
-        self.rows = Totals(records, make)
+        make = partial(ScoredRows, maps=maps, n_classes=n_classes, bits=bits, norm=norm)
+        self._clip = math.floor(CLIP * 2**bits)
+        self._totals = Totals(records, make)
 
-    @property
-    def scores(self) -> Scores:
-        """The shape functions that the scores of rows follow from now."""
-        return Scores(tuple(self._by_code), tuple(self._crossed))
+    def counts(self) -> Ints:
+        """Return half of the number of records by class and bin: shape (n_classes, n_bins)."""
+        counts: Ints = self._clip * self._totals.ask("counts")
+        return counts
 
-    def set_shape(self, j: int, shape: Floats) -> None:
-        """Replace the shape function of a column."""
-        clipped = np.clip(shape, -LARGEST_SHAPE, LARGEST_SHAPE)
-        self.shapes[j] = np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
-        self._by_code[j] = self.shapes[j][..., self.maps[j]]
+    def sums(self, scores: Ints, intercepts: Ints) -> Ints:
+        """Return the sums of residuals of records of each class, and of what others give to it.
 
-    def sums(self, j: int) -> Ints:
-        """Sum the residuals by label and bin of a column."""
-        return sum_bins(self.rows.ask("sums", self.scores, j), self.maps[j])
+        Parameters
+        ----------
+        scores : ndarray of shape (n_scores, n_bins)
+            By :func:`round_scores`: one score a bin for two classes, else one for each class.
+        intercepts : ndarray of shape (n_scores,)
 
-    def each(self) -> Ints:
-        """Return the clipped residuals of each row in one memory, for the audit: no release."""
-        residuals: Ints = self.rows.ask("each", self.scores)
-        return residuals
-
-
-class Residuals(BinSums):
-    """Sums of two classes: see :class:`BinSums`; `bits` are of the grid of residuals."""
-
-    def __init__(self, records: Records | PartedRecords, maps: list[Codes], bits: int) -> None:
-        super().__init__(records, maps, partial(ScoredRows, bits=bits))
-
-    def stumps(self, ordered: Sequence[bool]) -> Ints:
-        """Return how well each stump follows the labels: Σ of signed residuals times its answers.
-
-        A stump answers ±1 in a bin of a column, or up to it if bins are ordered, and the opposite
-        elsewhere. Stumps that begin with + come first, by column and bin; the intercept's stump
-        gives all records one answer. Bins are codes.
+        Returns
+        -------
+        ndarray of shape (2, n_scores, n_bins)
         """
-        follows: Ints = self.rows.ask("stumps", self.scores, np.array(ordered))
-        return follows
-
-    def stump(self, place: int, ordered: Sequence[bool]) -> tuple[int, Floats]:
-        """Return the column of a stump, and its answer ±1 in each bin.
-
-        A stump with the same answer in all bins of a column is the intercept's.
-        """
-        edges = bin_starts(self.n_bins)
-        starts, ends = edges[:-1], edges[1:]
-        sign, at = (1.0, place) if place < ends[-1] else (-1.0, place - ends[-1])
-        j = int(np.searchsorted(starts, at, side="right")) - 1
-        bins, cut = np.arange(self.n_bins[j]), at - starts[j]
-        values = np.where(bins <= cut if ordered[j] else bins == cut, sign, -sign)
-        return (len(starts) - 1, values[:1]) if (values == sign).all() else (j, values)
-
-    def cross(self, crossing: Crossing) -> int:
-        """Add a column that crosses two others; return its number."""
-        first, second = (
-            groups[self.maps[j]].astype(np.uint8)
-            for j, groups in zip(crossing.columns, crossing.groups, strict=True)
-        )
-        n_groups = crossing.shape
-        self._crossed.append(CrossedColumns(crossing.columns, (first, second), n_groups[1]))
-        self.maps.append(np.arange(n_groups[0] * n_groups[1]))
-        self.shapes.append(np.zeros(n_groups[0] * n_groups[1], dtype=np.int64))
-        self._by_code.append(self.shapes[-1])
-        return len(self.shapes) - 1
-
-    def slopes(self, places: Ints) -> Ints:
-        """Sum the signed residuals times the places of records, column by column.
-
-        `places` are of bins: see :class:`~privcurve.learners.additive.linear_part.LinearPart`.
-        """
-        slopes: Ints = self.rows.ask("slopes", self.scores, self._code_places(places))
-        return slopes
-
-    def products(self, places: Ints) -> Ints:
-        """Sum the products of the places of records in each two columns: the upper triangle."""
-        products: Ints = self.rows.ask("products", self._code_places(places))
-        return products
-
-    def _code_places(self, places: Ints) -> Ints:
-        """Return the places of codes, by those of bins."""
-        maps = self.maps[: len(self.n_bins)]
-        of_codes = np.zeros((len(places), max(map(len, maps))), dtype=np.int64)
-        for row, place, bins in zip(of_codes, places, maps, strict=True):
-            row[: len(bins)] = place[bins]
-        return of_codes
+        sums: Ints = self._totals.ask("sums", scores, intercepts)
+        return sums

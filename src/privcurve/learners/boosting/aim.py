@@ -16,7 +16,7 @@ from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, j
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import PROVED
-from privcurve.privacy.calibration.privgam import Budget, mixed_budget
+from privcurve.privacy.calibration.shares import Budget, mixed_budget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement, state
 from privcurve.privacy.mechanisms import score_range

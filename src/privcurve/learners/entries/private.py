@@ -360,25 +360,17 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         calibrations=(PROVED,),
         seconds=costs.majority,
     ),
-    # Additive models, whose settings follow from a public rule.
+    # An additive model, by a trained network whose settings follow from a public rule.
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
-        version=7,
+        version=8,
         class_version=5,
+        weights="3098be2f7754fd73710240d650a1065d340cf3266e84e8f415bc65b417b75a46",
         title="PrivGAM",
         calibrations=(PROVED,),
         approximate=True,
-        parameters={
-            "method": Parameter("rule", choices=("rule", "cyclic", "stumps", "once")),
-            "n_rounds": Parameter(
-                10, int, low=1, size=True, used_with={"method": ("cyclic", "rule")}
-            ),
-            "n_steps": Parameter(None, int, low=1, used_with={"method": ("stumps", "rule")}),
-            "linear": Parameter("rule", choices=("rule", "yes", "no")),
-            "pairs": Parameter("rule", choices=("rule", "yes", "no")),
-            "n_estimate": Parameter(None, int, low=1),
-        },
+        parameters={"n_estimate": Parameter(None, int, low=1)},
         seconds=costs.privgam,
         takes=("ordered",),
         neighbours=(REPLACE_ONE, ADD_REMOVE),

@@ -1,0 +1,282 @@
+"""Training tasks: sub-tasks of public tables and of simulated ones, in arrays of a few shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tables
+from privcurve import datasets
+from privcurve.learners.additive.decoder import LEAST_SCALE, MOST_SCALE
+from privcurve.learners.additive.rule import BINS_PER_ROOT
+
+# The public tables, of the sources `SET_ON` of privcurve.privacy.calibration.privgam alone.
+PUBLIC = (
+    *("adult-fine", "bank-fine", "codrna-fine", "creditcard-fine", "eeg", "magic", "page"),
+    *("winewhite", "mushroom", "banknote", "breastwisc", "transfusion", "eeg-bounds", "page-log"),
+    *("magic-bounds", "winered"),
+)
+MOST_RECORDS = 40_000  # of a public table
+N_QUERIES = 1024  # other records of a task, which the loss is of
+# The largest class has at most this share.
+MOST_SHARE = 0.985
+LEAST_RECORDS = 300  # of a table from which records of some classes are taken out
+
+Task = dict[str, Any]
+
+
+class Shape(NamedTuple):
+    """The shape of the arrays of a step, and how often it is drawn."""
+
+    columns: int
+    bins: int
+    records: int
+    tasks: int  # of a step
+    weight: float
+    n_classes: int
+    scales: tuple[float, float]  # the range of m = n·μ/d of nine tasks in ten
+
+
+SHAPES: Mapping[str, Shape] = {
+    "12x12": Shape(12, 12, 4096, 12, 3.5, 2, (0.02, 30)),
+    "32x12": Shape(32, 12, 4096, 8, 2.5, 2, (0.02, 30)),
+    "120x10": Shape(120, 10, 2048, 4, 0.5, 2, (0.02, 30)),
+    "12x32": Shape(12, 32, 4096, 10, 2.5, 2, (0.05, 250)),
+    "32x32": Shape(32, 32, 4096, 6, 2.0, 2, (0.05, 250)),
+    "6x64": Shape(6, 64, 16384, 8, 1.2, 2, (10, 8000)),
+    "16x64": Shape(16, 64, 16384, 6, 2.5, 2, (10, 8000)),
+    "32x64": Shape(32, 64, 8192, 4, 1.0, 2, (10, 8000)),
+    "16x12k3": Shape(16, 12, 4096, 5, 0.9, 3, (0.02, 30)),
+    "16x32k4": Shape(16, 32, 4096, 3, 0.7, 4, (0.05, 250)),
+    "24x16k8": Shape(24, 16, 4096, 3, 0.5, 8, (0.1, 60)),
+    "12x64k3": Shape(12, 64, 8192, 4, 0.6, 3, (10, 8000)),
+    "12x12k10": Shape(12, 12, 4096, 4, 0.4, 10, (0.02, 30)),
+}
+# For a test: it compiles in seconds.
+TINY = Shape(3, 6, 256, 2, 1.0, 2, (0.02, 250))
+
+
+class Columns(NamedTuple):
+    """A table: codes, and what is public about its columns; labels, a column each."""
+
+    codes: NDArray[Any]  # (n_records, n_columns)
+    n_bins: NDArray[np.int64]
+    ordered: NDArray[np.bool_]
+    labels: NDArray[np.int64]  # (n_records, n_labels)
+
+
+@cache
+def public_table(name: str) -> Columns:
+    """Return records of a public table in a random order, at most `MOST_RECORDS`."""
+    data = datasets.load(name)
+    rows = np.random.default_rng(0).permutation(len(data.y))[:MOST_RECORDS]
+    labels = (data.y[rows] > 0).astype(np.int64)[:, None]
+    n_bins, ordered = np.array(data.domain.n_bins), np.array(data.domain.ordered)
+    return Columns(data.X[rows].astype(np.uint8), n_bins, ordered, labels)
+
+
+class Source:
+    """Draws tasks: of public tables with the chance `real`, else of simulated ones."""
+
+    def __init__(
+        self,
+        pool: Path,
+        seed: int = 0,
+        real: float = 0.5,
+        names: Sequence[str] = PUBLIC,
+        shapes: Mapping[str, Shape] = SHAPES,
+    ) -> None:
+        self._real, self._seed, self._names, self._shapes = real, seed, names, shapes
+        self._pool = sorted(pool.glob("*[0-9].npz"), key=lambda path: int(path.stem))
+        if not self._pool:
+            raise ValueError(f"{pool} must have simulated tables: run decoder/tables.py first")
+        self._rng = np.random.default_rng(seed)
+
+    def shape(self, name: str) -> Shape:
+        """Return a shape by its name."""
+        return self._shapes[name]
+
+    def batch(self, step: int) -> tuple[str, Task]:
+        """Return the name of a shape and the tasks of a step, which follow from its number."""
+        self._rng = np.random.default_rng([self._seed, step])
+        names = list(self._shapes)
+        weights = np.array([self._shapes[name].weight for name in names])
+        name = names[self._rng.choice(len(names), p=weights / weights.sum())]
+        tasks = [self.task(self._shapes[name]) for _ in range(self._shapes[name].tasks)]
+        return name, {key: np.stack([task[key] for task in tasks]) for key in tasks[0]}
+
+    def task(self, shape: Shape) -> Task:
+        """Return a task: training records, others, and the public facts of both."""
+        rng, task = self._rng, None
+        while task is None:
+            few = max(1, shape.columns // 3) if shape.columns > 12 else 1
+            wanted = shape.columns if rng.random() < 0.5 else rng.integers(few, shape.columns + 1)
+            task = self._try_task(shape, int(wanted))
+        return task
+
+    def _draw_table(self, wanted: int, n_classes: int) -> Columns:
+        """Draw a table with a third of the wanted columns at least."""
+        rng = self._rng
+        while True:
+            if rng.random() < self._real and wanted < 30 and self._names:
+                table = public_table(self._names[rng.integers(len(self._names))])
+            else:
+                made = tables.read(self._pool[rng.integers(len(self._pool))])
+                labels = made.labels.astype(np.int64)
+                if n_classes == 2:
+                    labels = labels[:, :3]
+                elif made.n_classes < n_classes:
+                    labels = labels[:, :0]
+                elif rng.random() < 0.5:
+                    labels = np.minimum(labels[:, 3:], n_classes - 1)
+                else:
+                    labels = (rng.permutation(made.n_classes) % n_classes)[labels[:, 3:]]
+                table = Columns(made.codes, made.n_bins.astype(np.int64), made.ordered, labels)
+            if table.codes.shape[1] >= max(2, wanted // 3):
+                return table
+
+    def _draw_label(self, table: Columns, n_classes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Draw a label, the table's own or one of its columns; return it and the other columns."""
+        rng, columns = self._rng, self._rng.permutation(table.codes.shape[1])
+        labels, j = table.labels, columns[0]
+        if labels.size and rng.random() < 0.5:
+            return labels[:, rng.integers(labels.shape[1])], columns
+        codes, width, ordered = (
+            table.codes[:, j].astype(np.int64),
+            table.n_bins[j],
+            table.ordered[j],
+        )
+        if n_classes == 2:
+            if ordered:
+                label = codes > np.quantile(codes, rng.uniform(0.05, 0.95))
+            else:
+                most = max(1, int(rng.integers(1, max(1, width // 2) + 1)))
+                label = np.isin(codes, rng.permutation(width)[:most])
+            label = label.astype(np.int64)
+            return (1 - label if rng.random() < 0.5 else label), columns[1:]
+        if ordered:
+            places = rng.random(n_classes - 1)
+            if rng.random() < 0.5:
+                places = np.arange(1, n_classes) / n_classes
+            return np.searchsorted(np.sort(np.quantile(codes, places)), codes), columns[1:]
+        return rng.integers(0, n_classes, width)[codes], columns[1:]
+
+    def _try_task(self, shape: Shape, wanted: int) -> Task | None:
+        """Draw a task; None if its label tells one class alone, or no column is left."""
+        rng = self._rng
+        table = self._draw_table(wanted, shape.n_classes)
+        y, columns = self._draw_label(table, shape.n_classes)
+        share = np.bincount(y, minlength=shape.n_classes) / len(y)
+        columns = columns[:wanted]
+        if share.max() > MOST_SHARE or (share > 0).sum() < 2 or not len(columns):
+            return None
+        if rng.random() < (0.1 if shape.n_classes == 2 else 0.4):
+            kept = self._draw_kept(y, shape.n_classes)
+            if len(kept) < LEAST_RECORDS:
+                return None
+            table, y = table._replace(codes=table.codes[kept]), y[kept]
+        most = min(len(y) * 2 // 3, shape.records)
+        if rng.random() < 0.7:
+            n = int(np.exp(rng.uniform(np.log(min(100, most)), np.log(most + 1))))
+        else:
+            n = int(rng.integers(most // 2, most + 1))
+        n_queries = min(len(y) - n, N_QUERIES)
+        rows = rng.choice(len(y), n + n_queries, replace=False)
+        codes, y = table.codes[rows][:, columns].astype(np.int64), y[rows]
+        if rng.random() < 0.08:
+            y = rng.permutation(y)  # columns that tell nothing
+        n_bins, ordered = table.n_bins[columns].copy(), table.ordered[columns].copy()
+        if rng.random() < 0.3 and codes.shape[1] < shape.columns:
+            codes, n_bins, ordered = self._copy_columns(codes, n_bins, ordered, shape.columns)
+        return self._cut_to_shape(shape, codes, y, n_bins, ordered, n)
+
+    def _draw_kept(self, y: NDArray[Any], n_classes: int) -> NDArray[Any]:
+        """Draw the records that stay where some classes become rare."""
+        chances = np.exp(-self._rng.exponential(2.0, n_classes))
+        chances /= chances[np.unique(y)].max()
+        return np.flatnonzero(self._rng.random(len(y)) < chances[y])
+
+    def _copy_columns(
+        self, codes: NDArray[Any], n_bins: NDArray[Any], ordered: NDArray[Any], most: int
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Add copies of columns, some of them with other values in some records."""
+        rng, d = self._rng, codes.shape[1]
+        one = rng.integers(d) if rng.random() < 0.6 else None
+        for _ in range(rng.integers(1, min(6, most - d) + 1)):
+            j = rng.integers(codes.shape[1]) if one is None else one
+            column = codes[:, j].copy()
+            changed = rng.random(len(column)) < rng.choice([0.0, 0.02, 0.1, 0.3])
+            column[changed] = rng.permutation(column)[changed]
+            codes = np.c_[codes, column]
+            n_bins, ordered = np.append(n_bins, n_bins[j]), np.append(ordered, ordered[j])
+        return codes, n_bins, ordered
+
+    def _cut_to_shape(
+        self,
+        shape: Shape,
+        codes: NDArray[Any],
+        y: NDArray[Any],
+        n_bins: NDArray[Any],
+        ordered: NDArray[Any],
+        n: int,
+    ) -> Task:
+        """Draw a budget, merge bins by it, and write everything into arrays of the shape."""
+        rng, d = self._rng, codes.shape[1]
+        ends = shape.scales if rng.random() < 0.9 else (LEAST_SCALE, MOST_SCALE)
+        scale = np.exp(rng.uniform(*np.log(ends)))
+        # The number of bins of the public rule, or one near it.
+        by_rule = max(rng.choice([4, 6, 8]), BINS_PER_ROOT * np.sqrt(scale))
+        by_rule *= np.exp(rng.normal() * 0.2)
+        most = max(2, min(shape.bins, int(by_rule)))
+        for j in range(d):
+            if ordered[j] and n_bins[j] > most:
+                codes[:, j] = codes[:, j] * most // n_bins[j]
+                n_bins[j] = most
+            elif n_bins[j] > shape.bins:
+                codes[:, j] = np.minimum(codes[:, j], shape.bins - 1)
+                n_bins[j] = shape.bins
+            if rng.random() < 0.01:
+                codes[:, j] = 0  # a column of one value
+        # Each record may stand for many.
+        weight = np.exp(rng.uniform(0, 5)) if rng.random() < 0.15 else 1.0
+        laplace = rng.random() < 0.3
+        sigma = n * weight / (scale * np.sqrt(2.0 * d))
+        if laplace and rng.random() < 0.5:
+            sigma *= np.sqrt(d)
+        # Where a record may be added, the number of records is an estimate.
+        guess = np.exp(rng.normal() * 0.3) if rng.random() < 0.3 else 1.0
+        return {
+            **_padded("t", codes[:n], y[:n], weight, shape.records, shape.columns),
+            **_padded("q", codes[n:], y[n:], 1.0, N_QUERIES, shape.columns),
+            "nb": _fill(np.ones(shape.columns, np.float32), n_bins),
+            "od": _fill(np.zeros(shape.columns, np.float32), ordered),
+            "d": np.int32(d),
+            "n": np.float32(n * weight * guess),
+            "sigma": np.float32(sigma),
+            "laplace": np.float32(laplace),
+            "scale": np.float32(scale),
+        }
+
+
+def _fill(array: NDArray[Any], values: Any) -> NDArray[Any]:
+    array[: len(values)] = values
+    return array
+
+
+def _padded(
+    which: str, codes: NDArray[Any], y: NDArray[Any], weight: float, records: int, columns: int
+) -> Task:
+    """Return codes, labels and weights of records; padding weighs nothing."""
+    n, d = codes.shape
+    padded = np.zeros((records, columns), np.uint8)
+    padded[:n, :d] = codes
+    return {
+        f"x{which}": padded,
+        f"y{which}": _fill(np.zeros(records, np.int32), y),
+        f"w{which}": _fill(np.zeros(records, np.float32), np.full(n, weight)),
+    }

@@ -1,0 +1,190 @@
+"""Train the network: ``python decoder/train.py STATE --pool FOLDER [--steps N | --minutes M]``.
+
+STATE has the weights, their average over the last steps, the optimizer and the number of steps; a
+training goes on from it if it is there. FOLDER has simulated tables (decoder/tables.py), and
+PRIVCURVE_DATA the public ones. The tasks and the noise of a step follow from its number and the
+seed, so that a training that was interrupted ends as one that was not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import network
+from tasks import Shape, Source
+
+RATE = 7e-4
+WARM_UP = 300  # the rate rises over so many steps
+# How much of the average stays, at most, in a step.
+MOST_KEPT = 0.9995
+# The loss is of all releases, by their number, and of the log-loss and a soft error.
+OF_RELEASES = {
+    3: (0.2, 0.2, 0.6),
+    6: (0.1, 0.1, 0.15, 0.15, 0.2, 0.3),
+    12: (*[0.06] * 3, *[0.07] * 6, 0.1, 0.1, 0.2),
+}
+OF_MEASURES = (1.0, 0.3)
+STEPS_PER_LINE = 100
+AHEAD = 4  # batches that are drawn meanwhile
+
+OPTIMIZER = optax.chain(
+    optax.clip_by_global_norm(1.0),
+    optax.inject_hyperparams(optax.adamw)(learning_rate=RATE, weight_decay=1e-4),
+)
+
+
+class State(NamedTuple):
+    """A state of the training."""
+
+    weights: Any
+    average: Any
+    optimizer: Any
+    n_steps: int
+
+
+def main() -> None:
+    """Train for as long as the command line says."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("state", type=Path)
+    parser.add_argument("--pool", type=Path, required=True, help="folder of simulated tables")
+    parser.add_argument("--steps", type=int, help="up to this number, earlier ones included")
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cache", type=Path, help="folder of what JAX compiles")
+    options = parser.parse_args()
+    if options.cache is not None:
+        jax.config.update("jax_compilation_cache_dir", str(options.cache))
+    last = time.monotonic() + 60 * options.minutes
+    train(
+        options.state,
+        Source(options.pool, options.seed),
+        lambda n_steps: n_steps == options.steps or time.monotonic() > last,
+        options.rate,
+        options.seed,
+    )
+
+
+def train(
+    path: Path, source: Source, ends: Callable[[int], bool], rate: float = RATE, seed: int = 0
+) -> State:
+    """Train until `ends(n_steps)` holds; write the state now and then, and at the end."""
+    state = read(path) if path.exists() else begin(seed)
+    losses: dict[str, list[Any]] = {}
+    start, before = time.monotonic(), state.n_steps
+    batches = _draw_ahead(source, state.n_steps)
+    while not ends(state.n_steps):
+        name, batch = next(batches)
+        state, loss = take_step(source.shape(name), state, batch, rate, seed)
+        losses.setdefault(f"{name}/{len(loss)}", []).append(loss)
+        if state.n_steps % STEPS_PER_LINE == 0:
+            pace = (time.monotonic() - start) / (state.n_steps - before)
+            means = (
+                f"{k} {np.round(np.mean(v, 0), 3).tolist()}" for k, v in sorted(losses.items())
+            )
+            print(state.n_steps, f"{pace:.2f} s a step;", "; ".join(means), flush=True)
+            losses = {}
+            write(state, path)
+    write(state, path)
+    return state
+
+
+def begin(seed: int) -> State:
+    """Return the state before the first step."""
+    weights = network.init(jax.random.PRNGKey(seed))
+    return State(weights, weights, OPTIMIZER.init(weights), 0)
+
+
+def read(path: Path) -> State:
+    """Return a state from its file. Read only your own files: a pickle can run code."""
+    with path.open("rb") as stream:
+        *trees, n_steps = pickle.load(stream)
+    return State(*jax.tree.map(lambda array: jnp.asarray(np.asarray(array)), trees), n_steps)
+
+
+def write(state: State, path: Path) -> None:
+    """Write a state, at once or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as stream:
+        pickle.dump((*jax.tree.map(np.asarray, tuple(state[:3])), state.n_steps), stream)
+    part.replace(path)
+
+
+def _draw_ahead(source: Source, first: int) -> Iterator[tuple[str, Any]]:
+    """Yield the batches from a step on; the next ones are drawn meanwhile, one after another."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = [pool.submit(source.batch, first + k) for k in range(AHEAD)]
+        step = first + AHEAD
+        while True:
+            yield waiting.pop(0).result()
+            waiting.append(pool.submit(source.batch, step))
+            step += 1
+
+
+def n_releases(shape: Shape, scale: float, step: int) -> int:
+    """Return how many releases the tasks of a step have: more, where the public rule has more."""
+    if shape.bins < 32:
+        return 3
+    if shape.bins == 32:
+        return 3 if step % 3 else 6
+    return 12 if scale > 500 and step % 4 else 6
+
+
+@cache
+def make_step(shape: Shape, n_releases: int) -> Any:
+    """Return a compiled step for tasks of a shape."""
+
+    def total(weights: Any, key: Any, batch: Any) -> tuple[Any, Any]:
+        def of_task(key: Any, task: Any) -> Any:
+            return network.loss(weights, key, task, shape.bins, shape.n_classes, n_releases)
+
+        losses = jax.vmap(of_task)(jax.random.split(key, shape.tasks), batch)
+        mean = losses.mean(0) @ jnp.array(OF_MEASURES)
+        return (mean * jnp.array(OF_RELEASES[n_releases])).sum(), losses
+
+    @jax.jit
+    def step(
+        weights: Any, average: Any, optimizer: Any, key: Any, batch: Any, rate: Any, kept: Any
+    ) -> tuple[Any, Any, Any, Any]:
+        (_, losses), slopes = jax.value_and_grad(total, has_aux=True)(weights, key, batch)
+        slopes = jax.tree.map(jnp.nan_to_num, slopes)
+        optimizer[1].hyperparams["learning_rate"] = rate
+        changes, optimizer = OPTIMIZER.update(slopes, optimizer, weights)
+        weights = optax.apply_updates(weights, changes)
+        average = jax.tree.map(lambda a, w: kept * a + (1 - kept) * w, average, weights)
+        return weights, average, optimizer, losses
+
+    return step
+
+
+def take_step(shape: Shape, state: State, batch: Any, rate: float, seed: int) -> tuple[State, Any]:
+    """Return the next state, and the log-loss after each release as a part of the base rate's."""
+    i = state.n_steps
+    key = jax.random.fold_in(jax.random.PRNGKey(seed), i)
+    risen = jnp.float32(rate * min(1.0, (i + 1) / WARM_UP))
+    kept = jnp.float32(min(MOST_KEPT, (i + 1) / (i + 10)))
+    releases = n_releases(shape, float(np.median(batch["scale"])), i)
+    *trees, losses = make_step(shape, releases)(*state[:3], key, batch, risen, kept)
+    of_base = [_entropy(y[w > 0]) for y, w in zip(batch["yq"], batch["wq"], strict=True)]
+    return State(*trees, i + 1), (np.asarray(losses)[:, :, 0] / np.array(of_base)[:, None]).mean(0)
+
+
+def _entropy(labels: Any) -> float:
+    shares = np.bincount(labels) / len(labels)
+    return float(-(shares[shares > 0] * np.log(shares[shares > 0])).sum())
+
+
+if __name__ == "__main__":
+    main()

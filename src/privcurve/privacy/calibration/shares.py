@@ -1,0 +1,73 @@
+"""A budget that a fit spends in shares, each by a call of its own."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN
+from privcurve.privacy.accountants.compose import ZCDP_CKS as ZCDP
+from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, ZCDP_KIND, Cost
+from privcurve.privacy.budget import check_budget, is_private
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.ledger import LedgerEntry
+from privcurve.privacy.noise import Announced
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A budget whose shares add up: its amount is ε if δ = 0, else μ; ∞ at ε = ∞.
+
+    A share x of it gives a release xε of pure privacy; or, where δ > 0, √x·μ of Gaussian privacy,
+    and a choice a range of 2√x·μ: both cost x of ρ = μ²/2.
+    """
+
+    epsilon: float
+    delta: float
+    neighbours: str
+    amount: float
+    accountant: str
+
+    @property
+    def pure(self) -> bool:
+        """Whether δ = 0."""
+        return self.delta == 0
+
+    @property
+    def private(self) -> bool:
+        """Whether ε is finite."""
+        return is_private(self.epsilon)
+
+    def release_cost(self, share: float) -> float:
+        """Return the cost of a release with a share: ε, or sensitivity/σ."""
+        return share * self.amount if self.pure else math.sqrt(share) * self.amount
+
+    def choice_cost(self, share: float) -> float:
+        """Return the cost of a choice with a share: ε, or the length of its range."""
+        return share * self.amount if self.pure else 2 * math.sqrt(share) * self.amount
+
+    def entry(self, announced: Announced, share: float) -> LedgerEntry:
+        """Return the ledger entry of a release or a choice with a share."""
+        amount = self.choice_cost(share) if announced.score_range else self.release_cost(share)
+        return announced.entries(amount, self.pure)[0]
+
+
+@lru_cache(maxsize=1024)
+def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
+    """Return the budget of Gaussian releases alone, by their exact composition."""
+    check_budget(epsilon, delta)
+    if not is_private(epsilon):
+        return Budget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
+    mu = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta, (GAUSSIAN,)).scale
+    return Budget(epsilon, delta, neighbours, mu, GAUSSIAN)
+
+
+@lru_cache(maxsize=1024)
+def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
+    """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP."""
+    check_budget(epsilon, delta)
+    if delta == 0 or not is_private(epsilon):
+        return Budget(epsilon, delta, neighbours, epsilon, BASIC)
+    mu = calibrate((Cost(ZCDP_KIND, 1.0),), epsilon, delta, (ZCDP,)).scale
+    return Budget(epsilon, delta, neighbours, mu, ZCDP)
