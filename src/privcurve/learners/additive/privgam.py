@@ -38,7 +38,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
     The score is the log-odds of the positive label. Of more than two classes each has a score, and
     its probability is in proportion to the logistic function of that. docs/privgam.md says what
-    PrivGAM is good for and what the network has seen; docs/proofs.md has the proofs.
+    PrivGAM is good for and what the network has seen; proofs: docs/proofs.md, 'PrivGAM'.
 
     Sums are whole numbers and so is the noise: the guarantee covers floating-point arithmetic.
 

@@ -111,6 +111,7 @@ def statement(budget: Budget, ledger: Sequence[LedgerEntry]) -> PrivacyStatement
         neighbours=budget.neighbours,
         calibration=PROVED,
         composition=budget.accountant,
+        status=PROVED,
         ledger=tuple(ledger),
         assumptions=(*assumptions_for(budget.neighbours), *estimated, ASSUMED_ORDER, ASSUMED_RULE),
         exclusions=tuple(text for text in NOT_COVERED if text != NOT_FLOATS),
