@@ -37,7 +37,7 @@ class Claims(Output):
     """
 
     word: ClassVar[str] = "claims"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
 

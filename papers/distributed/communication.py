@@ -18,6 +18,7 @@ class Communication(Output):
     """Table ``communication``: rounds, messages, bytes of a party, and accuracy at one ε."""
 
     word: ClassVar[str] = "communication"
+    version: ClassVar[int] = 2
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "epsilon": Option("the ε of the models", float, 1),

@@ -25,6 +25,7 @@ class AdvantageAndMargins(Output):
     """
 
     word: ClassVar[str] = "advantage_and_margins"
+    version: ClassVar[int] = 2
     writes: ClassVar = ("figure",)
     local: ClassVar[bool] = False
     options: ClassVar = {

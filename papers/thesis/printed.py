@@ -29,7 +29,7 @@ class Printed(Output):
     """Table: each number of ``papers/<paper>/printed/`` with ours, in standard errors."""
 
     word: ClassVar[str] = "printed"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     memory: ClassVar[int] = 2000
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 

@@ -26,6 +26,7 @@ class Rademacher(Output):
     """Table ``rademacher``: estimate, bound and accuracy of boosted 1-rules at one ε."""
 
     word: ClassVar[str] = "rademacher"
+    version: ClassVar[int] = 2
     local: ClassVar[bool] = False
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: LazyBB with 1-rules", str),

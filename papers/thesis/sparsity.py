@@ -23,7 +23,7 @@ class Sparsity(Output):
     """Table ``sparsity``: features used by one learner, for each dataset, calibration and ε."""
 
     word: ClassVar[str] = "sparsity"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     options: ClassVar = {"learner": Option("an entry of the study's learners", str)}
 
     def check(self, request: OutputRequest) -> None:

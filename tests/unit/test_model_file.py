@@ -101,7 +101,7 @@ def test_what_is_said_of_a_model_is_kept(tmp_path):
     assert "age" in loaded.describe()
     raw = json.loads(path.read_text())
     assert raw["statement"]["text"] == str(model.privacy_)
-    assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (99.0, 1e-6, "proved")
+    assert (raw["epsilon"], raw["delta"], raw["calibration"]) == (99.0, 1e-6, "certified")
     frame = {"age": ["91", "?"], "town": ["Paris", "Oslo"], "smokes": [0, 1]}
     names = loaded.predict_frame(frame)
     positive = model.predict(encode_frame(DOMAIN, frame)) == 1

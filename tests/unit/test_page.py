@@ -108,7 +108,7 @@ def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
     said = words(made)
     assert "n_rounds = 9" in said
     (ledger,) = set(texts(made.parents[1] / "tables/tiny/ledgers.csv").query(
-        "arm == 'rule~proved' and dataset == 'toy-line'")["ledger"])  # fmt: skip
+        "arm == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
     assert ledger.removeprefix("The model is made of ") in said
     # Not what was tried beyond its statement.
     assert "\n0.900 of 1 (exact): stands\n" in said

@@ -283,9 +283,14 @@ def scored(method, epsilon, values, learner=None, calibration=None, kind="not pr
     return runs, {**mean, "delta": 0.0, "epsilon": epsilon, "kind": kind, **spread}
 
 
+def unnamed(title):
+    """A method of a shipped learner: nothing is to be said beside its title."""
+    return SimpleNamespace(title=title, relation=None, contract="", label=str)
+
+
 def priced(*models):
     runs, means = zip(*models, strict=True)
-    names = {m["arm"]: SimpleNamespace(title=m["arm"].upper(), relation=None) for m in means}
+    names = {m["arm"]: unnamed(m["arm"].upper()) for m in means}
     study = SimpleNamespace(datasets=("d",), methods=names)
     frame = pd.DataFrame(means).assign(
         **{name: math.nan for name in ("balanced_accuracy", "auc", "log_loss")}

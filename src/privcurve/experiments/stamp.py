@@ -27,6 +27,7 @@ from privcurve.experiments.splits import Split
 from privcurve.experiments.store import Store, Stored
 from privcurve.experiments.train import Trainer
 from privcurve.experiments.work import select, write_selected
+from privcurve.stored import spoken
 
 # Most seconds for a group, by estimate; and the number of its runs that are trained in any case.
 MOST_SECONDS, LEAST_RUNS = 120, 3
@@ -55,7 +56,8 @@ class _Run(NamedTuple):
 
     def __str__(self) -> str:
         at = f"ε = {canonical.number(self.point.epsilon)}, {self.point.text}"
-        return f"{self.curve.name}, {at}, fold {self.split.fold}, repeat {self.split.repeat}"
+        curve = spoken(str(self.curve.name))
+        return f"{curve}, {at}, fold {self.split.fold}, repeat {self.split.repeat}"
 
 
 def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
@@ -172,7 +174,7 @@ def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
         except (IncompleteError, DatasetError):
             continue
         if write_selected(selected) != part.fact["selected"]:
-            return n_same, f"{name}: other settings are selected"
+            return n_same, f"{spoken(name)}: other settings are selected"
         n_same += len(part.job_part.epsilons)
     return n_same, ""
 

@@ -414,7 +414,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def privacy_(self) -> PrivacyStatement:
         """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
         check_is_fitted(self)  # a pickle of an earlier version may say more
-        statement = sealing.statement_as_known(self, self._fitted_statement)
+        statement = sealing.statement_as_known(self._as_fitted(), self._fitted_statement)
         if not statement.private:
             return statement
         assumed, occur = statement.assumptions, ASSUMED_BOTH

@@ -46,7 +46,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, method and ε."""
 
     word: ClassVar[str] = "accuracy"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -108,7 +108,7 @@ class SelectedSettings(Output):
     """Table ``selected_settings``: a row for each dataset, method and ε, a column for each axis."""
 
     word: ClassVar[str] = "selected_settings"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)

@@ -22,7 +22,7 @@ class Audit(Output):
 
     word: ClassVar[str] = "audit"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(

@@ -67,7 +67,7 @@ class Comparison(Output):
     """Tables and figure: differences to a named method, paired over repeats and datasets."""
 
     word: ClassVar[str] = "comparison"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     options: ClassVar = {
         "arm": Option("the method (a curve's name) that the others are compared with", str),
         "others": Option("a list of methods; by default all others that have an ε", list, None),

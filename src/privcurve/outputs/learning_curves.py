@@ -47,7 +47,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(

@@ -33,7 +33,7 @@ class Ledgers(Output):
     """
 
     word: ClassVar[str] = "ledgers"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     local: ClassVar[bool] = False
     options: ClassVar = {
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)

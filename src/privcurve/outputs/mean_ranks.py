@@ -39,7 +39,7 @@ class MeanRanks(Output):
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     options: ClassVar = {
         "datasets": Option(
             "a list of datasets that count; by default all of the study", list, None

@@ -130,7 +130,7 @@ class Price(Output):
     """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
     word: ClassVar[str] = PRICE
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
 
     def reads(self, request: OutputRequest) -> Reads:
         reads = all_curves(request)

@@ -103,11 +103,10 @@ NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_T
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The status of a guarantee, beside PROVED: its author's word, which earlier versions stored under
-# another word; or wrong.
+# The status of a guarantee, beside PROVED: its author's word; or wrong.
 CLAIMED, REFUTED = "claimed", "refuted"
+_STORED_CLAIMED = "not proved"  # by earlier versions
 STATUSES = (PROVED, CLAIMED, REFUTED)
-_STORED_STATUSES = {"not proved": CLAIMED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +306,8 @@ class PrivacyStatement:
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
         document["calibration"] = stored(self.calibration)
         # Keys that older files lack.
-        if self.at_most is None:
-            del document["at_most"]
-        if not self.sealed:
-            del document["sealed"]
+        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}
+        document = {key: item for key, item in document.items() if not lacking.get(key)}
         document["ledger"] = [
             {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
         ]
@@ -332,7 +329,8 @@ class PrivacyStatement:
                 document[name] = tuple(document[name])
             document["public_columns"] = tuple(document.get("public_columns", ()))
             document["calibration"] = spoken(document["calibration"])
-            document["status"] = _STORED_STATUSES.get(document["status"], document["status"])
+            if document.setdefault("status", PROVED) == _STORED_CLAIMED:
+                document["status"] = CLAIMED
             return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error
