@@ -53,21 +53,11 @@ def failed_measures(name, places):
     return failed
 
 
-# PrivGAM 7 is worse at 38 of the 150 places, most of them with three or more classes.
-fails_today = pytest.mark.xfail(
-    strict=False,
-    raises=AssertionError,
-    reason="PrivGAM 7 is worse at 38 of 150 places; PrivGAM 8 replaces it",
-)
-
-
-@fails_today
 @pytest.mark.parametrize("place", first_places(FACTORS, N_PLACES), ids=lambda place: str([*place]))
 def test_privgam(place):
     assert failures("privgam", place) == {}
 
 
-@fails_today
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(N_BLOCKS))
 def test_privgam_at_many_places(block):

@@ -1,4 +1,4 @@
-"""Sensitivities of PrivGAM, the grid of its noise, and its statement. Proofs: docs/proofs.md."""
+"""PrivGAM: sensitivities, the grid of its noise, its statement (docs/proofs.md, 'PrivGAM')."""
 
 from __future__ import annotations
 
