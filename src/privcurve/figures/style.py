@@ -17,7 +17,7 @@ from privcurve.analysis.keys import method_of
 from privcurve.files import replace_file, replace_text
 from privcurve.lazy import Axes, Figure, mpl, pd, ticker
 from privcurve.numerals import power
-from privcurve.stored import stored_frame
+from privcurve.stored import stored, stored_frame
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -160,7 +160,7 @@ def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
     looks = {name: LOOKS[name] for name in names if name in LOOKS}
     for name in sorted(set(names) - set(looks)):
         used = {colour for colour, _ in looks.values()}
-        number = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16)
+        number = int(hashlib.sha256(stored(name).encode()).hexdigest()[:8], 16)
         order = [(number + i) % len(COLOURS) for i in range(len(COLOURS))]
         colour = next((free for free in order if free not in used), order[0])
         looks[name] = colour, number // len(COLOURS) % len(MARKERS)

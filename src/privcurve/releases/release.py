@@ -37,6 +37,7 @@ from privcurve.releases.errors import ReleaseError
 from privcurve.releases.guard import guard
 from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_accuracy
 from privcurve.releases.request import Request, check, rehearse
+from privcurve.stored import stored
 
 # Bytes: more than most models and their cards take.
 ROOM = 2**20
@@ -364,6 +365,7 @@ def _make_stream(
     Two models of equal noise and unequal ε would give away both. So the stream follows from the
     whole request, the data's checksum, the release's number, and a random token.
     """
+    parameters = request.estimator_parameters
     key = {
         "for": use,
         "release": number,
@@ -372,7 +374,7 @@ def _make_stream(
         "checksum": checksum,
         "learner": request.learner,
         "version": registry.entry(request.learner).run_version,
-        "parameters": request.estimator_parameters,
+        "parameters": {**parameters, "calibration": stored(parameters["calibration"])},
         "neighbours": request.relation,
         "seed": seeds.public_name(seed),
     }
