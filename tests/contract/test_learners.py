@@ -29,7 +29,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
 # Checks that a learner cannot pass, and why. Anything else must pass.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
@@ -166,7 +166,9 @@ def first_number(name, X, y, counts=None, **parameters):
             seen.extend(curator.coins.random() for curator in curators)
             for learner in learners:
                 spent = name, 0.0, 0.0, learner._neighbours()
-                learner._fitted_statement = PrivacyStatement(*spent, None, BASIC, ())
+                learner._fitted_statement = PrivacyStatement(
+                    *spent, None, BASIC, (), status=CLAIMED, caveat=AUTHORS_WORD
+                )
 
     Watched(**parameters).fit(X, y, counts)
     return seen[0]

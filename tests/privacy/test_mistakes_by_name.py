@@ -233,7 +233,7 @@ def the_last_run_is_left_out(own, self, call, n):
 
 
 SELECTION = Case(
-    "tuned", {**RUNS.parameters, "settings": {"n_steps": [1, 2]}, "learner": "privgam"}
+    "tuned", {**RUNS.parameters, "settings": {"n_rounds": [1, 2]}, "learner": "lazybb"}
 )
 
 

@@ -187,7 +187,7 @@ def test_auto_is_permute_and_flip_where_only_pure_privacy_counts():
     for word, delta, calibration, message in (
         (LAPLACE, 0.0, PROVED, "mechanism = 'laplace'"),
         (PERMUTE_AND_FLIP, 1e-6, PROVED, "not bounded-range"),
-        ("auto", 0.0, "guessed", "calibration = 'guessed'"),
+        ("auto", 0.0, "guessed", "got 'guessed'"),
     ):
         with pytest.raises(ValueError, match=message):
             resolve(word, delta, calibration)

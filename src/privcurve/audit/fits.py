@@ -12,7 +12,7 @@ from privcurve.coding import Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import CLAIMED, PrivacyStatement
+from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
 # Fitted models in memory at once.
 BATCH = 500
@@ -43,7 +43,9 @@ def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
         """Train nothing."""
         for each in learners:
             spent = each._learner, 0.0, 0.0, each._neighbours()
-            each._fitted_statement = PrivacyStatement(*spent, None, BASIC, (), status=CLAIMED)
+            each._fitted_statement = PrivacyStatement(
+                *spent, None, BASIC, (), status=CLAIMED, caveat=AUTHORS_WORD
+            )
 
     idle = type("Idle", (type(learner),), {"_fit_batch": train_nothing})
     blank = idle(**learner.get_params(deep=False))

@@ -37,7 +37,7 @@ from privcurve.learners.registry import TUNED
 from privcurve.models.sql import query
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.ledger import CLAIMED, PrivacyStatement
+from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 from privcurve.privacy.sealed import SealedError
 from privcurve.releases import evaluation
 from privcurve.releases import release as releasing
@@ -263,7 +263,7 @@ def _release(
         if replay.statement is None:  # it has made its calls without a fit
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
             replay.statement = PrivacyStatement(
-                "release", *spent, None, BASIC, replay.ledger, status=CLAIMED
+                "release", *spent, None, BASIC, replay.ledger, status=CLAIMED, caveat=AUTHORS_WORD
             )
     messages = [one.statement for one in used if one.statement]
     for name in ("epsilon", "delta"):
