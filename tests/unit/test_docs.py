@@ -48,6 +48,7 @@ MOST_WORDS = {
     "docs/faults.md": 1050,
     "docs/model_file.md": 1650,
     "docs/own_method.md": 1000,
+    "docs/worse_than_majority.md": 750,
     "docs/privacy.md": 2000,
     "docs/privgam.md": 1200,
     "docs/releases.md": 1300,
