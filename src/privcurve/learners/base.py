@@ -245,7 +245,11 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         warn_of_budget(self, records.n)
         fitted = self._train(learners, records, labels, None)[0]
         fitted._positions_from_rows = positions_need_rows(self, y)
+        fitted._warn_of_size(records.n)
         return fitted
+
+    def _warn_of_size(self, n: int) -> None:
+        """Warn of public facts for which other learners are better; nothing by default."""
 
     def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""

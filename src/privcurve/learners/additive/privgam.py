@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -150,6 +151,16 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         self.n_features_used_ = self.model_.n_used
         if counted:
             self.n_records_ = records.n
+
+    def _warn_of_size(self, n: int) -> None:
+        m = self._plan(n if self.neighbours != ADD_REMOVE else 0).m
+        if m < rule.LEAST_M:
+            warnings.warn(
+                f"privgam: n·μ/d = {m:.2g} is below {rule.LEAST_M:g}: with such a budget for "
+                f"{len(self.n_bins_)} columns simpler learners are often more accurate. Give fewer "
+                "columns, a larger epsilon or delta, or take one_rule or noisy_majority",
+                stacklevel=4,
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -19,6 +19,9 @@ LEAST_BINS, BINS_PER_ROOT = 8, 3.0
 # With m of at least the first number, a fit makes as many releases as the second says.
 RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
 
+# With a smaller m, simpler learners are often more accurate: docs/privgam.md, small budgets.
+LEAST_M = 5.0
+
 
 class Facts(NamedTuple):
     """The public facts of a fit; all settings follow from them."""
