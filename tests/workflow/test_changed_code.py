@@ -59,7 +59,7 @@ def losses(project):
 
 def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
     made, first = project.outputs(), losses(project)
-    edit(project, "STUMP_SIZE = 2.0", "STUMP_SIZE = 0.02")
+    edit(project, "BINS_PER_ROOT = 8, 3.0", "BINS_PER_ROOT = 2, 0.1")
     (line, remedy) = code_lines(run(project))
     assert line.startswith(SAID.format(12))
     assert "--config fresh=true" in remedy
@@ -99,7 +99,7 @@ def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
 
     # And back: what the old code trained is in the store.
     project.write_study(**STUDY)
-    edit(project, "STUMP_SIZE = 0.02", "STUMP_SIZE = 2.0")
+    edit(project, "BINS_PER_ROOT = 2, 0.1", "BINS_PER_ROOT = 8, 3.0")
     project.forget_logs()
     run(project, "--config", "fresh=true")
     assert project.counts()[0] == 0
@@ -108,20 +108,20 @@ def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
 
 def test_words_about_code_change_nothing_and_a_move_of_code_is_stamped(project):
     made = project.outputs()
-    edit(project, "STUMP_SIZE = 2.0", "STUMP_SIZE = 2.0  # of votes\n")
+    edit(project, "BINS_PER_ROOT = 8, 3.0", "BINS_PER_ROOT = 8, 3.0  # of bins\n")
     output = run(project, "-n")
     assert "Nothing to be done" in output
     assert code_lines(output) == []
 
     for path in (project.folder / RULE).parent.glob("*.py"):
-        path.write_text(path.read_text().replace("STUMP_SIZE", "SIZE_OF_STUMPS"))
+        path.write_text(path.read_text().replace("BINS_PER_ROOT", "BINS_BY_ROOT"))
     output = run(project, "stamp")
     assert SAID.format(12) in output
     assert "12 runs of privgam: stamped; 3 were made again, with the same bits" in output
     assert code_lines(run(project)) == []
     assert project.outputs() == made
 
-    edit(project, "SIZE_OF_STUMPS = 2.0", "SIZE_OF_STUMPS = 0.02")
+    edit(project, "BINS_BY_ROOT = 8, 3.0", "BINS_BY_ROOT = 2, 0.1")
     output = project.run("stamp", ok=False, PYTHONPATH=str(project.folder / "src"))
     said = r"12 runs of privgam: not stamped: tiny/toy-line/gam~proved, ε = \d.*: \w+ was "
     assert re.search(said, output)
@@ -141,6 +141,6 @@ def test_runs_of_an_earlier_version_count_as_unknown_once(project):
     said = "come from code that an earlier privcurve did not store"
     assert [line.partition(said)[0] for line in lines] == [f"code: {name} " for name in names]
     assert project.outputs() == made
-    edit(project, "STUMP_SIZE = 2.0", "STUMP_SIZE = 0.02")
+    edit(project, "BINS_PER_ROOT = 8, 3.0", "BINS_PER_ROOT = 2, 0.1")
     (line, _) = code_lines(run(project, "-n"))
     assert line.startswith(SAID.format(12))

@@ -31,7 +31,7 @@ def test_what_failed_is_said_at_the_end_until_it_is_mended(project):
     (project.folder / "fault").touch()
     learners = {"own": {"learner": "noisy_label"}, "majority": {"learner": "majority_class"}}
     project.write_study(learners=learners)
-    said = "failed: tiny: 3 of 9 trainings of own~proved on toy-line: ValueError: not there"
+    said = "failed: tiny: 3 of 9 trainings of own on toy-line: ValueError: not there"
     assert said in project.run(TABLES)
     assert trained(project) == {0.5: 3, 2.0: 0}
     # They are tried again, though Snakemake's own record of them is lost.

@@ -124,7 +124,9 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
     if finalists:
         ranked = {(ranking.key[2], setting) for ranking in best for setting in ranking.settings}
         again = trainer.run(itertools.product(_find_points(curve, ranked), curve.final_splits))
-        best = selection.choose_finalists(best, pd.DataFrame(again, columns=columns), metric)
+        # The grid was read as files have it.
+        more = stored_frame(pd.DataFrame(again, columns=columns))
+        best = selection.choose_finalists(best, more, metric)
     return selection.table(best, metric)
 
 
