@@ -24,7 +24,7 @@ from privcurve.experiments.provenance import FRESH, Trained
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.privacy.seeds import Seed
-from privcurve.stored import spoken, stored_frame
+from privcurve.stored import spoken, spoken_frame, stored_frame
 from privcurve.tables.table import read_table
 
 
@@ -124,9 +124,7 @@ def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table])
     if finalists:
         ranked = {(ranking.key[2], setting) for ranking in best for setting in ranking.settings}
         again = trainer.run(itertools.product(_find_points(curve, ranked), curve.final_splits))
-        # The grid was read as files have it.
-        more = stored_frame(pd.DataFrame(again, columns=columns))
-        best = selection.choose_finalists(best, more, metric)
+        best = selection.choose_finalists(best, pd.DataFrame(again, columns=columns), metric)
     return selection.table(best, metric)
 
 
@@ -146,7 +144,7 @@ def _read_grid(
     begun = pd.DataFrame(columns=columns)
     for part in job_part.reads:
         if part.name in trained:
-            frame = trained[part.name].select(columns).to_pandas()
+            frame = spoken_frame(trained[part.name].select(columns).to_pandas())
         else:
             frame = Job((part,)).read(part, columns, checksum)
         frame = pd.concat([begun, frame]) if len(begun) else frame

@@ -53,7 +53,7 @@ class Parameter:
     with_public : tuple of str
         Values that need to know which columns are public.
     unproved : mapping of str to str
-        Values with which no proved guarantee is proved, and why. A study may show them; a
+        Values for which no guarantee is proved, and why. A study may show them; a
         release and a private selection refuse them.
     structure : str
         What a value is, in words, if it is neither a number nor a word of a list: then the learner

@@ -175,7 +175,7 @@ def check_parameters(
 
 
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters for which no proved guarantee of a learner is proved."""
+    """Refuse hyperparameters for which no guarantee of a learner is proved."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:
