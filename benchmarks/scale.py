@@ -92,7 +92,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
     show("summary, all done", "< 10 s", *summary(configuration))
     shutil.move("results/cells", "cells")
-    says = f"trained 0 cells, reused {len(grid[0].job_parts[0].tasks)}, "
+    says = f"trained 0 runs, reused {len(grid[0].job_parts[0].tasks)}, "
     show("a job, all of its cells stored", "", *train(grid[0]), says=says)
     shutil.rmtree("results/cells")
     show("summary, stored by other jobs", "< 10 s", *summary(configuration))
@@ -203,11 +203,12 @@ def made_up(
 
 def train(job: Job) -> list[str]:
     terms = {"study": "config/studies/scale.yaml", "seed": SEED, **job.terms}
+    terms["file"] = str(job.file)
     return ["-m", "privcurve.workflow.job", "train", json.dumps(terms)]
 
 
 def summary(configuration: Mapping[str, Any]) -> list[str]:
-    terms = {"config": "config", "configuration": dict(configuration), "cores": 2}
+    terms = {"home": ".", "configuration": dict(configuration), "cores": 2}
     return ["-m", "privcurve.workflow.job", "summary", json.dumps(terms)]
 
 
