@@ -186,3 +186,12 @@ def test_commands_are_quiet_or_tell_machines(folder, capsys):
     assert (content["epsilon"], content["model"]) == (1.0, "releases/patients/1/model.json")
     assert content["left"] is None
     assert told(capsys, f"{RELEASE} 1 --quiet") == (0, "", "")
+
+
+@pytest.mark.parametrize(("epsilon", "is_told"), [("0.01", True), ("1000", False)])
+def test_a_release_with_too_small_a_budget_for_the_columns_is_told(
+    folder, capsys, epsilon, is_told
+):
+    code, _, err = told(capsys, f"release patients --learner privgam --epsilon {epsilon}")
+    assert code == 0
+    assert ("simpler learners are often more accurate" in " ".join(err.split())) == is_told

@@ -46,6 +46,7 @@ from privcurve.learners.shared.checks import (
     warn_of_budget,
     warn_of_index,
     warn_of_order,
+    warn_of_size,
 )
 from privcurve.learners.shared.explained import Explained
 from privcurve.parts import PartedRecords
@@ -66,8 +67,7 @@ from privcurve.stored import stored
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
-# Attributes that scikit-learn puts on an estimator: by `set_fit_request`, and from 1.9 on by
-# pipelines and searches.
+# What scikit-learn puts on an estimator: by `set_fit_request`, from 1.9 on by pipelines, searches.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
@@ -245,11 +245,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         warn_of_budget(self, records.n)
         fitted = self._train(learners, records, labels, None)[0]
         fitted._positions_from_rows = positions_need_rows(self, y)
-        fitted._warn_of_size(records.n)
+        warn_of_size(fitted, records.n)
         return fitted
 
-    def _warn_of_size(self, n: int) -> None:
-        """Warn of public facts for which other learners are better; nothing by default."""
+    def size_remark(self, n: int) -> str:
+        """Return why simpler learners suit the public facts of a fit; empty where none does."""
+        return ""
 
     def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""
@@ -327,8 +328,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _as_fitted(self) -> Self:
         """Return this learner with the parameters of its fit; itself before a fit.
 
-        Fitted attributes are shared, not copied. A learner that was read from a file has only the
-        parameters of its fit.
+        Attributes are shared, not copied. A learner of a file has the parameters of its fit alone.
         """
         parameters = vars(self).get("_fitted_parameters")
         if parameters is None:

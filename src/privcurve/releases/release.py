@@ -93,8 +93,8 @@ def release(
         Is told how much of the training is done, from 0 to 1, as far as that is public or released:
         how many trainings a choice takes is not.
     tell : callable, optional
-        Is given each note on the records, such as a column with many clipped values, before
-        anything is spent: for their owner alone.
+        Is given each note on the records, such as a column with many clipped values, and on
+        the request, before anything is spent: for their owner alone.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def release(
         for note in datasets.data_notes(facts):
             tell(note)
     digests = {data.checksum, *data.sources.values()}
-    rehearse(request, description, estimator)
+    remark = rehearse(request, description, estimator)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
     if unfinished is not None:
@@ -151,6 +151,8 @@ def release(
             # The seed is made only now: a refused release leaves nothing.
             run_seed = place if isinstance(place, int) else seeds.read_or_make(place)
             facts = _collect_facts(request, data, run_seed, token)
+            if tell is not None and remark:
+                tell(remark)
             if unfinished is None:
                 entry = ledger.reserve(budget, price, facts, large_delta)
             else:

@@ -239,8 +239,10 @@ def check_delta(request: Request, description: Description) -> None:
 # Rehearsal -------------------------------------------------------------------------
 
 
-def rehearse(request: Request, description: Description, estimator: Any) -> None:
+def rehearse(request: Request, description: Description, estimator: Any) -> str:
     """Train on made-up records, so that impossible noise is noticed before it is paid for.
+
+    Return a remark where simpler learners suit the public facts; else an empty text.
 
     Noise is calibrated by public facts alone. So any records show whether ε, δ and settings are
     possible, and tell nothing of the real ones. There are as many as these, as noise follows from
@@ -256,6 +258,7 @@ def rehearse(request: Request, description: Description, estimator: Any) -> None
         if (stated := learner.privacy_.neighbours) != request.relation:
             # Settings decide it: those that read no public column protect whole records.
             raise ValueError(f"they guarantee neighbours = {stated!r}, not {request.relation!r}")
+        return str(learner.size_remark(n))
     except (ValueError, ArithmeticError, ModelError) as error:
         delta = f", delta = {request.delta:g}" if request.delta else ""
         raise ReleaseError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -152,15 +151,16 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         if counted:
             self.n_records_ = records.n
 
-    def _warn_of_size(self, n: int) -> None:
+    def size_remark(self, n: int) -> str:
+        """Return a remark where m = n·μ/d is small: docs/privgam.md, small budgets."""
         m = self._plan(n if self.neighbours != ADD_REMOVE else 0).m
-        if m < rule.LEAST_M:
-            warnings.warn(
-                f"privgam: n·μ/d = {m:.2g} is below {rule.LEAST_M:g}: with such a budget for "
-                f"{len(self.n_bins_)} columns simpler learners are often more accurate. Give fewer "
-                "columns, a larger epsilon or delta, or take one_rule or noisy_majority",
-                stacklevel=4,
-            )
+        if m >= rule.LEAST_M:
+            return ""
+        return (
+            f"privgam: n·μ/d = {m:.2g} is below {rule.LEAST_M:g}: with such a budget for "
+            f"{len(self.n_bins_)} columns simpler learners are often more accurate. Give fewer "
+            "columns, a larger epsilon or delta, or take one_rule or noisy_majority"
+        )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

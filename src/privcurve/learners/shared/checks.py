@@ -259,6 +259,12 @@ def warn_of_budget(learner: Any, n: int) -> None:
         warnings.warn(f"{meaning}. {suggest_delta(number)}", stacklevel=4)
 
 
+def warn_of_size(learner: Any, n: int) -> None:
+    """Warn where simpler learners suit the public facts of a fit on n records."""
+    if remark := learner.size_remark(n):
+        warnings.warn(remark, stacklevel=4)
+
+
 def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
     """Warn of classes that are not sorted, which scikit-learn takes for granted.
 
