@@ -547,3 +547,9 @@ def test_names_are_told_apart():
     names = [*NAMED, *(one.name for one in MUTANTS)]
     assert len({*names}) == len(names)
     assert EPSILONS[0] < 1 < EPSILONS[1]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.learner in ("noisy_bayes", "mst")])
+def test_a_fit_without_runs_is_as_it_is_elsewhere(case):
+    verdict = check_runs(case)
+    assert (verdict.breach, verdict.refusal, verdict.n_pairs) == (None, "", 0)

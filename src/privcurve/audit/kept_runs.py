@@ -29,12 +29,12 @@ class _Given(Replay):
     """A replay of given runs: the place of each one's setting, and its score."""
 
     def __init__(self, seed: int, runs: Sequence[tuple[int, int]]) -> None:
-        super().__init__(
-            [seed], script={(k,): np.array([score]) for k, (_, score) in enumerate(runs)}
-        )
+        super().__init__([seed])
         self._given = runs
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
+        # A fit without runs has other answers.
+        self._script = {(k,): np.array([score]) for k, (_, score) in enumerate(self._given)}
         return [place % n_candidates for place, _ in self._given]
 
 

@@ -33,7 +33,9 @@ class ClassModel:
     def from_scores(cls, intercepts: Floats, values: Sequence[Floats]) -> Self:
         """Return the model of several scores: `values` are (n_classes, n_bins), by column."""
         no_errors = tuple(map(np.zeros_like, values))
-        return cls(intercepts, np.zeros_like(intercepts), tuple(values), no_errors)
+        # As a file gives them: sums over bins have the same bits only in one order of memory.
+        in_rows = tuple(map(np.ascontiguousarray, values))
+        return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors)
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check what was read from a file; raises ValueError."""
