@@ -88,7 +88,10 @@ NOT_OTHERS = (
 )
 NOT_TIMING = "side channels such as the time that training takes"
 # Of a fit on sealed records.
-SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
+SEALED = (
+    "Inside the fit the records were sealed, against accidental looks at exact values, not against "
+    "intent (docs/audit.md lists known ways out)."
+)
 # Of a learner of a user's own.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
