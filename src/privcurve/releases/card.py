@@ -69,7 +69,7 @@ CONVERTED = (
 )
 POPULATION = (
     "Patterns that many people share. They are not secret: the model is meant to learn them. The "
-    "guarantee is about what it shows of any one record."
+    "guarantee is about what it shows of any one record, or person."
 )
 
 
@@ -90,7 +90,7 @@ def card(released: Released, checksum: str) -> Page:
         Heading("What was taken to be public", 3),
         Text(
             "Columns, their bins and categories, and the names of the classes come from the "
-            "dataset's description, not from the records."
+            "dataset's description; training reads none of them from the records."
         ),
         Rows(
             ("column", "kind", "codes", "values", "source"),
@@ -533,8 +533,8 @@ def _list_exclusions(released: Released) -> Iterator[str]:
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):
         yield (
-            "The seed is the data owner's secret, used for this release alone: a random word "
-            "of the release is part of what the noise follows from."
+            "The seed is the data owner's secret. The noise follows from it and from a random word "
+            "of this release, so that no other release has the same."
         )
     if released.release.n_comparisons:
         yield COMPARED
