@@ -17,6 +17,8 @@ from privcurve.learners.majority import MARGIN
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.sealed import WHOLE, SealedError, kernel, open_values, seal
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 PLAIN = np.arange(1.0, 7.0)
 
 

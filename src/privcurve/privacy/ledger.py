@@ -87,8 +87,9 @@ NOT_OTHERS = (
     "add up"
 )
 NOT_TIMING = "side channels such as the time that training takes"
-# Of a fit on sealed records.
 SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
+# Of a fit whose sensitivities were derived.
+OF_RULES = "Sensitivities follow from how sums are made (docs/proofs.md, 'Derived sensitivities')."
 # Of a learner of a user's own.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
@@ -96,17 +97,17 @@ NOT_IMPLIED = "what public columns tell of private ones (a category that implies
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers. The fit puts its own generator in place of `OF_NUMBER`, and what its
-# answers leave in place of `NOT_FLOATS`.
+# What no statement covers. A fit puts others in place of `OF_NUMBER` and `NOT_FLOATS`.
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The status of a guarantee, beside PROVED: its author's word; or wrong.
-CLAIMED, REFUTED = "claimed", "refuted"
+# Statuses beside PROVED: each sensitivity follows from its sum; its author's word; or wrong.
+DERIVED, CLAIMED, REFUTED = "derived", "claimed", "refuted"
+KNOWN = (DERIVED, PROVED)
 _STORED_CLAIMED = "not proved"  # by earlier versions
-STATUSES = (PROVED, CLAIMED, REFUTED)
+STATUSES = (*KNOWN, CLAIMED, REFUTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +175,9 @@ class PrivacyStatement:
     assumptions, exclusions : tuple of str
         What is assumed public; what the guarantee does not cover.
     status : str
-        ``proved``, ``claimed`` (its author's word), or ``refuted`` (there is a counterexample).
+        A word of `STATUSES`; docs/privacy.md says what each means.
     caveat : str
-        Why the claim is not proved, or what refutes it; empty if it is proved.
+        Why the claim is not proved, or what refutes it; else empty.
     proved_epsilon : float or None
         The ε that is proved in place of a claim that is not, for `neighbours`; infinite if
         there is none, None if nothing is known.
@@ -218,7 +219,7 @@ class PrivacyStatement:
         relation(self.neighbours)
         if self.status not in STATUSES:
             raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
-        if (self.status == PROVED) == bool(self.caveat):
+        if (self.status in KNOWN) == bool(self.caveat):
             raise ValueError(
                 f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
             )
@@ -305,8 +306,7 @@ class PrivacyStatement:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
         document["calibration"] = stored(self.calibration)
-        # Keys that older files lack.
-        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}
+        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}  # in older files
         document = {key: item for key, item in document.items() if not lacking.get(key)}
         document["ledger"] = [
             {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
@@ -345,6 +345,8 @@ class PrivacyStatement:
         parts = [*self._claim(), *self._protection(), self.describe_ledger()]
         if self.calibration == PUBLISHED:
             parts.append(f"Calibration: {PUBLISHED} (the noise is as the paper prints it).")
+        elif self.status == DERIVED:
+            parts.append(OF_RULES)
         elif self.calibration is not None and self.status == PROVED:
             parts.append(f"Calibration: {PROVED} (the noise is as proved in docs/privacy.md).")
         if self.sealed:
@@ -361,7 +363,7 @@ class PrivacyStatement:
         """Return the claim in words, with its faults before its meaning."""
         level = f"epsilon = {self.epsilon:g}"
         level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
-        if self.status == PROVED:
+        if self.status in KNOWN:
             return [f"{self.learner}: differentially private with {level}."]
         parts = [
             f"{self.learner}: claimed to be differentially private with {level}. "
