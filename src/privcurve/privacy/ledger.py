@@ -89,17 +89,11 @@ NOT_OTHERS = (
     "add up"
 )
 NOT_TIMING = "side channels such as the time that training takes"
-<<<<<<< HEAD
-SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
-# Of a fit whose sensitivities were derived.
-OF_RULES = "Sensitivities follow from how sums are made (docs/proofs.md, 'Derived sensitivities')."
-=======
-# Of a fit on sealed records.
 SEALED = (
     "Inside the fit the records were sealed, against accidental looks at exact values, not against "
     "intent (docs/audit.md lists known ways out)."
 )
->>>>>>> 61c9f449d6442871c8f1f40ecab2a08edb2e0b8e
+OF_RULES = "Sensitivities follow from how sums are made (docs/proofs.md, 'Derived sensitivities')."
 # Of a learner of a user's own.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
@@ -160,8 +154,7 @@ class LedgerEntry:
     parallel: str = ""
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit. These two fields tell apart the entries of one ledger,
-        # and of thousands of settings that are trained in one process.
+        # Entries are counted in every fit, and these two fields tell most of them apart.
         return hash((self.what, self.noise_rate))
 
 
@@ -266,10 +259,7 @@ class PrivacyStatement:
         return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
 
     def of_persons(self, at_most: int) -> Self:
-        """Return the statement for persons of up to `at_most` records each.
-
-        Group privacy: what one record has, as many have together (:func:`budget.group_guarantee`).
-        """
+        """Return the statement for persons of up to `at_most` records each, by group privacy."""
         if not self.private:
             return self
         epsilon, delta = group_guarantee(self.epsilon, self.delta, at_most)

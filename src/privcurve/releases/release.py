@@ -26,10 +26,7 @@ from privcurve.learners import registry
 from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
-<<<<<<< HEAD
-=======
-from privcurve.privacy.budget import ADD_REMOVE, PROVED
->>>>>>> 61c9f449d6442871c8f1f40ecab2a08edb2e0b8e
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import KNOWN, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
