@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from privcurve import PrivGAMClassifier, Schema, coding, load, save
 from privcurve.coding import WHOLE
