@@ -8,7 +8,7 @@ import pytest
 
 from privcurve import PrivGAMClassifier, Schema, coding, load, save
 from privcurve.coding import WHOLE
-from privcurve.datasets import Domain
+from privcurve.datasets import DatasetError, Domain
 
 DAYS = {"bounds": [0, 30], "n_bins": 64, "whole": True, "units": "days"}
 
@@ -47,7 +47,7 @@ def test_of_wider_bounds_bins_hold_equally_many_whole_numbers():
 
 
 def test_bounds_of_whole_numbers_are_whole():
-    with pytest.raises(ValueError, match=r"'stay' must be whole numbers, .* got \[0, 10.5\]"):
+    with pytest.raises(DatasetError, match=r"'stay' must be whole numbers, .* got \[0, 10.5\]"):
         column(bounds=[0, 10.5])
     assert coding.edges(0, 3, 4, WHOLE).tolist() == [0, 1, 2, 3, 4]
 
