@@ -24,6 +24,7 @@ from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
+from privcurve.releases import cited
 from privcurve.releases.budget_ledger import Price, total
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.judgement import YES, Judgement, Measure, places_of
@@ -229,6 +230,13 @@ def _explain_budget(released: Released) -> Iterator[Block]:
             "A record either trained the model or was held out to measure it, so each costs that "
             "once. Of a person who has records in both parts the two add up: for them they guess "
             f"right {_format_guess(both)}."
+        )
+    attacked = cited.read(released.request, released.description)
+    if attacked is not None:
+        yield Text(
+            "On a made-up table of the same columns and size, attacked with "
+            f"{attacked.n_fits:,} models like this one, {attacked.sentence()}. (± is a standard "
+            "error. An attack can refute a guarantee, never prove it.)"
         )
     for sentence, large in released.delta_remarks():
         yield Text(sentence, warning=large)
