@@ -177,7 +177,7 @@ def make_table(description: Description, request: Request) -> Records:
     # Values in the middle of the bounds are frequent, those at the ends rare.
     shares = rng.beta(3, 3, (n, len(n_bins)))
     codes = np.minimum(shares * n_bins, n_bins - 1).astype(code_type(n_bins))
-    scores = (shares - 0.5) @ rng.normal(size=len(n_bins)) * 2
+    scores = (shares - 0.5) @ (2 * rng.random(len(n_bins)) - 1) * 4
     ranks = np.argsort(np.argsort(scores + 2 * rng.random(n)))
     places = ranks * domain.n_classes // n
     return _make_records(domain, codes, np.array(class_labels(domain.n_classes))[places])
