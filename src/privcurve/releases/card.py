@@ -251,7 +251,8 @@ def explain_price(price: Price) -> str:
         words.PRIVATE_COLUMNS: (
             f"Of what is private in {them} they know two possibilities, each as likely."
         ),
-        words.ADD_REMOVE: f"Whether {are} among those that trained the model is as likely as not.",
+        # Not whether it trained: a record that was held out answered too.
+        words.ADD_REMOVE: f"Whether {are} among the records at all is as likely as not.",
     }[price.neighbours]
     return (
         f"An example. Someone knows all of these records but {whose}. {doubt} By a coin toss they "
