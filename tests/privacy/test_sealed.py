@@ -23,7 +23,7 @@ from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.linear import dp_gradient_descent, dp_newton, joint
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.learners.registry import LEARNERS, estimator_class
+from privcurve.learners.registry import LEARNERS
 from privcurve.learners.shared import half_spaces
 from privcurve.learners.shared.sealing import NOT_SEALED
 from privcurve.learners.shared.voting import VotingClassifier
@@ -432,20 +432,6 @@ def test_what_is_not_sealed_has_a_reason():
     assert {key if isinstance(key, str) else key[0] for key in NOT_SEALED} <= set(LEARNERS)
     assert all(len(why) > 20 for why in NOT_SEALED.values())
     assert len(NOT_SEALED) == 4
-
-
-def test_a_statement_says_sealed_of_sealed_fits_alone():
-    said = "sealed, against accidental looks at exact values, not against intent"
-    X, y = np.arange(400).reshape(200, 2) % 4, np.arange(200) % 2
-    for name, parameters, is_sealed in (
-        ("noisy_majority", {}, True),
-        ("pate", {"public_columns": [0]}, False),
-        ("bdpe", {"calibration": "published"}, False),
-        ("noisy_majority", {"epsilon": np.inf}, False),
-    ):
-        given = {"epsilon": 1.0, "n_bins": 4, "classes": (0, 1), **parameters}
-        statement = estimator_class(name)(**given).fit(X, y).privacy_
-        assert (said in str(statement), statement.sealed) == (is_sealed, is_sealed), name
 
 
 # The contract at real size -----------------------------------------------------------------------

@@ -68,8 +68,7 @@ NOT_FLOATS = (
 OF_CHOICES = (
     f"{ANY_FLOATS}in choices and labels: their scores are taken as computed (rounded weights add "
     "less than 0.2 % to epsilon in LazyBB); each, among k candidates (a label has two), differs "
-    "from the proof's with a probability of at most (k + M)/2^44, M the largest score in units of "
-    "noise"
+    "from the proof's with a probability of at most (k + M)/2^44, M the largest score by its noise"
 )
 OF_SHARES = (
     f"{ANY_FLOATS}in the shares of Laplace noise of a secure sum: that rounding them costs nothing "
@@ -101,7 +100,7 @@ NOT_IMPLIED = "what public columns tell of private ones (a category that implies
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers. A fit puts others in place of `OF_NUMBER` and `NOT_FLOATS`.
+# What no statement covers; a fit has its own words for `OF_NUMBER` and `NOT_FLOATS` (`of_fit`).
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
