@@ -208,7 +208,6 @@ def made_up(
 def train(job: Job, seconds_per_job: float) -> list[str]:
     terms = {"study": "config/studies/scale.yaml", "seed": SEED}
     terms |= {"seconds_per_job": seconds_per_job, "dataset": job.dataset, "part": job.part}
-    terms["file"] = str(job.file)
     return ["-m", "privcurve.workflow.job", "train", json.dumps(terms)]
 
 

@@ -42,6 +42,8 @@ from privcurve.releases import evaluation, holdout
 from privcurve.releases import release as releasing
 from privcurve.releases.request import Request
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 
 class Mutant(NamedTuple):
     """What is done wrongly, what gets out by it, and the check that says why it is refused."""

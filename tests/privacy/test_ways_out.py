@@ -18,6 +18,8 @@ from privcurve.learners.registry import estimator_class
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.sealed import WHOLE, SealedError, kernel, open_values, seal
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 PLAIN = np.arange(1.0, 7.0)
 
 

@@ -262,7 +262,7 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
 
 
 def step(job, path):
-    program.train(str(path), SEED, 30, job.dataset, job.part, str(job.file))
+    program.train(str(path), SEED, 30, job.dataset, job.part)
 
 
 @pytest.mark.usefixtures("coded")
@@ -476,15 +476,6 @@ def test_a_benchmark_file_of_which_something_is_lost_is_not_counted(left, tmp_pa
     expected = {"jobs": 1, "wall_seconds": 2.5, "cpu_seconds": 0.0, "max_rss_mib": 100.5}
     assert told["rules"]["train"] == expected
     assert told["not_training"] is None
-
-
-def test_what_a_job_cost_is_of_the_run_that_wrote_its_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (job,) = jobs_of().jobs.values()
-    first, again = job.benchmark, jobs.other_name(job.first_file)
-    again.parent.mkdir(parents=True)
-    again.touch()
-    assert job.benchmark == jobs.other_name(first)
 
 
 @pytest.mark.usefixtures("coded")

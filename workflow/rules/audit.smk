@@ -5,7 +5,10 @@
 
 rule audit_learner:
     input:
-        requests("audit/{learner}"),
+        lambda wildcards: remake(
+            [AUDITS / f"{wildcards.learner}.csv"],
+            partial(PLAN.audit_is_current, wildcards.learner),
+        ),
         # Asked when it is needed: a study that can't be read stops its own targets alone.
         data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
@@ -16,7 +19,7 @@ rule audit_learner:
     benchmark:
         "benchmarks/audit_learner/{learner}.tsv"
     wildcard_constraints:
-        learner="|".join(plan.auditable_learners()),
+        learner="|".join(auditable_learners()),
     resources:
         mem_mb=grow_by_attempt(
             lambda wildcards: needs.audit_memory(
@@ -36,7 +39,10 @@ rule audit_learner:
 # say what it found.
 rule try_contract:
     input:
-        requests("contract/{learner}"),
+        lambda wildcards: remake(
+            [plan.own.contract_file(wildcards.learner)],
+            partial(contracts.is_current, wildcards.learner),
+        ),
     output:
         "results/contracts/{learner}.json",
     log:

@@ -4,6 +4,7 @@ import json
 import os
 import time
 import sys
+from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -12,7 +13,10 @@ from snakemake.logging import logger
 # First, as it orders where modules are looked for.
 from privcurve.workflow import snakemake as ours
 from privcurve import datasets
-from privcurve.experiments import provenance
+from privcurve.experiments import contracts, provenance
+from privcurve.experiments.curves import CODED
+from privcurve.outputs.audit import auditable_learners
+from privcurve.outputs.base import AUDITS
 from privcurve.workflow.snakemake import grow_by_attempt
 
 # Where this workflow is, whoever imports it as a module.
@@ -45,7 +49,6 @@ try:
         for note in (*CONFIGURATION_NOTES, *PLAN.notes(sys.argv[1:])):
             logger.warning(note)
         PLAN.code.adopt()
-        PLAN.ask_again()
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -84,9 +87,22 @@ def to_train(wildcards):
     return needs.training_needs(job(wildcards))
 
 
+def remake(files, is_current):
+    """Let Snakemake make files again that are not what is asked for; return no input.
+
+    The way of `--forcerun`, for these files if they are needed.
+    """
+    if workflow.is_main_process and PLAN.is_stale(files, is_current):
+        workflow.dag.forcefiles.update(map(str, files))
+    return []
+
+
 def local_files(wildcards):
     """Return the user's own files of a dataset, before anything is trained that needs them."""
     ours.check_shared_files(workflow)
+    folder = CODED / wildcards.dataset
+    files = [folder / name for name in ("encoded.npz", "domain.json")]
+    remake(files, partial(datasets.is_current, folder))
     try:
         return PLAN.local_files(wildcards.dataset)
     except ValueError as error:
@@ -103,9 +119,17 @@ def minutes(needed):
     return grow_by_attempt(lambda wildcards: needed(wildcards).minutes)
 
 
-def requests(pattern):
-    """Return an input function: the file that asks for something to be made again, if there is one."""
-    return lambda wildcards: PLAN.requests(pattern.format(**dict(wildcards.items())))
+def jobs_read(wildcards):
+    """Return the files of the jobs that a job reads."""
+    mine = job(wildcards)
+    remake([mine.file], partial(PLAN.is_done, mine))
+    return [str(one.file) for one in mine.reads]
+
+
+def inputs(request):
+    """Return the files that an output is made from."""
+    remake(request.files.all, partial(PLAN.is_current, request))
+    return PLAN.inputs(request)
 
 
 def per_dataset(pattern):

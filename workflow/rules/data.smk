@@ -3,7 +3,6 @@
 
 rule prepare:
     input:
-        requests("data/{dataset}"),
         local_files,
     output:
         "results/data/{dataset}/encoded.npz",

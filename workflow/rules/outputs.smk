@@ -19,8 +19,7 @@ for request in PLAN.outputs.values():
         name:
             request.target
         input:
-            lambda wildcards, request=request: PLAN.inputs(request),
-            requests(request.target),
+            lambda wildcards, request=request: inputs(request),
         output:
             *shown(request),
         log:

@@ -7,7 +7,7 @@ rule train:
         coded="results/data/{dataset}/encoded.npz",
         domain="results/data/{dataset}/domain.json",
         ready="results/data/ready/{study}.txt",
-        cells=lambda wildcards: [str(PLAN.file(one)) for one in job(wildcards).reads],
+        cells=jobs_read,
     output:
         "results/cells/{study}/{dataset}/{part}.parquet",
     log:
@@ -21,9 +21,7 @@ rule train:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
     params:
-        terms=lambda wildcards: json.dumps(
-            PLAN.job_terms(job(wildcards), wildcards.part)
-        ),
+        terms=lambda wildcards: json.dumps(PLAN.job_terms(job(wildcards))),
         title=lambda wildcards: job(wildcards).title,
     message:
         "Train {params.title}"

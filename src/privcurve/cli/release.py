@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
     option("--epsilon", type=amount, required=True, help="privacy budget of this model")
-    option("--delta", type=amount, default=0.0, help="default: 0, pure differential privacy")
+    option("--delta", type=amount, default=0.0, help="(default: 0, pure differential privacy)")
     option("--learner", default="auto", help="default: auto, which is privgam; choose: see below")
     option(
         "--set",
@@ -48,7 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option(
         "--neighbours",
         default="",
-        help="the neighbours that epsilon is for (default: the learner's)",
+        help="the neighbours that epsilon is for: replace-one (the default, where the learner has "
+        "it), add-remove or private-columns",
     )
     option(
         "--holdout",
@@ -253,7 +254,9 @@ def _write_lines(released: Released) -> Iterator[str]:
         yield closing_sentence(released)
     else:
         yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
-    yield f"{released.path(MODEL)}: the model ({released.price})"
+    price = released.price
+    stated = f"epsilon = {price.epsilon:.6g}, delta = {price.delta:.6g}; {price.neighbours_text}"
+    yield f"{released.path(MODEL)}: the model ({stated})"
     if released.judgement is not None:
         judged = released.judgement
         area = "" if judged.auc is None else f"AUC {judged.auc}; "

@@ -69,9 +69,7 @@ def ready(study: str) -> None:
     replace_text(CODED / "ready" / f"{loaded.name}.txt", "".join(lines))
 
 
-def train(
-    study: str, seed: int | str, seconds_per_job: float, dataset: str, part: str, file: str
-) -> None:
+def train(study: str, seed: int | str, seconds_per_job: float, dataset: str, part: str) -> None:
     """Train a part of a study's curves on a dataset, and write their file."""
     from privcurve.experiments.work import work
 
@@ -83,7 +81,7 @@ def train(
     job = find_job(loaded, dataset, part, base_seed, seconds_per_job)
     if job is None:
         raise _make_edit_error(study)
-    work(job, STARTED, Path(file))
+    work(job, STARTED)
 
 
 def output(

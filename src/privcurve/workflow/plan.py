@@ -7,29 +7,25 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from privcurve import audit, datasets
+from privcurve import audit
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical, contracts
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED, STORE
-from privcurve.experiments.jobs import AGAIN, Job, StudyJobs, other_name
+from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.provenance import Stamps, Trained
 from privcurve.experiments.study import Study, StudyError
-from privcurve.files import replace_text
 from privcurve.learners import own, registry
 from privcurve.outputs import record
-from privcurve.outputs.audit import auditable_learners, audited_learners
+from privcurve.outputs.audit import audited_learners
 from privcurve.outputs.base import (
-    AUDITS,
     FIGURES,
     MADE,
     NAME_KEY,
@@ -65,7 +61,6 @@ RULES = (
 # Jobs that run where Snakemake runs: nodes may lack internet, and some jobs take only seconds.
 LOCAL_JOBS = ("data", "outputs")
 
-REQUESTS = Path("results/requests")
 MANIFEST = "results/manifest.json"
 
 
@@ -77,12 +72,10 @@ class Plan:
     studies: Mapping[str, Study]  # all that can be read, whether they are configured or not
     broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
     files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
-    # Whether this process decides what is stale; processes that it starts do not.
-    decides: bool = True
-    # Caches: jobs and outputs of a study, files of jobs, digests of outputs.
+    # Caches: jobs and outputs of a study, files that are stale, digests of outputs.
     _jobs: dict[str, StudyJobs] = field(init=False, default_factory=dict)
     _requests: dict[str, list[OutputRequest]] = field(init=False, default_factory=dict)
-    _files: dict[Path, Path] = field(init=False, default_factory=dict)
+    _stale: dict[Path, bool] = field(init=False, default_factory=dict)
     _digests: dict[str, str] = field(init=False, default_factory=dict)
 
     @cached_property
@@ -100,17 +93,8 @@ class Plan:
         return self._jobs[study]
 
     def job(self, study: str, name: str) -> Job:
-        """Return a job by one of the two names of its file."""
-        jobs = self.jobs(study).jobs
-        return jobs[name.removesuffix(AGAIN)]
-
-    def file(self, job: Job) -> Path:
-        """Return the file that a job has written, or is to write."""
-        if job.first_file not in self._files:
-            name = job.file
-            is_due = self.decides and name.exists() and not self.is_done(job)
-            self._files[job.first_file] = other_name(name) if is_due else name
-        return self._files[job.first_file]
+        """Return a job by its name in the study."""
+        return self.jobs(study).jobs[name]
 
     def is_done(self, job: Job) -> bool:
         """Return whether the file of a job counts: with `fresh` not if other code trained it."""
@@ -127,55 +111,27 @@ class Plan:
         """What is to be said of runs that other code has trained."""
         return OtherCode(Stamps(STORE))
 
-    def ask_again(self) -> None:
-        """Write a request for each stale file that has a name for people.
+    def is_stale(self, files: Iterable[Path], is_current: Callable[[], bool]) -> bool:
+        """Return whether files are there, and not what this plan asks for.
 
-        A request is a newer input of the file (:meth:`requests`), so Snakemake makes it again.
-        Without its own record Snakemake would not see that options, learners or descriptions have
-        changed, or that the file was damaged.
+        The files say so themselves: Snakemake's record of them may be lost, and does not know that
+        learners or descriptions have changed, or that a file was damaged. The answer is of the
+        first time: later the run makes them.
         """
-        for folder in CODED.glob("*/"):
-            files = [folder / name for name in ("encoded.npz", "domain.json")]
-            self._ask_again(f"data/{folder.name}", files, partial(datasets.is_current, folder))
-        for learner in auditable_learners():
-            files = [AUDITS / f"{learner}.csv"]
-            self._ask_again(f"audit/{learner}", files, partial(self.audit_is_current, learner))
-        for learner in own.names():
-            files = [own.contract_file(learner)]
-            self._ask_again(f"contract/{learner}", files, partial(contracts.is_current, learner))
-        for request in self.outputs.values():
-            is_current = partial(self.is_current, request)
-            self._ask_again(request.target, request.files.all, is_current)
-
-    def _ask_again(self, name: str, files: list[Path], is_current: Callable[[], bool]) -> None:
-        request = REQUESTS / f"{name}.json"
-        times = [path.stat().st_mtime_ns for path in files if path.exists()]
-        if not times or (request.exists() and request.stat().st_mtime_ns > max(times)):
-            return
-        try:
-            if is_current():
-                return
-        except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
-            logging.getLogger(__name__).debug("made again", exc_info=True)
-        # With the time, as Snakemake ignores a file whose content is the same.
-        replace_text(request, json.dumps({"again": name, "asked": time.time()}) + "\n")
-
-    def requests(self, name: str) -> list[str]:
-        """Return the request for something, if there is one."""
-        request = REQUESTS / f"{name}.json"
-        return [str(request)] if request.exists() else []
+        name, *_ = files = list(files)
+        if name not in self._stale:
+            self._stale[name] = any(map(Path.exists, files)) and not _holds(is_current)
+        return self._stale[name]
 
     # Arguments of the programs of rules, as plain JSON; for a secret seed, the path of its file.
 
-    def job_terms(self, job: Job, part: str) -> dict[str, Any]:
-        """Return the arguments of a training job; `part` is the name that it writes to."""
-        file = job.first_file.with_name(f"{part}{job.first_file.suffix}")
+    def job_terms(self, job: Job) -> dict[str, Any]:
+        """Return the arguments of a training job."""
         return {
             **self._study_terms(job.study),
             "seconds_per_job": self.configuration["seconds_per_job"],
             "dataset": job.dataset,
             "part": job.part,
-            "file": str(file),
         }
 
     def output_terms(self, request: OutputRequest) -> dict[str, Any]:
@@ -287,7 +243,7 @@ class Plan:
         left = [request]
         for one in left:
             context = self._context(one)
-            jobs |= {str(job.first_file): job for job in context.jobs.jobs_of(context.curves)}
+            jobs |= {str(job.file): job for job in context.jobs.jobs_of(context.curves)}
             audits |= {learner: record.audited_code(learner) for learner in one.reads.audits}
             left += [other for other in context.others.values() if other not in left]
         return self.code.notes(jobs.values(), audits.values())
@@ -318,7 +274,7 @@ class Plan:
         """Return the files that an output is made from."""
         context = self._context(request)
         jobs = context.jobs.jobs_of(context.curves, grids=request.reads.grids)
-        paths = [self.file(job) for job in jobs]
+        paths = [job.file for job in jobs]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         paths += context.inputs
@@ -476,6 +432,14 @@ class Plan:
             raise StudyError(self.refusals[study])
         for dataset in self.studies[study].datasets:
             self.local_files(dataset)
+
+
+def _holds(is_current: Callable[[], bool]) -> bool:
+    try:
+        return is_current()
+    except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
+        logging.getLogger(__name__).debug("made again", exc_info=True)
+        return False
 
 
 def benchmark(request: OutputRequest) -> str:

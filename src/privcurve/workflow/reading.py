@@ -96,7 +96,7 @@ def read(
                 broken[name] = str(error)
                 del studies_read[name]
     in_order = {name: studies_read[name] for name in paths if name in studies_read}
-    return Plan(configuration, in_order, broken, paths, decides)
+    return Plan(configuration, in_order, broken, paths)
 
 
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
@@ -150,7 +150,7 @@ def read_one(
         "seed": seed if isinstance(seed, int) else str(seed.path),
         "seconds_per_job": seconds_per_job,
     }
-    return Plan(configuration, loaded, files=files, decides=False)
+    return Plan(configuration, loaded, files=files)
 
 
 def read_study(path: Path, root: Path) -> Study:

@@ -122,7 +122,7 @@ def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str
         jobs = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
         # Asked when data have been coded, of which a file may be no longer.
         due = [job for job in jobs if not plan.is_done(job)]
-        yield [("train", plan.job_terms(job, job.first_file.stem)) for job in due]
+        yield [("train", plan.job_terms(job)) for job in due]
     outputs = {request.key: request for request in plan.study_outputs(study)}
     reads = {
         key: [other.key for other in plan.context(request).others.values()]
