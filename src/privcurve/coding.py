@@ -69,6 +69,11 @@ class Records(NamedTuple):
         """In whose fit they are sealed; empty: they are open."""
         return ""
 
+    @property
+    def exact(self) -> Records:
+        """The open records of the fit, of which a curator makes rows: these."""
+        return self
+
     def copy(self) -> Records:
         """Return records that can be written into without a change of these."""
         return self._replace(

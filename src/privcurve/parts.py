@@ -24,7 +24,7 @@ from importlib import metadata
 from operator import add
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, cast
 from uuid import uuid4
 
 import numpy as np
@@ -342,6 +342,7 @@ class SealedRecords(Records):
 
     _n: int | None
     _learner: str
+    _exact: Records | None
 
     @property
     def learner(self) -> str:
@@ -355,8 +356,30 @@ class SealedRecords(Records):
             raise SealedError(self._learner, NUMBER)
         return self._n
 
+    @property
+    def exact(self) -> Records:
+        """The open records of the fit, of which a curator makes rows.
+
+        A learner never has them: it may write into what it gets, and replace parts of it.
+        """
+        if self._exact is None:
+            what = "rows of records of which a part was replaced"
+            raise SealedError(self._learner, what, "take those of the fit (curator.rows)")
+        return self._exact
+
+    def copy(self) -> SealedRecords:
+        """Return records that can be written into without a change of these."""
+        made = cast(SealedRecords, super().copy())
+        made._exact = self._exact
+        return made
+
     def _replace(self, **changes: Any) -> SealedRecords:
         return sealed_records(super()._replace(**changes), self._learner, self._n)
+
+    def trusted(self) -> SealedRecords:
+        """Return these, as the library made them of the records of a fit."""
+        self._exact = Records(*open_values(tuple(self)))
+        return self
 
 
 def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
@@ -364,7 +387,7 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
     codes, labels, counts, n_bins = records
     made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
                          seal(counts, learner, 0), n_bins)  # fmt: skip
-    made._n, made._learner = n, learner
+    made._n, made._learner, made._exact = n, learner, None
     return made
 
 
@@ -373,7 +396,7 @@ def seal_records(learner: str, records: Any, counted: bool) -> Any:
     if isinstance(records, PartedRecords):
         parts = SealedParts(_open_parts(records.parts), learner)
         return replace(records, parts=parts, learner=learner, counted=counted)
-    return sealed_records(records, learner, records.n if counted else None)
+    return sealed_records(records, learner, records.n if counted else None).trusted()
 
 
 def _open_parts(

@@ -13,7 +13,7 @@ from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY
 from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.holders.sums import Release
-from privcurve.learners import majority, one_rule, random_trees
+from privcurve.learners import one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
 from privcurve.learners.additive.residuals import BinSums
@@ -231,8 +231,6 @@ def stated(point, statement_of, called):
 
 
 WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
-
-constant("noise_for_an_added_record", majority, "margins_l1", lambda: 1.0, SENSITIVITY, MAJORITY)
 
 
 # 1-rules and trees -----------------------------------------------------------------------------

@@ -36,6 +36,8 @@ from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 
 def named(value):
     return getattr(value, "__name__", str(value))

@@ -1,8 +1,4 @@
-"""Sealed records: what a learner may do with exact values, and each look that stops a fit.
-
-A look is refused with the name of the learner, the line, and what to do instead. `test_contract.py`
-has mistakes of other kinds.
-"""
+"""Sealed records: what a learner may do with exact values, and each look that stops a fit."""
 
 import contextlib
 import copy
@@ -45,6 +41,8 @@ from privcurve.privacy.sealed import (
     seal,
     take,
 )
+
+pytestmark = pytest.mark.usefixtures("announced_margin")
 
 RNG = np.random.default_rng(3)
 PLAIN = RNG.integers(1, 9, (6, 4)).astype(np.float64)

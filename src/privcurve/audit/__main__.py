@@ -23,9 +23,10 @@ from privcurve.numerals import count
 
 NOT_SEEN = (
     "What the contract can't see: the theorem of the accountant that adds up the calls, the "
-    "floating-point noise of choices, labels and objectives (docs/privacy.md), time, and "
-    "neighbours that it did not try; of objective perturbation, models at which it did not take "
-    "the Jacobian; of PATE, answers about scored rows, whose noise follows from a key."
+    "floating-point noise of choices, labels and objectives (docs/privacy.md), time, files that a "
+    "kernel writes, and neighbours that it did not try; of objective perturbation, models at which "
+    "it did not take the Jacobian; of PATE, answers about scored rows, whose noise follows from a "
+    "key."
 )
 
 # What is tried on a setting, and the setting.

@@ -7,8 +7,9 @@
 4. *Noise*: in real fits, answer − exact has the announced distribution, and no noise serves twice.
 5. *Charge*: the calls are those that were announced, and add up to no more than the stated ε.
 
-Together they prove ε, except for the theorem of the accountant, floating-point noise of choices,
-labels and objectives (docs/proofs.md, 'Floating point'), and time.
+If they hold for all tables they prove ε, with the theorem of the accountant, but for floating-point
+noise of choices, labels and objectives (docs/proofs.md, 'Floating point'), and time. The contract
+tries them on some tables.
 
 If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
 neighbours differ in all records of one person, before the draw of the records that are kept.

@@ -149,8 +149,8 @@ def train(run: Run, study: str, dataset: str, part: str) -> None:
 def output(run: Run, output: str, study: str = "") -> None:
     """Make one output, a table, a figure or both: of a study, or of the whole run."""
     plan = run.plan(study)
-    whole = [one for one in (plan.audit, plan.leaderboard) if one]
-    requests = {one.key: one for one in (plan.study_outputs(study) if study else whole)}
+    of_run = [request for request in (plan.audit, plan.leaderboard) if request]
+    requests = {one.key: one for one in (plan.study_outputs(study) if study else of_run)}
     make(plan, _pick("output", output, requests))
 
 
