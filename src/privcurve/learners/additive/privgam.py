@@ -138,11 +138,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
             else:
                 so_far = round_scores(decoder.scores), round_scores(decoder.intercepts)
                 exact, n_added = sums.sums(*so_far), 1
-            # Each record is in one bin of the first column.
-            totals, answers, released = exact[..., : starts[1]].sum(axis=-1), [], []
-            for question, values in zip(questions, (exact, totals), strict=True):
+            answers, released = [], []
+            for question, asked in zip(questions, exact, strict=True):
                 call = _on_grid(curator.call(question.words), bits)
-                noisy, deviation = curator.whole_numbers(call, values), question.deviation
+                noisy, deviation = curator.whole_numbers(call, asked), question.deviation
                 released.append(noisy)
                 # Of counts, the noise of the other classes adds up.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
