@@ -281,7 +281,7 @@ def train(cases: list[Case], steps: int = STEPS) -> dict[str, NDArray[np.float32
         if (k + 1) % 500 == 0:
             print(f"step {k + 1} of {steps}: loss {np.mean(losses[-500:]):.3f}", flush=True)
     arrays = {
-        f"{name}.{part}": np.asarray(array, np.float32)
+        f"{name}.{part}": np.array(array, np.float32)
         for name, layer in weights.items()
         for part, array in layer.items()
     }
