@@ -535,7 +535,7 @@ def _list_exclusions(released: Released) -> Iterator[str]:
     if isinstance(released.seed, SecretSeed):
         yield (
             "The seed is the data owner's secret. The noise follows from it and from a random word "
-            "of this release, so that no other release has the same."
+            "that this release alone has."
         )
     if released.release.n_comparisons:
         yield COMPARED
