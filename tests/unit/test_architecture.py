@@ -31,8 +31,9 @@ ALLOWED = {
     "learners": {"holders", "privacy", "kernels"},
     # Relations of neighbours have their words in privacy.budget.
     "experiments": {"learners", "datasets", "analysis", "tables", "privacy"},
-    # It stores what it finds of a user's own learners beside the results of studies.
-    "audit": {"learners", "privacy", "kernels", "releases", "models", "experiments"},
+    # It stores what it finds of a user's own learners beside the results of studies, and attacks
+    # copies of a dataset.
+    "audit": {"learners", "datasets", "privacy", "kernels", "releases", "models", "experiments"},
     "models": {"learners", "datasets", "privacy", "kernels"},
     "outputs": {"models", "experiments", "audit", *MIDDLE, *BOTTOM},
     "papers": {"outputs", "experiments", *MIDDLE, *BOTTOM},
@@ -187,6 +188,7 @@ EXCEPTIONS = {
     },
     "audit.fits": {"default_rng": SCRIPT},
     "audit.release": {"default_rng": SCRIPT},
+    "audit.own_table": {"default_rng": SCRIPT},
     "releases.holdout": dict.fromkeys(("Generator", "PCG64"), SAMPLES),
     "releases.judgement": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
 }
