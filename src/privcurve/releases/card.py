@@ -228,7 +228,7 @@ def _explain_budget(released: Released) -> Iterator[Block]:
         both = Price(price.epsilon + released.judgement.epsilon, price.delta, price.neighbours)
         yield Text(
             "A record either trained the model or was held out to measure it, so each costs that "
-            "once. Of a person who has records in both parts the two add up: for them they guess "
+            "once. Of a person with one record in each part the two add up: for them they guess "
             f"right {_format_guess(both)}."
         )
     attacked = cited.read(released.request, released.description)
