@@ -29,6 +29,7 @@ LIST = Path(__file__).with_name("promises.yaml")
 DOCS = (
     *("index", "privacy", "audit", "own_method", "your_data", "releases", "privgam", "tuning"),
     *("probabilities", "model_file", "compare", "peers", "competitors", "datasets", "big_tables"),
+    "for_your_dpo",
 )
 PAGES = (
     "README.md",

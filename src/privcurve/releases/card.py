@@ -54,6 +54,10 @@ ABOUT_WHOM = {
 NOT_SAID = "not said (about: in the description)"
 SICK = "with an illness, say, or without it"
 
+FOR_THE_DPO = (
+    "For a data protection officer: docs/for_your_dpo.md says what this means for singling out, "
+    "linking and inference, and what the law asks."
+)
 BEFORE = (
     "Whatever was looked at before: a comparison of learners or settings on the same records, if "
     "it led to this learner, and a description (bounds, categories) that was written after a look "
@@ -231,6 +235,7 @@ def _explain_budget(released: Released) -> Iterator[Block]:
             "once. Of a person with one record in each part the two add up: for them they guess "
             f"right {_format_guess(both)}."
         )
+    yield Text(name_pages(FOR_THE_DPO))
     attacked = cited.read(released.request, released.description)
     if attacked is not None:
         yield Text(
