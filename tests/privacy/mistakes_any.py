@@ -18,6 +18,7 @@ from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
 from privcurve.learners.additive.residuals import BinSums
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
+from privcurve.privacy import sums
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -145,7 +146,7 @@ def exact_number(own, self, call, exact):
     return exact
 
 
-@mistake(Curator, "call", SENSITIVITY, ONE_COLUMN)
+@mistake(Curator, "call", SENSITIVITY, BETA)
 def budgets_swapped(own, self, what):
     """What is chosen gets the noise of what is counted, and the other way round."""
     first, *_, last = self._announced.values()
@@ -231,6 +232,11 @@ def stated(point, statement_of, called):
 
 
 WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
+
+
+@mistake(sums.Sum, "moves", SENSITIVITY, COUNTS)
+def noise_for_an_added_record(own, self, neighbours):
+    return own(self, ADD_REMOVE)
 
 
 # 1-rules and trees -----------------------------------------------------------------------------

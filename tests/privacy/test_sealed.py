@@ -481,21 +481,20 @@ def mutant(owner, name, case, point=SEALED):
 
 
 @mutant(dp_newton, "noisy_gram", NEWTON)
-def eigenvalues_floored_by_the_exact_gram(own, rows, counts, curator):
-    gram, deviation = own(rows, counts, curator)
-    largest = np.trace(joint.gram_kernel(rows, counts))
-    return gram, max(deviation, 0.1 * largest)
+def eigenvalues_floored_by_the_exact_gram(own, *given):
+    gram, deviation = own(*given)
+    return gram, max(deviation, 0.1 * joint.packed_gram(*given[:-1])[0])
 
 
 @mutant(dp_newton, "noisy_gram", NEWTON)
-def a_ridge_of_the_exact_smallest_eigenvalue(own, rows, counts, curator):
-    gram, deviation = own(rows, counts, curator)
-    return gram + np.linalg.eigvalsh(joint.gram_kernel(rows, counts))[0], deviation
+def a_ridge_of_the_exact_smallest_eigenvalue(own, *given):
+    gram, deviation = own(*given)
+    return gram + np.linalg.eigvalsh(joint.packed_gram(*given[:-1]).reshape(1, -1))[0], deviation
 
 
-@mutant(dp_newton, "clipped_slopes", NEWTON)
-def steps_left_out_from_the_fifth_on(own, rows, residuals, counts, steps=[]):  # noqa: B006
-    steps.append(own(rows, residuals, counts))
+@mutant(dp_newton, "logistic_slopes", NEWTON)
+def steps_left_out_from_the_fifth_on(own, *given, steps=[]):  # noqa: B006
+    steps.append(own(*given))
     if len(steps) > 4 and np.abs(steps[-1]).max() < 1:
         return 0 * steps[-1]
     return steps[-1]
@@ -504,13 +503,12 @@ def steps_left_out_from_the_fifth_on(own, rows, residuals, counts, steps=[]):  #
 @mutant(DPNewtonClassifier, "_model", NEWTON)
 def a_last_step_without_noise(own, self, rows, width, records, curator):
     model = own(self, rows, width, records, curator)
-    residuals_ = joint.logistic_residuals(rows, records.labels, model)
-    return model + joint.clipped_slopes(rows, residuals_, records.counts)
+    return model + joint.logistic_slopes(rows, records.labels, records.counts, model, 3)
 
 
-@mutant(dp_gradient_descent, "clipped_slopes", DESCENT)
-def a_rate_halved_from_the_fourth_step_on(own, rows, residuals, counts, steps=[]):  # noqa: B006
-    steps.append(own(rows, residuals, counts))
+@mutant(dp_gradient_descent, "logistic_slopes", DESCENT)
+def a_rate_halved_from_the_fourth_step_on(own, *given, steps=[]):  # noqa: B006
+    steps.append(own(*given))
     slow = len(steps) > 3 and (steps[-1] ** 2).sum() > 1
     return steps[-1] / (2 if slow else 1)
 

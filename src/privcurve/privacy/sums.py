@@ -222,6 +222,12 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
     return Bounds(size, change, min(p.unit for p in parts))
 
 
+def one_cell(shape: tuple[int, ...]) -> Bounds:
+    """Return the bounds of counts of which a record adds one to a single cell (D7)."""
+    each = np.ones(shape)
+    return Bounds(Moves(each, 1.0, 1.0, 1.0), Moves(each, 2.0, 1.0, 2.0), 1.0)
+
+
 def is_open(values: Any) -> bool:
     """Return whether values are rows or sums of open records, of a fit without privacy."""
     return isinstance(values, Bounded) and not values._learner
@@ -231,7 +237,16 @@ def is_open(values: Any) -> bool:
 LOOPS: dict[str, Any] = {}
 
 
-def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
+def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
+    """Return what a loop added up as a sum; with several bounds, as one sum below the other."""
+    if isinstance(bounds, Bounds):
+        return LoopSum.make(total, learner, bounds)
+    ends = np.cumsum([len(part.size.entries) for part in bounds])
+    parts = zip(np.split(total, ends[:-1]), bounds, strict=True)
+    return [LoopSum.make(values, learner, part) for values, part in parts]
+
+
+def adds(bounds: Callable[..., Bounds | Sequence[Bounds]]) -> Callable[[Any], Any]:
     """Return a decorator of a loop that adds up what each record contributes, into a `LoopSum`.
 
     The loop clips each contribution to what `bounds` says of the loop's arguments, of which it may
@@ -248,8 +263,9 @@ def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
             total = opened(*given)
             if not isinstance(total, Sealed):
                 return total
-            return LoopSum.make(open_values(total), total._learner, bounds(*given))
+            return with_bounds(open_values(total), total._learner, bounds(*given))
 
+        run.bounds = bounds  # type: ignore[attr-defined]
         return run
 
     return register
