@@ -36,7 +36,7 @@ def table(rows, counts):
     return records(rows[:, :-1], rows[:, -1], BINS, np.array(counts, dtype=np.int64))
 
 
-def whole(bounds):
+def together(bounds):
     return bounds if isinstance(bounds, sums.Bounds) else sums.join_bounds(bounds)
 
 
@@ -63,7 +63,7 @@ def test_what_a_record_adds_does_not_depend_on_others(name):
 @pytest.mark.parametrize("name", GIVEN)
 def test_what_a_record_adds_is_within_the_bounds(name):
     loop, bounds = LOOPS[name]
-    size, change, _ = whole(bounds(*GIVEN[name](table(DOMAIN[:1], [1]))))
+    size, change, _ = together(bounds(*GIVEN[name](table(DOMAIN[:1], [1]))))
     at = [loop(*GIVEN[name](table([row], [1]))) for row in DOMAIN]
     for moves, apart in (
         (size, at),

@@ -19,7 +19,7 @@ from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sums import Bounds, Sum, adds, one_cell
+from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 
 # Names of what calls release.
 CHOICE = "choice of column {}"
@@ -167,7 +167,7 @@ class CountedRows(NamedTuple):
 
     records: Records
 
-    @adds(cells_of_columns)
+    @adds_in_parts(cells_of_columns)
     def tables(self, columns: Sequence[int], widths: Sequence[int]) -> Ints:
         """Count the records by code of some columns, one below the other, and by label."""
         codes, signs, counts, _ = self.records
@@ -188,7 +188,7 @@ def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) 
 
 def column_score(table: Sum) -> Sum:
     """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
-    return cast(Sum, (table @ MARGIN).norm1() / 2)
+    return cast(Sum, table.over(MARGIN).norm1() / 2)
 
 
 def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -222,6 +222,7 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
     return Bounds(size, change, min(p.unit for p in parts))
 
 
+@lru_cache(maxsize=256)
 def one_cell(shape: tuple[int, ...]) -> Bounds:
     """Return the bounds of counts of which a record adds one to a single cell (D7)."""
     each = np.ones(shape)
@@ -246,7 +247,21 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
     return [LoopSum.make(values, learner, part) for values, part in parts]
 
 
-def adds(bounds: Callable[..., Bounds | Sequence[Bounds]]) -> Callable[[Any], Any]:
+def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a decorator of a method that adds up contributions of one part (`parts.Totals`).
+
+    `bounds` gets None in place of the part; see :func:`adds`.
+    """
+
+    def register(loop: Any) -> Any:
+        LOOPS[loop.__qualname__] = loop, bounds
+        loop.bounds = bounds
+        return loop
+
+    return register
+
+
+def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
     """Return a decorator of a loop that adds up what each record contributes, into a `LoopSum`.
 
     The loop clips each contribution to what `bounds` says of the loop's arguments, of which it may
@@ -255,17 +270,14 @@ def adds(bounds: Callable[..., Bounds | Sequence[Bounds]]) -> Callable[[Any], An
     """
 
     def register(loop: Any) -> Any:
-        LOOPS[loop.__qualname__] = loop, bounds
-        opened = kernel(loop)
+        opened = kernel(adds_in_parts(bounds)(loop))
 
         @wraps(loop)
         def run(*given: Any) -> Any:
             total = opened(*given)
-            if not isinstance(total, Sealed):
-                return total
-            return with_bounds(open_values(total), total._learner, bounds(*given))
+            learner = total._learner if isinstance(total, Sealed) else ""
+            return with_bounds(open_values(total), learner, bounds(*given))
 
-        run.bounds = bounds  # type: ignore[attr-defined]
         return run
 
     return register

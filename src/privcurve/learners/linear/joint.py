@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -74,16 +75,14 @@ def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> 
     return one_hot(merged, np.array(widths))
 
 
-def of_one_hot(n_ones: int, width: int) -> Bounds:
-    """Return the bounds of rows with so many ones (D7)."""
-    each = np.ones(width)
-    size, change = Moves(each, n_ones, 1.0, n_ones), Moves(each, 2 * n_ones, 1.0, 2 * n_ones)
-    return Bounds(size, change, 1.0)
-
-
 def of_slopes(rows: Any, signs: Any, counts: Any, model: Floats, n_ones: int) -> Bounds:
     """Return the bounds of rows times residuals within ±`CLIP`: their length, and twice that."""
-    size = of_one_hot(n_ones, len(model)).size.times(CLIP)
+    return _of_clipped(n_ones, len(model))
+
+
+@lru_cache
+def _of_clipped(n_ones: int, width: int) -> Bounds:
+    size = Moves(np.full(width, CLIP), CLIP * n_ones, CLIP, n_ones)
     return Bounds(size, size.times(2.0), RESIDUAL_UNIT)
 
 
