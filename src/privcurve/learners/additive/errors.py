@@ -21,7 +21,7 @@ from privcurve.kernels.arithmetic import exp, expits, exps, log, logs, normal_cd
 
 # The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
 FILE = Path(__file__).with_name("errors.npz")
-SHA256 = "b5830f3561177f1dca1287a772e2ae65ebaeb3c8507dca89dcbbc05679bc7461"
+SHA256 = "d7750e769a55ccd8b708417106cd3dfdb16d658aa6e927f04c55ce5d66e5e7d3"
 # Logarithms of standard errors that the network may return.
 SMALLEST, LARGEST = -6.0, 3.0
 WINDOWS = (1, 3, 9)  # bins around a bin of an ordered column whose counts are read too
