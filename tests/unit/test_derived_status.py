@@ -139,6 +139,23 @@ OWN_WORD = {
             "    def _scores("
         )
     },
+    "several answers charged as one": {
+        CALL: CALL.replace('sums")', 'sums", l1=6, l2=4, calls=2, parallel="disjoint leaves")'),
+        ASK: ASK + ASK,
+    },
+    "nothing but noise, counted as a sum": {
+        CALL: CALL.replace('sums")', 'sums", l1=0.1, l2=0.1)'),
+        "import Announced\n": (
+            "import Announced\nfrom privcurve.privacy.curator import Call\n"
+            "from privcurve.privacy.sealed import kernel\n"
+        ),
+        ASK: (
+            "        try:\n"
+            '            curator.numbers(Call("laplace", np.inf), sums)\n'
+            "        except OverflowError:\n"
+            "            pass\n"
+        ) + ASK.replace("sums)", "kernel(np.copy)(sums))"),
+    },
     "a choice in a loop beside the sums": {
         CALL: CALL.replace(")]", ', share=0.5), Announced("labels", share=0.5, margins=2.0)]'),
         ASK: ASK + '        curator.signs("labels", sums)\n',
@@ -273,7 +290,7 @@ def test_a_study_names_the_status_that_the_contract_found(make):
 
     make({})
     assert method()[1] == "Mean vote (claimed; contract not tried)"
-    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (derived; contract kept)", False)
     # Another state of the file was not tried.
@@ -285,6 +302,6 @@ def test_a_study_names_the_status_that_the_contract_found(make):
         "    def _scores("
     )})  # fmt: skip
     own._compute_version.cache_clear()
-    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (claimed; contract kept)", True)
