@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from privcurve.coding import Bools, Floats, Ints
 from privcurve.kernels.arithmetic import exp
 from privcurve.kernels.jit import jit
-from privcurve.kernels.m_alpha import bayes_weight
 from privcurve.kernels.trees.form import NO_QUESTION, count_rows
 from privcurve.kernels.trees.levels import column_of, divide, open_questions, pick_best
+
+from ._m_alpha import bayes_weight
 
 # How a question is chosen: the best; the largest score/scale + noise; or by the exponential
 # mechanism, drawn in here.

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from privcurve.audit.pairs import records as coded
-from privcurve.kernels.m_alpha import inverse_link, record_weights
-from privcurve.learners.bdpe import BDPEClassifier
+from privcurve.papers.boosted_dp.learners._m_alpha import inverse_link, record_weights
+from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
 from privcurve.privacy.budget import PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, REFUTED

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from privcurve.kernels.m_alpha import largest_link
-from privcurve.privacy.calibration.bdpe import _flip_loss, published_noise
+from privcurve.papers.boosted_dp.learners._m_alpha import largest_link
+from privcurve.papers.boosted_dp.learners.bdpe.noise import _flip_loss, published_noise
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from privcurve import datasets
-from privcurve.learners import dp_forest, registry
+from privcurve.learners import registry
+from privcurve.papers.boosted_dp.learners.dp_forest import classifier as dp_forest
 
 pytestmark = [
     pytest.mark.slow,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.majority import NoisyMajorityClassifier
+from privcurve.papers.boosted_dp.learners.dp_forest.classifier import DPForestClassifier
 
 N_BINS = [4, 3, 5]
 

@@ -7,13 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from paper_files import paper_module
 from scipy import stats
 
 from privcurve.learners import registry
-
-ensembles = paper_module("boosted_dp", "ensembles")
-error_profiles = paper_module("boosted_dp", "error_profiles")
+from privcurve.papers.boosted_dp import ensembles, error_profiles
 
 PRINTED = Path("papers/boosted_dp/printed")
 DEFAULTS = {name: registry.entry(name).defaults for name in ("bdpe", "dp_forest")}

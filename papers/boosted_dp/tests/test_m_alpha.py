@@ -2,21 +2,21 @@
 
 import numpy as np
 import pytest
-from paper_files import paper_module
+from scipy.special import logit
 
-from privcurve.kernels.m_alpha import (
+from privcurve.papers.boosted_dp import m_alpha_curves
+from privcurve.papers.boosted_dp.learners._m_alpha import (
     ZETA,
     bayes_weight,
     inverse_link,
     largest_link,
     link,
     link_of_leaves,
+    log_odds_of_margins,
     record_weights,
 )
 from privcurve.privacy.sensitivity.counts import ensemble_weight_bound
 from privcurve.privacy.sensitivity.impurity import impurity
-
-m_alpha_curves = paper_module("boosted_dp", "m_alpha_curves")
 
 ALPHAS = [0.05, 0.1, 0.5, 0.9, 1.0]
 SHARES = np.array([1e-4, 0.01, 0.2, 0.35, 0.499, 0.501, 0.7, 0.95, 0.9999])
@@ -105,3 +105,10 @@ def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
     low, high = (m_alpha_curves.surrogate(margins + by, alpha) for by in (-step, step))
     assert (high - low) / (2 * step) == pytest.approx(slopes, abs=1e-6)
     assert m_alpha_curves.curvature(margins, alpha) == pytest.approx(bends, abs=1e-4)
+
+
+def test_the_log_odds_of_a_margin_are_those_of_the_inverse_link():
+    scores = np.linspace(-6, 6, 25)
+    for alpha in (0.3, 1.0):
+        inverse = record_weights(scores, -np.ones(25, dtype=np.int8), alpha)
+        assert np.allclose(log_odds_of_margins(scores, alpha), logit(inverse))

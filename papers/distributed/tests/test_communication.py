@@ -5,11 +5,9 @@ import math
 
 import pandas as pd
 import pytest
-from paper_files import paper_module
 
 from privcurve.analysis import sweep
-
-communication = paper_module("distributed", "communication")
+from privcurve.papers.distributed import communication
 
 
 def run(method, epsilon, repeat, measures, **setting):

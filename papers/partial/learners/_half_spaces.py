@@ -11,15 +11,16 @@ import numpy as np
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, scale_codes
 from privcurve.kernels.arithmetic import exp, total
-from privcurve.kernels.brc import positive_rows, reweight, weight_bits, weighted_sums
 from privcurve.learners.shared.chances import LinkedClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
 from privcurve.learners.shared.roles import PublicRows, Roles
 from privcurve.learners.shared.staged import StagedClassifier
-from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
+
+from ._kernel import positive_rows, reweight, weight_bits, weighted_sums
+from ._noise import EDGE, BRCNoise
 
 
 class PrivateWeights:

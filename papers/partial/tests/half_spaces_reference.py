@@ -2,7 +2,7 @@
 
 import math
 
-from privcurve.kernels.brc import weight_bits
+from privcurve.papers.partial.learners._kernel import weight_bits
 
 
 class Weights:

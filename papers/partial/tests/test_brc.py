@@ -2,14 +2,14 @@
 
 import math
 
-import brc as reference
+import half_spaces_reference as reference
 import numpy as np
 import pytest
 
-from privcurve.kernels.brc import BLOCK, positive_rows, project_rows
-from privcurve.learners.brc import BRCClassifier
-from privcurve.learners.shared.half_spaces import PrivateWeights
-from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.papers.partial.learners._half_spaces import PrivateWeights
+from privcurve.papers.partial.learners._kernel import BLOCK, positive_rows, project_rows
+from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners.brc.classifier import BRCClassifier
 from privcurve.privacy.mechanisms import draw_piece
 
 N_BINS = [4, 3, 5, 2]

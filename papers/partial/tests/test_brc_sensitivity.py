@@ -3,15 +3,15 @@
 import itertools
 import math
 
-import brc as reference
+import half_spaces_reference as reference
 import pytest
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
+from privcurve.papers.partial.learners import _noise as sensitivity
+from privcurve.papers.partial.learners._noise import EDGE, BRCNoise
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
-from privcurve.privacy.calibration import brc as sensitivity
-from privcurve.privacy.calibration.brc import EDGE, BRCNoise
 
 SMALLEST, LARGEST = 0.5**0.5, 2**0.5
 
@@ -68,3 +68,8 @@ def test_the_audit_finds_a_flipped_label_which_the_partial_learner_does_not_clai
     row = run([claim], Target("none", records([[0]], [1], [2])), 7, COMPARISONS).iloc[0]
     assert (row["neighbours"], row["stated_neighbours"]) == (REPLACE_ONE, PRIVATE_COLUMNS)
     assert row["verdict"] == VIOLATED
+
+
+def test_caps_on_the_wrong_side_of_one_are_refused():
+    with pytest.raises(ValueError, match=r"c1 = 0\.5"):
+        sensitivity.brc_delta_published(5, 0.5, 2.0)

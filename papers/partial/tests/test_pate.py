@@ -8,7 +8,7 @@ import pytest
 
 from privcurve.coding import Records
 from privcurve.experiments import metrics
-from privcurve.learners.pate import (
+from privcurve.papers.partial.learners.pate.classifier import (
     ASKED_AGAIN,
     NOT_OWN,
     PATEClassifier,

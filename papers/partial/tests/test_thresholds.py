@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_study import LINE, request_of
-from paper_files import paper_module
 
 from privcurve import datasets
 from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
-from privcurve.privacy.calibration.brc import BRCNoise
+from privcurve.papers.partial import flipped_labels
+from privcurve.papers.partial import thresholds as drawing
+from privcurve.papers.partial.learners._noise import BRCNoise
 
-flipped_labels = paper_module("partial", "flipped_labels")
-drawing = paper_module("partial", "thresholds")
 threshold_frame, votes_frame = drawing.threshold_frame, drawing.votes_frame
 
 BRC = LINE["learners"]["brc"]

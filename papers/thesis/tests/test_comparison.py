@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from paper_files import paper_module
 
-comparison = paper_module("thesis", "printed")
+from privcurve.papers.thesis import printed as comparison
 
-
-PRINTED = Path(__file__).parents[2] / "papers/thesis/printed"
+PRINTED = Path(__file__).parents[1] / "printed"
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
 WIDTHS = {"adult": 162, "codrna": 80, "mushroom": 117}
 BOTH = comparison.CALIBRATIONS

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from privcurve.coding import Records, one_hot
-from privcurve.kernels.dp_bagging import add_votes
-from privcurve.learners.dp_bagging import DPBaggingClassifier
+from privcurve.papers.thesis.learners.dp_bagging.classifier import DPBaggingClassifier
+from privcurve.papers.thesis.learners.dp_bagging.kernel import add_votes
 
 
 def problem(n=600, seed=0):

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import NO_QUESTION, Ranges
-from privcurve.learners.boosting.dpboost import DPBoostClassifier
-from privcurve.privacy.calibration.dpboost import chunk_ends
+from privcurve.papers.thesis.learners.dpboost.classifier import DPBoostClassifier
+from privcurve.papers.thesis.learners.dpboost.kernel import grow_tree
+from privcurve.papers.thesis.learners.dpboost.noise import chunk_ends
 
 
 def problem(n=400, seed=0):

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from privcurve.kernels.dpboost import grow_tree, part_gain
 from privcurve.kernels.trees.form import Ranges
-from privcurve.learners.boosting.dpboost import DPBoostClassifier
-from privcurve.privacy.budget import PUBLISHED
-from privcurve.privacy.calibration.dpboost import (
+from privcurve.papers.thesis.learners.dpboost.classifier import DPBoostClassifier
+from privcurve.papers.thesis.learners.dpboost.kernel import grow_tree, part_gain
+from privcurve.papers.thesis.learners.dpboost.noise import (
     EQUAL,
     GAIN_FALL,
     GAIN_RANGE_PROVED,
@@ -22,6 +21,7 @@ from privcurve.privacy.calibration.dpboost import (
     leaf_bounds,
     leaf_l1,
 )
+from privcurve.privacy.budget import PUBLISHED
 
 LAMBDAS = (0.0, 0.1, 1.0, 30.0)
 

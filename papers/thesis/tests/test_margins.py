@@ -3,17 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
-from paper_files import paper_module
 from sklearn.base import clone
 
 from privcurve.datasets import distinct
 from privcurve.kernels.lazybb_rules import round_scores
 from privcurve.learners import LazyBBClassifier
 from privcurve.learners.one_rule import VoteModel
-
-margins = paper_module("thesis", "advantage_and_margins")
-rademacher = paper_module("thesis", "rademacher")
-round_advantages = paper_module("thesis", "_insides").round_advantages
+from privcurve.papers.thesis import advantage_and_margins as margins
+from privcurve.papers.thesis import rademacher
+from privcurve.papers.thesis._insides import round_advantages
 
 RNG = np.random.default_rng(4)
 ONES = np.ones(500, dtype=np.int64)

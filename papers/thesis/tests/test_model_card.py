@@ -7,16 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_study import request_of
-from paper_files import paper_module
 from small_study import study_of
 
 from privcurve import datasets
 from privcurve.experiments import models, train
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.splits import TEST, Split
-
-model_card = paper_module("thesis", "model_card")
-insides = paper_module("thesis", "_insides")
+from privcurve.papers.thesis import _insides as insides
+from privcurve.papers.thesis import model_card
 
 LEARNERS = {
     "boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}},

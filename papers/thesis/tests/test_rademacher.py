@@ -6,15 +6,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from paper_files import paper_module
 
 from privcurve.coding import Records
 from privcurve.experiments.models import Inspection
 from privcurve.learners.lazybb import LazyBBClassifier
-
-rademacher = paper_module("thesis", "rademacher")
-Estimate = paper_module("thesis", "rademacher").Estimate
-
+from privcurve.papers.thesis import rademacher
+from privcurve.papers.thesis.rademacher import Estimate
 
 N_BINS = (3, 2, 4)
 

@@ -6,10 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from paper_files import paper_module
 
-sparsity = paper_module("thesis", "sparsity")
-
+from privcurve.papers.thesis import sparsity
 
 WIDTHS = {"adult": 162, "codrna": 80}
 

@@ -11,42 +11,14 @@ import numpy as np
 
 from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.kernels.arithmetic import dot, powers
-from privcurve.kernels.boosted_trees import (
-    BEST,
-    DRAWN,
-    NOISY,
-    Growth,
-    WeightedRows,
-    begin_tree,
-    draw_tree,
-    grow_levels,
-    leaves_of,
-)
-from privcurve.kernels.m_alpha import (
-    largest_link,
-    link_of_leaves,
-    log_odds_of_margins,
-    record_weights,
-)
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.tree_sums import (
     TreeSumClassifier,
     bins_kernel,
-    leaves_in,
-    shrunk_votes,
-    sum_by_leaf,
 )
 from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
 from privcurve.privacy.budget import PROVED, PUBLISHED, is_private
-from privcurve.privacy.calibration.bdpe import (
-    CONSTANT,
-    EXACT,
-    LEAVES,
-    OF_LINKS,
-    OF_NODE,
-    published_noise,
-)
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
@@ -61,6 +33,33 @@ from privcurve.privacy.sensitivity.counts import (
     released_error,
 )
 from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
+
+from .._kernel import (
+    BEST,
+    DRAWN,
+    NOISY,
+    Growth,
+    WeightedRows,
+    begin_tree,
+    draw_tree,
+    grow_levels,
+    leaves_of,
+)
+from .._leaves import leaves_in, shrunk_votes, sum_by_leaf
+from .._m_alpha import (
+    largest_link,
+    link_of_leaves,
+    log_odds_of_margins,
+    record_weights,
+)
+from .noise import (
+    CONSTANT,
+    EXACT,
+    LEAVES,
+    OF_LINKS,
+    OF_NODE,
+    published_noise,
+)
 
 CHOSEN = "chosen"
 RANDOM = "random"

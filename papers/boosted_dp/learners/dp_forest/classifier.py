@@ -7,18 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, Signs
-from privcurve.kernels.boosted_trees import WeightedRows, draw_tree
 from privcurve.kernels.trees.form import Trees, bin_rows
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import succession
 from privcurve.learners.shared.checks import require
-from privcurve.learners.shared.tree_sums import TreeSumClassifier, leaves_in, shrunk_votes
+from privcurve.learners.shared.tree_sums import TreeSumClassifier
 from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.mechanisms import NOISY_LABEL
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.sensitivity.counts import histogram_l1, margins_l1
+
+from .._kernel import WeightedRows, draw_tree
+from .._leaves import leaves_in, shrunk_votes
 
 LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"

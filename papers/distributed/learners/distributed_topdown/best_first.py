@@ -11,11 +11,12 @@ import numpy as np
 from privcurve.holders.holder import NONE, Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
-from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions, family_gains
 from privcurve.kernels.trees.choice import CRITERIA
-from privcurve.privacy.calibration.holders import LOCAL_RNM, SINGLE, PublishedNoise
 from privcurve.privacy.mechanisms import LAPLACE
+
+from .noise import LOCAL_RNM, SINGLE, PublishedNoise
+from .tree import GrownTree
 
 
 class BestFirstPlan(NamedTuple):

@@ -11,14 +11,15 @@ from privcurve.coding import Floats
 from privcurve.holders.holder import Ballot, Holder
 from privcurve.holders.sums import Release, Sums
 from privcurve.holders.transcript import Transcript
-from privcurve.holders.tree import GrownTree
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
 from privcurve.kernels.holder_counts import Questions, places_of, split_values, weighted_impurity
 from privcurve.kernels.trees.choice import CRITERIA
 from privcurve.kernels.trees.form import answers
-from privcurve.privacy.calibration.holders import LevelNoise
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
+
+from .noise import LevelNoise
+from .tree import GrownTree
 
 # A split needs so many standard deviations of a cell's noise on both sides.
 LEAST_SIDE = 3.0

@@ -9,17 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privcurve.coding import Codes, Floats, Records
-from privcurve.holders.best_first import BestFirstPlan, grow_best_first
-from privcurve.holders.by_levels import LevelsPlan, grow_by_levels
 from privcurve.holders.holder import Holder
 from privcurve.holders.sums import CENTRAL, LOCAL, sums_of
 from privcurve.holders.transcript import Transcript
-from privcurve.holders.tree import GrownTree
 from privcurve.kernels.holder_counts import Questions
 from privcurve.learners.shared.dealt import PartyClassifier, deal_to_holders, restate_dealt
 from privcurve.learners.trees import TopDownTreeClassifier, TreeModel
 from privcurve.privacy.budget import PROVED, PUBLISHED
-from privcurve.privacy.calibration.holders import (
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import PrivacyStatement
+
+from .best_first import BestFirstPlan, grow_best_first
+from .by_levels import LevelsPlan, grow_by_levels
+from .noise import (
     DECAY,
     LEVELS,
     LOCAL_RNM,
@@ -28,8 +30,7 @@ from privcurve.privacy.calibration.holders import (
     level_holders,
     published_holders,
 )
-from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import PrivacyStatement
+from .tree import GrownTree
 
 # Defaults of the paper, and of the proved protocols.
 N_SPLITS = 512

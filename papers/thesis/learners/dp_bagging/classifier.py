@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, bin_starts
-from privcurve.kernels.dp_bagging import add_votes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.log_odds import OneHotClassifier
 from privcurve.learners.shared.tree_sums import places_of
@@ -17,6 +16,8 @@ from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import kernel, mechanism
 from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
+
+from .kernel import add_votes
 
 # A teacher with fewer records learns nothing, so small data get fewer teachers. Their number is
 # public, like the number of records.

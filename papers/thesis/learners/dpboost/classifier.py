@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, Records, Signs
 from privcurve.kernels.arithmetic import log1ps
-from privcurve.kernels.dpboost import grow_tree
 from privcurve.kernels.trees.form import Ranges, Trees, add_trees, bin_codes
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.tree_sums import TreeSumClassifier, places_of
-from privcurve.privacy.calibration.dpboost import (
+from privcurve.privacy.curator import Call, Curator, call_of
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.sealed import mechanism
+
+from .kernel import grow_tree
+from .noise import (
     GEOMETRIC,
     GRADIENT_BOUND,
     chunk_ends,
@@ -24,9 +28,6 @@ from privcurve.privacy.calibration.dpboost import (
     leaf_bounds,
     leaf_l1,
 )
-from privcurve.privacy.curator import Call, Curator, call_of
-from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.sealed import mechanism
 
 THRESHOLD = "threshold"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples/three_holders.py"
+EXAMPLE = Path(__file__).parents[1] / "examples/three_holders.py"
 
 
 @pytest.mark.slow

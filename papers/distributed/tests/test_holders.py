@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from privcurve.holders.holder import NONE
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.learners.entry import Facts
-from privcurve.learners.registry import make
+from privcurve.learners.registry import estimator_class, make
 from privcurve.learners.shared import dealt
 from privcurve.privacy.budget import PROVED
 from privcurve.privacy.curator import Curator
@@ -111,7 +112,7 @@ class Kept(Transcript):
 
 def kept(name, monkeypatch, **parameters):
     """A fit, and what its coordinator saw."""
-    monkeypatch.setattr(f"privcurve.learners.{name}.Transcript", Kept)
+    monkeypatch.setattr(sys.modules[estimator_class(name).__module__], "Transcript", Kept)
     return fitted(name, parameters).transcript_
 
 

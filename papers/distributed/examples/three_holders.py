@@ -1,7 +1,7 @@
 """Three parties grow a private tree together: a process each, messages over sockets.
 
-    python examples/three_holders.py
-    python examples/three_holders.py --trust local --protocol local_rnm --epsilon 4
+    python papers/distributed/examples/three_holders.py
+    python papers/distributed/examples/three_holders.py --trust local --protocol local_rnm
 
 Each party (``Holder`` in the code) is a process that reads its own records from its own file. The
 server reads none: it has what is public (columns, their bins, how many records a party has) and
@@ -230,11 +230,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     # A party's process needs none of it.
     from privcurve import datasets
-    from privcurve.learners.distributed_topdown import DistributedTopDownClassifier
+    from privcurve.learners import registry
     from privcurve.learners.trees import TreeModel
 
     data = datasets.load("wdbc")
-    learner = DistributedTopDownClassifier(
+    learner = registry.estimator_class("distributed_topdown")(
         protocol=options.protocol,
         trust=options.trust,
         n_holders=N_HOLDERS,

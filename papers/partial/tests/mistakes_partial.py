@@ -1,33 +1,29 @@
-"""Mistakes in learners with public columns, and in linear ones."""
+"""Mistakes in boosting of half-spaces, and in PATE."""
 
 from dataclasses import replace
 
 import numpy as np
-from mistakes_any import BALL, BRC, COUNTS, ONE_COLUMN, OWN, PATE, breaks, constant, mistake
+from mistakes_any import BRC, PATE, breaks, constant, mistake
 
 from privcurve.audit.contract import (
     CHARGE,
     CONTROL,
-    NOISE,
     POST_PROCESSING,
     SEALED,
     SENSITIVITY,
     Case,
 )
-from privcurve.learners import noisy_bayes
-from privcurve.learners import pate as answers
-from privcurve.learners.linear import linear
-from privcurve.learners.noisy_bayes import NoisyBayesClassifier
-from privcurve.learners.pate import PATEClassifier
-from privcurve.learners.shared import half_spaces, log_odds
-from privcurve.learners.shared.half_spaces import HalfSpaceVoteClassifier, PrivateWeights
+from privcurve.papers.partial.learners import _half_spaces as half_spaces
+from privcurve.papers.partial.learners._half_spaces import HalfSpaceVoteClassifier, PrivateWeights
+from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners.pate import classifier as answers
+from privcurve.papers.partial.learners.pate.classifier import PATEClassifier
 from privcurve.privacy.budget import PRIVATE_COLUMNS
-from privcurve.privacy.calibration import objective
-from privcurve.privacy.calibration.brc import BRCNoise
-from privcurve.privacy.calibration.objective import Perturbation
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import open_values
 
+# A record's own answer changes by more than the others' where several teachers agree about it.
+OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
 # With little noise both classifiers win rounds.
@@ -105,65 +101,6 @@ def exact_errors_in_public_rounds(patch):
 @mistake(Curator, "public", CHARGE, HIDDEN)
 def a_private_column_for_the_public_classifier(own, self, columns, gather, records):
     return own(self, (1,), lambda codes, *given: gather(np.minimum(codes, 1), *given), records)
-
-
-# Objectives ------------------------------------------------------------------------------------
-
-
-@mistake(Curator, "_tilt", NOISE, PEOPLE, BOX, BALL)
-def half_a_term(own, self, *given):
-    """The linear term is half of what it must be."""
-    return own(self, *given) / 2
-
-
-@mistake(log_odds, "minimise_kernel", POST_PROCESSING, PEOPLE, BOX)
-def classifier_without_noise(own, *posed, tilt, **more):
-    """The linear term is drawn and left out."""
-    return own(*posed)
-
-
-@mistake(objective, "perturb_objective", SENSITIVITY, BOX)
-def noise_for_one_gradient(own, *given, **bounds):
-    """The record that is left out counts, the one put in does not."""
-    perturbed = own(*given, **bounds)
-    return replace(perturbed, sensitivity=perturbed.sensitivity / 2)
-
-
-# ε is spent on noise alone, and the penalty is 1/C.
-constant("no_penalty_for_the_jacobian", objective, "CURVATURE", 1e-9, SENSITIVITY, BOX)
-
-
-@mistake(Perturbation, "extra_penalty", SENSITIVITY, Case("dp_logistic_regression", {"C": 100.0}))
-def no_extra_penalty(own, self, epsilon):
-    """The penalty that Algorithm 2 adds for a small ε is left out."""
-    return 0.0
-
-
-@mistake(linear.DPLogisticRegressionClassifier, "_rows", SENSITIVITY, BALL)
-def rows_that_are_not_scaled(own, self, codes, value=1.0):
-    """Noise is for rows of norm 1, of rows whose norm is √d."""
-    return own(self, codes)
-
-
-# Naive Bayes -----------------------------------------------------------------------------------
-
-
-@mistake(noisy_bayes, "feature_histograms_l1", SENSITIVITY, COUNTS)
-def noise_for_one_cell_of_two(own, m):
-    """A record leaves a cell, and is not thought to enter another."""
-    return float(m)
-
-
-@mistake(noisy_bayes, "_choose", SEALED, ONE_COLUMN)
-def columns_by_exact_scores(own, tables, m, curator):
-    """To sort scores is to look at them."""
-    return sorted(tables, key=lambda j: -noisy_bayes.column_score(tables[j]))[:m]
-
-
-@mistake(NoisyBayesClassifier, "_release", SEALED, ONE_COLUMN)
-def prior_of_exact_counts(own, self, records, curator):
-    own(self, records, curator)
-    self.prior_ = float(records.counts @ records.labels)
 
 
 # PATE ------------------------------------------------------------------------------------------
