@@ -26,7 +26,7 @@ import yaml
 
 from privcurve import datasets
 from privcurve.experiments import provenance, results, runs, study
-from privcurve.experiments.curves import CODED, STORE, JobPart
+from privcurve.experiments.curves import CODED, STORE, Curve
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.store import Store
 from privcurve.learners import registry
@@ -60,10 +60,11 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
     configuration = yaml.safe_load(Path("config/config.yaml").read_text())
-    study_jobs = StudyJobs(made, SEED, configuration[PER_JOB])
+    per_job = configuration[PER_JOB]
+    study_jobs = StudyJobs(made, SEED, per_job)
     grid = [job for job in study_jobs.jobs.values() if job.stage == 0]
     best = next(job for job in study_jobs.jobs.values() if job.stage == 1)
-    n_runs = sum(len(job.job_parts[0].tasks) for job in grid)
+    n_runs = sum(job.curves[0].n_grid for job in grid)
     n_jobs = len(grid)
     print(f"{n_runs:,} runs in {n_jobs:,} jobs, {options.cores} cores\n", flush=True)
     measured: dict[str, Any] = {"cells": n_runs, "jobs": n_jobs, "cores": options.cores}
@@ -86,14 +87,14 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         show("selection, tables, figure, manifest", "", *snakemake)
     best.file.unlink()
     show("DAG, trained (dry run)", "< 10 s", *snakemake, "--dry-run")
-    show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best))
+    show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best, per_job))
     # What is made from the selection is older now.
     run(*snakemake)
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
     show("summary, all done", "< 10 s", *summary(configuration))
     shutil.move("results/cells", "cells")
-    says = f"trained 0 runs, reused {len(grid[0].job_parts[0].tasks)}, "
-    show("a job, all of its cells stored", "", *train(grid[0]), says=says)
+    says = f"trained 0 runs, reused {grid[0].curves[0].n_grid}, "
+    show("a job, all of its cells stored", "", *train(grid[0], per_job), says=says)
     shutil.rmtree("results/cells")
     show("summary, stored by other jobs", "< 10 s", *summary(configuration))
     shutil.move("cells", "results/cells")
@@ -148,16 +149,20 @@ def synthesise(grid: list[Job]) -> None:
     assert facts is not None
     rng = np.random.default_rng(0)
     for job in grid:
-        (job_part,) = job.job_parts
-        method = job_part.curve.method
-        ids = runs.RunIds(job_part.curve.dataset, facts["checksum"], method, SEED)
+        (curve,) = job.curves
+        method = curve.method
+        ids = runs.RunIds(curve.dataset, facts["checksum"], method, SEED)
         rows, learners = [], method.learner
         code = provenance.checksum(learners)
         with Store(STORE / DATASET / learners) as store:
-            for row, result in made_up(job_part, ids, rng):
+            for row, result in made_up(curve, ids, rng):
                 store.add(row["id"], result, code)
                 rows.append(row | result)
-        names = {"name": job_part.name, "digest": job_part.digest, "checksum": facts["checksum"]}
+        names = {
+            "name": curve.grid_name,
+            "digest": job.digests[curve.grid_name],
+            "checksum": facts["checksum"],
+        }
         work = {"trained": len(rows), "reused": 0, "failed": 0}
         work |= {"code": {learners: {code: len(rows)}}}
         seconds = {"training_seconds": 1.0, "job_seconds": 2.0}
@@ -165,11 +170,10 @@ def synthesise(grid: list[Job]) -> None:
 
 
 def made_up(
-    job_part: JobPart, ids: runs.RunIds, rng: np.random.Generator
+    curve: Curve, ids: runs.RunIds, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield the key columns and the result of each run of a part of a grid."""
-    curve = job_part.curve
-    for point, split in job_part.tasks:
+    for point, split in curve.tasks:
         row = {
             "id": ids.run(point, split).id,
             "dataset": DATASET,
@@ -201,8 +205,9 @@ def made_up(
         )
 
 
-def train(job: Job) -> list[str]:
-    terms = {"study": "config/studies/scale.yaml", "seed": SEED, **job.terms}
+def train(job: Job, seconds_per_job: float) -> list[str]:
+    terms = {"study": "config/studies/scale.yaml", "seed": SEED}
+    terms |= {"seconds_per_job": seconds_per_job, "dataset": job.dataset, "part": job.part}
     terms["file"] = str(job.file)
     return ["-m", "privcurve.workflow.job", "train", json.dumps(terms)]
 

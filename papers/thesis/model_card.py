@@ -41,7 +41,7 @@ class ModelCard(Output):
     """Table and figure of the first model, and the votes of all of them."""
 
     word: ClassVar[str] = "model_card"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     local: ClassVar[bool] = False
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: LazyBB or trees", str),

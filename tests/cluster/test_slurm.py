@@ -146,7 +146,7 @@ def test_data_are_coded_on_a_node_where_the_login_node_is_for_nothing_else(proje
 def test_a_drained_node_is_waited_for(project, undisturbed):
     # At each of two ε the grid, and then the selection from it.
     (curve,) = curves_of(study.from_mapping({**PLAIN, **STUDY}, "tiny", "tiny.yaml"), 1, 1e9)
-    per_job = curve.grid[0].seconds / 4
+    per_job = curve.grid_seconds / 4
     running, _ = project.start_and_pause("--config", f"seconds_per_job={per_job}")
     wait_for("both grids to pause", lambda: len([*project.folder.glob("held~*")]) == 2)
     name = slurm("sinfo", "--noheader", "--format=%n")

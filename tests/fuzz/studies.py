@@ -108,7 +108,7 @@ def message_of(folder):
     if max(study.folds, study.repeats) <= MANY:
         for dataset in study.datasets:
             for method in study.methods.values():
-                assert plan.jobs("mine").curves[dataset, method.name].job_parts
+                assert plan.jobs("mine").curves[dataset, method.name].parts
     return ""
 
 

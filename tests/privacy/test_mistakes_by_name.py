@@ -10,6 +10,7 @@ import logging
 import warnings
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ from privcurve.privacy.calibration import trees
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import Runs, runs
-from privcurve.releases import evaluation
+from privcurve.releases import evaluation, holdout
 from privcurve.releases import release as releasing
 from privcurve.releases.request import Request
 
@@ -456,7 +457,7 @@ LOAD = importlib.import_module("privcurve.datasets.load")
 
 
 @mutant(
-    "the accuracy has the noise of the training", "both, from their difference", by_release(),
+    "the hold-out has the noise of the training", "both, from their difference", by_release(),
     NOISE, "two curators of releases have the same stream", releasing, "_make_stream",
 )  # fmt: skip
 def one_stream_for_both(own, use, *identity):
@@ -488,13 +489,31 @@ def noise_of_an_evaluation_for_one_count(own, relation):
 
 
 @mutant(
-    "the accuracy of a multiclass model counts in parts of a class", "three times ε",
+    "a record of a multiclass hold-out counts for each class", "three times ε",
     by_release("privgam", CLASSES), SENSITIVITY, "3 times what is announced", Curator,
     "whole_numbers",
 )  # fmt: skip
-def right_answers_count_for_each_class(own, self, call, exact):
-    is_accuracy = call.entry is not None and call.entry.what.startswith("the number of right")
-    return own(self, call, exact * (3 if is_accuracy else 1))
+def a_record_counts_for_each_class(own, self, call, exact):
+    is_held = call.entry is not None and call.entry.what == holdout.WHAT
+    return own(self, call, exact * (3 if is_held else 1))
+
+
+@mutant(
+    "the hold-out trains the model too", "twice ε", by_release("privgam", PERSONS), CHARGE,
+    "moves the training and the hold-out", holdout, "split",
+)  # fmt: skip
+def the_hold_out_trains_too(own, places, *given):
+    return replace(own(places, *given), train=np.arange(len(places)))
+
+
+@mutant(
+    "the hold-out is dealt by labels", "one label moves others", by_release("privgam"),
+    CHARGE, "moves the training and the hold-out", holdout, "split",
+)  # fmt: skip
+def a_split_by_labels(own, places, *given):
+    lines = Path("table.csv").read_text().splitlines()[1:]
+    order = np.argsort([line.endswith('"yes"') for line in lines], kind="stable")
+    return own(np.argsort(order), *given)
 
 
 @mutant(
@@ -507,11 +526,11 @@ def a_record_has_the_budget_of_a_person(patch):
 
 
 @mutant(
-    "a person's accuracy has the noise of a record", "twice ε of a person",
+    "a person's hold-out has the noise of a record", "twice ε of a person",
     by_release("privgam", PERSONS), CHARGE, "charged to the budget",
 )  # fmt: skip
-def an_accuracy_of_a_record(patch):
-    patch.setattr(Request, "accuracy_of_record", property(lambda self: self.accuracy))
+def a_query_of_a_record(patch):
+    patch.setattr(Request, "epsilon_of_query", property(lambda self: self.epsilon))
 
 
 @mutant(

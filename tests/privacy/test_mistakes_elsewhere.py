@@ -17,9 +17,9 @@ NAMED = {
     "a base rate in the notes of model.json": (
         "the exact share of a class", test_release_contract, "a_note_of_the_base_rate",
     ),
-    "a standard error of the exact number of right answers": (
+    "a number of the exact records held out": (
         "that number, on the card",
-        test_release_contract, "an_error_of_the_exact_number_of_right_answers",
+        test_release_contract, "the_exact_number_of_records_held_out",
     ),
     "an overridden _fit_rows keeps a count": (
         "an exact count", test_distant, "a_count_kept_for_the_summary",

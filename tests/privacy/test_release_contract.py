@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from mistakes_any import mistake
 
@@ -75,28 +74,37 @@ def a_domain_without_categories_that_never_occur(own, path, learner, domain, *, 
     own(path, learner, domain, dataset={"title": dataset, "towns": occur}, **more)
 
 
-@mutant(releasing, "measure_accuracy", CARD, "standard error")
-def an_error_of_the_exact_number_of_right_answers(own, learner, data, request=None, curator=None):
-    noisy = own(learner, data, request, curator)
-    share = float((learner.predict(data.X_test) == data.y_test).mean())
-    exact = np.sqrt(share * (1 - share) / len(data.y_test))
-    return replace(noisy, error=float(exact))
+def held_out(learner, codes, labels):
+    """The exact numbers of records held out, and of those with the positive label."""
+    return len(labels), int((labels > 0).sum())
 
 
-@mutant(releasing, "measure_accuracy", CARD, "Accuracy")
-def an_accuracy_that_is_never_below_the_exact_majority(own, learner, data, *given):
-    noisy, share = own(learner, data, *given), float((data.y_test > 0).mean())
-    return replace(noisy, value=max(noisy.value, share, 1 - share))
+@mutant(releasing.holdout, "ask", CARD, "about ")
+def the_exact_number_of_records_held_out(own, learner, codes, labels, *given):
+    judged = own(learner, codes, labels, *given)
+    return replace(judged, n=10.0 * held_out(learner, codes, labels)[1])
 
 
-@mutant(card, "_state_accuracy", CARD, "majority")
+@mutant(releasing.holdout, "ask", CARD, "ean probability")
+def a_share_of_the_exact_labels_held_out(own, learner, codes, labels, *given):
+    n, n_positive = held_out(learner, codes, labels)
+    return replace(own(learner, codes, labels, *given), predicted=n_positive / n)
+
+
+@mutant(releasing.holdout, "score_bins", CARD, "ean probability")
+def cut_points_of_the_exact_scores(own, learner, n_bins, weights):
+    bins = own(learner, n_bins, weights)
+    return replace(bins, chances=bins.chances * share_of_positive())
+
+
+@mutant(card, "_describe_neighbours", "card.html", "majority")
 def a_comparison_with_the_exact_majority(own, released):
     return f"{own(released)} The majority has {share_of_positive():.3f}."
 
 
-@mutant(card, "_describe_records", CARD, "60 of them", "privgam")
+@mutant(card, "_describe_records", CARD, "240 of them", "privgam")
 def the_number_of_distinct_records(own, released):
-    return f"{own(released)}, {len(set(lines_of('table.csv')))} of them distinct"
+    return f"{own(released)}, {len(set(lines_of('table.csv'))):03} of them distinct"
 
 
 @mutant(card, "_describe_column", "card.html", "up to")
@@ -141,14 +149,14 @@ def test_a_mistake_is_seen(monkeypatch, change, learner, where, why):
 
 
 def test_a_release_that_fails_for_one_table_alone_is_seen(monkeypatch):
-    own = card._state_accuracy
+    own = card._describe_neighbours
 
     def failing(released):
         if share_of_positive() < 0.1:
             raise ZeroDivisionError("of few")
         return own(released)
 
-    monkeypatch.setattr(card, "_state_accuracy", failing)
+    monkeypatch.setattr(card, "_describe_neighbours", failing)
     breach = check_release(*FIRST["noisy_bayes"])
     assert (breach.point, breach.why.partition(" (")[0]) == (
         CONTROL,
@@ -159,9 +167,9 @@ def test_a_release_that_fails_for_one_table_alone_is_seen(monkeypatch):
 def test_the_command_names_releases_that_break_it(monkeypatch, capsys):
     assert main(["release", "noisy_majority"]) == 0
     assert "1 of 1 releases keep the contract." in capsys.readouterr().out
-    mistake(card, "_state_accuracy")(a_comparison_with_the_exact_majority)(monkeypatch)
+    mistake(card, "_describe_neighbours")(a_comparison_with_the_exact_majority)(monkeypatch)
     assert main(["release", "noisy_majority"]) == 1
-    assert "noisy_majority (replace-one, 0): post-processing: card.md, line " in (
+    assert "noisy_majority (replace-one, 0): post-processing: card.html, line " in (
         capsys.readouterr().out
     )
     assert main(["release", "pate"]) == 2

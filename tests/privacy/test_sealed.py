@@ -26,7 +26,7 @@ from privcurve.learners.boosting import mst
 from privcurve.learners.linear import dp_gradient_descent, dp_newton, joint
 from privcurve.learners.linear.dp_newton import DPNewtonClassifier
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.learners.registry import LEARNERS
+from privcurve.learners.registry import LEARNERS, estimator_class
 from privcurve.learners.shared.voting import VotingClassifier
 from privcurve.parts import Part, PartedRecords, Totals, digest_of, labels_of, seal_records
 from privcurve.privacy.account import DoorError
@@ -432,6 +432,21 @@ def test_what_is_not_sealed_has_a_reason():
     assert opened.keys() <= {"pate", "bdpe", "boosting_for_people", "distributed_topdown"}
     assert all(len(why) > 20 for reasons in opened.values() for why in reasons.values())
     assert {name for name in opened if LEARNERS[name].stays_open} <= {"pate"}
+
+
+def test_a_statement_says_sealed_of_sealed_fits_alone():
+    said = "sealed, against accidental looks at exact values, not against intent"
+    X, y = np.arange(400).reshape(200, 2) % 4, np.arange(200) % 2
+    settings = (
+        ("noisy_majority", {}, True),
+        ("pate", {"public_columns": [0]}, False),
+        ("bdpe", {"calibration": "published"}, False),
+        ("noisy_majority", {"epsilon": np.inf}, False),
+    )
+    for name, parameters, is_sealed in (one for one in settings if one[0] in LEARNERS):
+        given = {"epsilon": 1.0, "n_bins": 4, "classes": (0, 1), **parameters}
+        statement = estimator_class(name)(**given).fit(X, y).privacy_
+        assert (said in str(statement), statement.sealed) == (is_sealed, is_sealed), name
 
 
 # The contract at real size -----------------------------------------------------------------------

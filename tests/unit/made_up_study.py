@@ -163,10 +163,9 @@ def request_of(word, options=None, **changes):
 def write_results(job):
     """Write made-up runs of a job: grids, selections and fresh trainings."""
     tables, facts = [], []
-    for job_part in job.job_parts:
-        curve, method, more = job_part.curve, job_part.curve.method, {}
-        tasks = job_part.tasks if not job_part.is_best else None
-        if job_part.is_best:
+    for curve, name in job.runs:
+        method, tasks, more = curve.method, curve.tasks, {}
+        if curve.is_fresh(name):
             chosen = [point for point in method.points if point.setting == method.settings[-1]]
             tasks = list(itertools.product(chosen, curve.study.fresh_splits(False)))
             scores = {"cv_accuracy": 0.8, "cv_std": 0.01, "status": "ok", "error": None}
@@ -177,7 +176,7 @@ def write_results(job):
             ]
             more = {"selected": pd.DataFrame(selected).to_csv(index=False)}
         tables.append(results.table([row(curve, *task) for task in tasks]))
-        names = {"name": job_part.name, "digest": job_part.digest, "checksum": curve.checksum}
+        names = {"name": name, "digest": job.digests[name], "checksum": curve.checksum}
         work = {"trained": len(tasks), "reused": 0, "failed": 0, "training_seconds": 1.0}
         code = {method.learner: {provenance.checksum(method.learner): len(tasks)}}
         facts.append({**names, **work, "job_seconds": 2.0, "code": code, **more})

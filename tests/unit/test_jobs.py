@@ -58,8 +58,8 @@ def boost():
     return {"boost": {"learner": "lazybb", "grid": grid}}
 
 
-def by_point(job_parts):
-    runs = [(p.epsilon, p.text, split) for one in job_parts for p, split in one.tasks]
+def by_point(parts):
+    runs = [(p.epsilon, p.text, split) for one in parts for p, split in one.tasks]
     return sorted(runs, key=itemgetter(0, 1))
 
 
@@ -71,22 +71,26 @@ def test_parts_hold_every_run_once_and_are_short(boost, share, changes):
     cut = jobs_of(share * curve.seconds / 2, learners=boost, epsilons=[2, 0.5, 1], **changes)
     (same,) = cut.curves.values()
     # At an ε the runs of a setting stand in one order, however they are cut.
-    assert by_point(same.grid) == by_point(curve.grid)
-    fresh = [(e, split) for part in same.best for e in part.epsilons for split in part.fresh]
+    assert by_point(same.parts) == by_point([curve])
+    fresh = [(e, split) for part in same.parts for e in part.epsilons for split in part.fresh]
     all_fresh = [(e, split) for e in (0.5, 1, 2) for split in curve.fresh_splits]
     assert sorted(fresh, key=itemgetter(0)) == ([] if changes else all_fresh)
     assert same.seconds == pytest.approx(curve.seconds)
     assert same.digest == curve.digest
     for job in cut.jobs.values():
-        assert job.seconds <= share * curve.seconds or sum(p.n_runs for p in job.job_parts) == 1
+        assert job.seconds <= share * curve.seconds or n_runs(job) == 1
     assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
+
+
+def n_runs(job):
+    return sum(curve.n_grid + curve.n_fresh for curve in job.curves)
 
 
 def test_points_that_share_a_calibration_are_together_where_they_are_short(boost):
     assert registry.entry("lazybb").shared == ("n_rounds",)
     (curve,) = jobs_of(1e9, learners=boost).curves.values()
     (cut,) = jobs_of(0.38 * curve.seconds, learners=boost).curves.values()
-    shared = [{p.setting["n_rounds"] for p, _ in part.tasks} for part in cut.grid]
+    shared = [{p.setting["n_rounds"] for p, _ in part.tasks} for part in cut.parts if part.grid]
     assert len(shared) > 1
     assert sum(map(len, shared)) == len(set.union(*shared)) == 4
 
@@ -114,13 +118,12 @@ def test_no_job_of_a_shipped_study_is_long_and_none_has_two_datasets(
     for made in shipped:
         cut = StudyJobs(made, SEED, seconds_per_job, DESCRIBE)
         for job in cut.jobs.values():
-            n_runs = sum(one.n_runs for one in job.job_parts)
-            assert job.seconds <= 2 * seconds_per_job or n_runs == 1, job.title
-            assert {one.curve.dataset.name for one in job.job_parts} == {job.dataset}
+            assert job.seconds <= 2 * seconds_per_job or n_runs(job) == 1, job.title
+            assert {curve.dataset.name for curve in job.curves} == {job.dataset}
         # Each has a file of its own, and each part one job.
         assert len({job.file for job in cut.jobs.values()}) == len(cut.jobs)
-        job_parts = [one for curve in cut.curves.values() for one in curve.job_parts]
-        assert sum(len(job.job_parts) for job in cut.jobs.values()) == len(job_parts)
+        parts = [part for curve in cut.curves.values() for part in curve.parts]
+        assert sum(len(job.curves) for job in cut.jobs.values()) == len(parts)
         # What is printed is of the environment of `make test`, which has one of the two peers.
         has_interpret = any(method.learner == "dp_ebm" for method in made.methods.values())
         if made.datasets and has_diffprivlib and not has_interpret:
@@ -171,7 +174,7 @@ def test_what_is_added_at_the_end_moves_nothing_before_it(boost):
 def test_a_selection_reads_the_parts_and_what_follows_reads_the_selection():
     study_jobs = jobs_of(1e-9)
     mine = [job for job in study_jobs.jobs.values() if job.methods == ["boost~proved"]]
-    grid = [job for job in mine if not job.job_parts[0].is_best]
+    grid = [job for job in mine if job.curves[0].grid]
     first, second = mine[len(grid) :]
     assert len(grid) == 4 * 2
     assert [job.name for job in first.reads] == [job.name for job in grid]
@@ -186,15 +189,11 @@ def test_a_process_finds_its_job_by_what_it_is_told(changes, share):
     seconds = sum(one.seconds for one in jobs_of(**changes).curves.values())
     cut = jobs_of(share * seconds, **changes)
     for job in cut.jobs.values():
-        made, about = job.job_parts[0].curve.study, datasets.describe("toy-line")
-        terms = json.loads(json.dumps(job.terms))
-        assert terms.pop("dataset") == "toy-line"
-        assert terms.pop("job") == job.part
-        assert terms.get("records", [2000, 0]) == [about.n_rows, about.n_test]
-        terms.pop("records", None)
-        same = jobs.find_job(made, about, SEED, **terms)
-        assert same.part == job.part
+        made = job.curves[0].study
+        same = jobs.find_job(made, "toy-line", job.part, SEED, share * seconds)
+        assert same.name == job.name
         assert [one.name for one in same.reads] == [one.name for one in job.reads]
+        assert jobs.find_job(made, "toy-line", job.part, SEED + 1, share * seconds) is None
 
 
 def test_the_name_of_a_job_is_of_all_that_it_is_asked_for(monkeypatch):
@@ -263,8 +262,7 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
 
 
 def step(job, path):
-    terms = json.loads(json.dumps(job.terms))
-    program.train(str(path), SEED, file=str(job.file), **terms)
+    program.train(str(path), SEED, 30, job.dataset, job.part, str(job.file))
 
 
 @pytest.mark.usefixtures("coded")
@@ -272,11 +270,11 @@ def test_a_step_refuses_a_study_that_was_edited_meanwhile(tmp_path):
     path = tmp_path / "t.yaml"
     (job,) = jobs_of().jobs.values()
     for changes in ({"epsilons": [2]}, {"learners": {"boost": LEARNERS["boost"]}}):
-        path.write_text(yaml.safe_dump(content(**changes)))
+        path.write_text(yaml.safe_dump(content(**changes), sort_keys=False))
         with pytest.raises(study.StudyError, match="was changed after the workflow had read it"):
             step(job, path)
     assert not job.file.exists()
-    path.write_text(yaml.safe_dump(content()))
+    path.write_text(yaml.safe_dump(content(), sort_keys=False))
     step(job, path)
     assert job.is_done
 
@@ -286,7 +284,7 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     learners = {"boost": {"learner": "lazybb", "grid": {"n_rounds": [3]}}}
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
-    assert [job_part.name for job_part in one.job_parts] == ["toy-line/boost~certified/best"]
+    assert one.names == ["toy-line/boost~certified/best"]
     assert said(capsys) == [3, 0, 0]
     assert study_jobs.read_selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
@@ -398,7 +396,7 @@ def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_i
         work(job)
     assert all(job.is_done for job in grid)
     for job in best:
-        assert all(facts["failed"] == 0 for facts in job.facts)
+        assert all(facts["failed"] == 0 for facts in job.facts.values())
         assert not job.is_done
     for job in best:
         work(job)
@@ -409,17 +407,17 @@ def row(setting, fold="1/1", epsilon=1.0):
     return {"epsilon": epsilon, "setting": setting, "fold": fold, "repeat": 0, "accuracy": 0.5}
 
 
-def test_each_job_part_is_read_alone_with_the_columns_asked_for(tmp_path):
+def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
     path = tmp_path / "cells.parquet"
-    job_parts = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
-    results.write(path, list(map(results.table, job_parts)), [{"name": n} for n in "xyz"])
+    groups = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
+    results.write(path, list(map(results.table, groups)), [{"name": n} for n in "xyz"])
     facts = results.read_facts(path)
     assert facts == [{"name": n, "rows": rows} for n, rows in zip("xyz", (2, 0, 1), strict=True)]
-    frames = [results.read_job_part(path, k, ["setting", "accuracy"]) for k in range(3)]
+    frames = [results.read_rows(path, k, ["setting", "accuracy"]) for k in range(3)]
     assert [list(frame["setting"]) for frame in frames] == [["a", "b"], [], ["c"]]
     assert list(frames[0].columns) == ["setting", "accuracy"]
     with pytest.raises(IncompleteError, match="is damaged"):
-        results.read_job_part(path, 0, ["no_column"])
+        results.read_rows(path, 0, ["no_column"])
 
 
 @pytest.mark.parametrize(
@@ -443,7 +441,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
     path = tmp_path / "cells.parquet"
     rows = [row("ab"[n % 2], f"{n}/900") | {"accuracy": rng.random()} for n in range(900)]
     results.write(path, [results.table(rows)], [{"digest": "d"}])
-    undamaged, bytes_ = results.read_job_part(path, 0, results.SCHEMA.names), path.read_bytes()
+    undamaged, bytes_ = results.read_rows(path, 0, results.SCHEMA.names), path.read_bytes()
     messages = []
     for start in range(0, len(bytes_), page // 2):
         hole = len(bytes_[start : start + page])
@@ -451,7 +449,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
         # Without its digest a file is of nothing that may be asked for.
         assert results.read_facts(path) in ([{"digest": "d", "rows": 900}], [], None)
         try:
-            assert results.read_job_part(path, 0, results.SCHEMA.names).equals(undamaged)
+            assert results.read_rows(path, 0, results.SCHEMA.names).equals(undamaged)
         except IncompleteError as error:
             messages.append(str(error))
     assert set(messages) == {
@@ -493,7 +491,9 @@ def test_what_a_job_cost_is_of_the_run_that_wrote_its_file(tmp_path, monkeypatch
 def test_the_share_that_is_not_training_is_of_what_jobs_say_themselves():
     study_jobs = run(jobs_of(1e-9))
     for job in study_jobs.jobs.values():
-        facts = [{**one, "training_seconds": 0.5, "job_seconds": 1.05} for one in job.facts]
+        facts = [
+            {**one, "training_seconds": 0.5, "job_seconds": 1.05} for one in job.facts.values()
+        ]
         tables = [results.table([{}] * one.pop("rows")) for one in facts]
         results.write(job.file, tables, facts)
     told = manifest.manifest({}, {"t": study_jobs}, [])
@@ -584,8 +584,8 @@ def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
 
 def test_a_description_that_was_changed_during_a_run_is_named(own):
     with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
-        program._read_coded("mine", 1)
+        program._check_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
     own(missing="-")
     with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
-        program._read_coded("mine", 1)
+        program._check_coded("mine", 1)

@@ -124,6 +124,12 @@ def test_a_file_is_laid_out_for_people_and_sealed(tmp_path, content):
     assert (loaded.statement.private, loaded.parameters["epsilon"]) == (False, 1.0)
 
 
+def test_words_of_an_earlier_statement_are_not_compared(tmp_path, content):
+    older = deepcopy(content)
+    older["statement"]["text"] = "The fit saw sealed records and could not look at them."
+    assert str(load(tmp_path, older).statement) == content["statement"]["text"]
+
+
 def of_labels(labels):
     X, y = coded()
     model = LazyBBClassifier(n_rounds=3, n_bins=N_BINS, random_state=0, classes=labels)

@@ -109,7 +109,7 @@ def test_a_choice_of_settings_takes_what_the_learner_takes():
     tune = {"grid": {"n_rounds": [5, 9]}}
     (tuned,) = cut(of_size(10**7, 30), "lazybb", tune=tune)
     (plain,) = cut(of_size(10**7, 30), "lazybb")
-    assert tuned.job_parts[0].curve.method.learner == "tuned"
+    assert tuned.curves[0].method.learner == "tuned"
     assert needs.training_needs(tuned).memory == needs.training_needs(plain).memory
 
 
@@ -120,7 +120,7 @@ def test_methods_that_share_a_start_ask_for_what_the_largest_takes():
 
 
 def memory_of(*jobs):
-    return needs.training_needs(Job(tuple(p for job in jobs for p in job.job_parts))).memory
+    return needs.training_needs(Job(tuple(curve for job in jobs for curve in job.curves))).memory
 
 
 def test_time_limits_are_near_the_estimate():

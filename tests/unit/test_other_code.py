@@ -212,7 +212,7 @@ def test_on_request_jobs_with_runs_of_other_code_are_done_again(code, word, agai
 @pytest.mark.usefixtures("tiny")
 def test_runs_of_earlier_versions_are_named_once_and_then_belong_to_the_code_of_that_time(code):
     (job,) = plan().jobs("tiny").jobs.values()
-    facts = [{k: v for k, v in fact.items() if k != "code"} for fact in job.facts]
+    facts = [{k: v for k, v in fact.items() if k != "code"} for fact in job.facts.values()]
     tables = [results.table([{}] * fact.pop("rows")) for fact in facts]
     results.write(job.file, tables, facts)
     run = plan()

@@ -21,6 +21,8 @@ from privcurve.models.errors import ModelError
 from privcurve.own import checksum, files_of, module
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED
 from privcurve.privacy.sealed import SealedError
+from privcurve.releases.errors import ReleaseError
+from privcurve.releases.request import Request, make_estimator
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
 PAPER = Path(__file__).parents[1] / "workflow/paper"
@@ -271,6 +273,14 @@ def test_the_method_of_the_tutorial_learns_and_has_a_ledger(mean_vote):
     (call,) = model.privacy_.ledger
     assert (call.mechanism, call.sensitivity) == ("laplace", 8)
     assert {claim.learner for claim in own.claims()["mean_vote"]} == {"mean_vote"}
+
+
+def test_the_method_of_the_tutorial_is_neither_saved_nor_released(mean_vote, tmp_path):
+    model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1)).fit([[0], [1]], [0, 1])
+    with pytest.raises(ModelError, match="MeanVoteClassifier can't be saved"):
+        privcurve.save(tmp_path / "model.json", model)
+    with pytest.raises(ReleaseError, match="may be compared, but not released"):
+        make_estimator(Request("patients", epsilon=1.0, learner="mean_vote"), None)
 
 
 @pytest.mark.slow

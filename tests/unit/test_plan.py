@@ -433,7 +433,7 @@ def test_a_job_that_is_not_done_is_due_under_its_second_name(tiny):
     job, *_ = run.jobs("tiny").jobs.values()
     assert run.file(job) == job.first_file == job.file
     # A training has failed.
-    facts = [{**one, "failed": 1} for one in job.facts]
+    facts = [{**one, "failed": 1} for one in job.facts.values()]
     results.write(job.file, [results.table([{}] * one.pop("rows")) for one in facts], facts)
     assert replace(run, decides=False).file(job) == job.first_file
     again = replace(run, decides=True)

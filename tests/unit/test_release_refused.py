@@ -29,7 +29,6 @@ from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
 from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.request import (
-    check_accuracy,
     check_delta,
     make_estimator,
     make_records,
@@ -94,8 +93,9 @@ BAD = [
     ({**TREES, "parameters": {"placement": "label"}}, "random_trees: placement = 'label' has no"),
     ({"learner": "privgam", "parameters": {"method": "cyclic"}}, "no parameter 'method'"),
     ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
-    ({"accuracy": 0.1}, "has no test part"),
-    *[({"accuracy": wrong}, "not a finite epsilon") for wrong in (-1.0, math.inf, math.nan)],
+    *[({"holdout": wrong}, "holdout must be a share") for wrong in (-1.0, 1.0, 20.0, math.nan)],
+    ({"holdout": 1e-9}, "leaves a part of 60 records without any"),
+    ({"holdout": 0.2, "epsilon": 1e-12}, "so small that its noise has no room"),
     # Noise that can't be had.
     ({"learner": "privgam", "delta": 1e-320}, "too small to compute with: give 0"),
     ({"learner": "topdown", "delta": 1e-6, "epsilon": 1e-100}, "can't be trained with epsilon"),
@@ -134,13 +134,6 @@ def test_a_guarantee_for_other_neighbours_is_not_paid_for(mine):
     with pytest.raises(ReleaseError, match="guarantee neighbours = 'replace-one', not 'private-"):
         release(request(learner="lazybb", neighbours=PRIVATE_COLUMNS))
     assert not book().path.exists()
-
-
-def test_an_accuracy_is_for_replaced_records_alone():
-    own = SimpleNamespace(name="mine", public_benchmark=False, n_test=9)
-    check_accuracy(request(accuracy=0.5), own)
-    with pytest.raises(ReleaseError, match="an accuracy is paid for with neighbours: replace-one"):
-        check_accuracy(request(accuracy=0.5, neighbours=ADD_REMOVE), own)
 
 
 def test_a_folder_without_room_is_noticed_before_anything_is_spent(mine):
@@ -398,14 +391,14 @@ def test_whatever_can_be_trained_can_be_rehearsed(n, names):
             started = {"start": "public", "noise": "box"}.items()
             given = {key: word for key, word in started if key in LEARNERS[name].parameters}
         one = request(learner=name, neighbours=neighbours, delta=delta, parameters=given)
-        rehearse(one, description, make_estimator(one, domain))
+        rehearse(one, description, make_estimator(one, domain), n)
 
 
 def test_noise_is_rehearsed_for_the_number_of_records():
     description = replace(datasets.describe("toy-line"), n_rows=50_000_000)
     one = request(learner="lazybb")
     with pytest.raises(ReleaseError, match=r"density = 0.35 is too small .* nothing is spent"):
-        rehearse(one, description, make_estimator(one, description.domain))
+        rehearse(one, description, make_estimator(one, description.domain), description.n_rows)
 
 
 def test_made_up_records_are_as_many_and_tell_nothing(mine):

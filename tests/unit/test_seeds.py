@@ -240,19 +240,18 @@ def test_partitions_follow_from_the_secret():
 def test_nothing_that_is_written_holds_a_secret():
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
-    curve, other = (Curve(made, datasets.describe("wdbc"), method, seed) for seed in (A, B))
+    curve, other = (Curve(made, datasets.describe("wdbc"), method, s).at((1.0,)) for s in (A, B))
     run = quickstart(A)[0]
     written = [
         *map(repr, (A, run, curve)),
         str(A),
         A.name,
-        curve.grid[0].digest,
-        curve.digest,
+        *curve.digests.values(),
         json.dumps([seeds.public_name(A)]),
     ]
     for text in (A.key.hex(), str(int.from_bytes(A.key, "big")), repr(A.key)):
         assert not [one for one in written if text in one]
-    assert curve.grid[0].digest != other.grid[0].digest
+    assert not {*curve.digests.values()} & {*other.digests.values()}
     # The name is a hash of all 256 bits under a word of its own.
     assert re.fullmatch(r"secret:[0-9a-f]{64}", A.name)
     assert A.name != B.name

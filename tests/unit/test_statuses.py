@@ -79,7 +79,7 @@ def test_a_subclass_of_a_proved_learner_is_claimed():
     assert (model.privacy_.status, model.privacy_.caveat.split("; ")[1]) == (
         CLAIMED, own.NOT_TRIED
     )  # fmt: skip
-    assert "as proved" not in str(model.privacy_)
+    assert f"Calibration: {PROVED}" not in str(model.privacy_)
     # A class that says that it is the shipped one is another class still.
     Quieter.__module__, Quieter.__qualname__ = shipped.__module__, "NoisyMajorityClassifier"
     assert Quieter(**fit).fit(X, Y).privacy_.status == CLAIMED

@@ -54,7 +54,7 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
     assert said.outputs == plain.outputs
     before, after = jobs(plain), jobs(said)
     assert ids(plain, "boost~proved") == ids(said, "boost~proved")
-    assert before.grid[0].digest == after.grid[0].digest
+    assert before.digests == after.digests
     assert before.digest == after.digest
 
 
@@ -68,12 +68,12 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
     ],
 )
 def test_words_that_ask_for_other_runs_change_the_digest(changes):
-    assert jobs(made()).grid[0].digest != jobs(made(**changes)).grid[0].digest
+    assert jobs(made()).digests != jobs(made(**changes)).digests
 
 
 def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
     plain, other = jobs(made()), jobs(made(metric="auc"))
-    assert plain.grid[0].digest == other.grid[0].digest
+    assert plain.digests[plain.grid_name] == other.digests[other.grid_name]
     assert plain.digest != other.digest
 
 
@@ -225,12 +225,14 @@ def test_the_jobs_of_each_way_of_selecting():
     one = jobs(made(two, splits=HOLDOUTS))
     assert [split.fold for split in one.splits] == [f"{k}@0.25" for k in range(1, 5)]
     assert one.selects
-    assert one.job_parts == [*one.grid, *one.best]
+    assert one.n_grid
+    assert list(one.fresh) == one.fresh_splits
     # A lone setting is taken; a study with folds has its cross-validation in its tables.
-    assert jobs(made(lone, splits=HOLDOUTS)).grid == []
-    assert len(jobs(made(lone)).grid) == 1
+    assert jobs(made(lone, splits=HOLDOUTS)).n_grid == 0
+    assert jobs(made(lone)).n_grid
     everything = jobs(made(two, splits={"folds": 3}, select="all", outputs=["runs"]))
-    assert everything.results == everything.job_parts == everything.grid
+    assert everything.n_grid
+    assert everything.fresh == ()
     assert everything.splits == jobs(made()).splits
     assert not everything.selects
     # With folds and repeats all runs are those that are elsewhere made of the selected setting.

@@ -45,13 +45,13 @@ def test_nothing_is_done_before_the_data_are_there():
 def test_finished_and_running_jobs_are_counted():
     first, second, *_ = cut().jobs.values()
     work(first)
-    done = len(first.job_parts[0].tasks)
+    done = first.curves[0].n_grid
     assert counts(cut()) == (GRID + FRESH, done, 0, GRID + FRESH - done)
     assert summary.progress(cut()).jobs_left == len(cut().jobs) - 1
     # One that has trained two runs so far.
-    (job_part,) = second.job_parts
-    trainer = train.Trainer(datasets.read(CODED / "toy-line"), job_part.curve.method, 1, STORE)
-    trainer.run(job_part.tasks[:2])
+    (curve,) = second.curves
+    trainer = train.Trainer(datasets.read(CODED / "toy-line"), curve.method, 1, STORE)
+    trainer.run(curve.tasks[:2])
     done += 2
     assert counts(cut())[1] == done
     # Other jobs, other seeds and grown grids: the store tells what of them is there.
@@ -88,7 +88,7 @@ def test_measured_seconds_replace_the_estimate():
     first, *_ = cut().jobs.values()
     before = summary.progress(cut()).seconds_left
     work(first)
-    (facts,) = first.facts
+    (facts,) = first.facts.values()
     for factor in (1, 10):
         slow = {**facts, "training_seconds": 1000.0 * factor * facts["rows"]}
         results.write(first.file, [results.table([{}] * slow.pop("rows"))], [slow])

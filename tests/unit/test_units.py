@@ -26,12 +26,14 @@ from privcurve.experiments.train import Trainer
 from privcurve.learners import registry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import PARTS
+from privcurve.releases import holdout
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.card import name_pages
 from privcurve.releases.choice import CHOOSE, choice
 from privcurve.releases.errors import LedgerError, ReleaseError
 from privcurve.releases.release import release
-from privcurve.releases.released import CARD, MODEL, PAGE
+from privcurve.releases.released import MODEL, PAGE
 
 N_PERSONS = 30
 UNIT = {"column": "who", "at_most": 2}
@@ -285,18 +287,16 @@ def test_delta_of_a_release_is_of_persons(persons):
     assert released.learner.privacy_.delta == pytest.approx(1e-5 / (1 + np.exp(0.5)))
 
 
-def test_an_accuracy_has_noise_for_all_of_a_persons_records(persons):
-    header, *rows = lines_of(PERSONS)
-    files = with_test_part([header, *rows[::-1]])
-    persons(files=files, n_test=KEPT)
-    paid = release(request(epsilon=1.0, accuracy=0.5))
-    assert paid.accuracy.epsilon == 0.5
-    assert paid.price.epsilon == 1.5
-    says = f"{paid.accuracy.error:.3f}, more where the records of each who, up to 2, are alike)"
-    assert says in " ".join(paid.path(CARD).read_text().split())
-    persons(files=files, n_test=len(PERSONS), n_rows=len(PERSONS), unit={**UNIT, "at_most": 4})
-    # Twice as many records of each person: about twice the noise.
-    assert paid.accuracy.error * 1.2 < release(request(epsilon=0.1, accuracy=0.4)).accuracy.error
+def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch):
+    calls, own = [], holdout.query
+    monkeypatch.setattr(holdout, "query", lambda request: calls.append(own(request)) or calls[-1])
+    released = release(request(epsilon=1.0, holdout=0.4))
+    assert released.price.epsilon == 1.0
+    # Two records of a person, each of which moves the counts by 2.
+    assert calls[0].scale == 2 * 2 * PARTS
+    text = html.unescape(released.path(PAGE).read_text())
+    assert "Margins are wider in truth where the records of each who, up to 2, are alike" in text
+    assert "two add up" not in text
 
 
 def test_how_many_records_a_person_has_moves_no_records_of_others(persons):

@@ -23,17 +23,17 @@ WORDS = {"epsilons": [1], "splits": SPLITS, "train_shares": [0.1, 1], "metric": 
 PLAIN = ("folds", "repeats")
 
 
-def job_parts(project):
+def runs(project):
     """What the files of runs hold: rows and facts of each part."""
     for path in sorted((project.folder / "results/cells/tiny").glob("*/*.parquet")):
         for place, facts in enumerate(results.read_facts(path)):
-            yield facts, results.read_job_part(path, place, results.SCHEMA.names)
+            yield facts, results.read_rows(path, place, results.SCHEMA.names)
 
 
 def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(project):
     project.write_study(**WORDS, learners=LEARNERS, without=PLAIN)
     output = project.run(TABLES)
-    best = [(facts, rows) for facts, rows in job_parts(project) if "best" in facts["name"]]
+    best = [(facts, rows) for facts, rows in runs(project) if "best" in facts["name"]]
     assert len(best) == 6
     fresh = pd.concat([rows for _, rows in best])
     assert set(fresh["fold"]) == {f"{k}@0.2" for k in (1, 2, 3)}

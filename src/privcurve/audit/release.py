@@ -36,19 +36,23 @@ from privcurve.learners.entries import LEARNERS
 from privcurve.learners.registry import TUNED
 from privcurve.models.sql import query
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 from privcurve.privacy.sealed import SealedError
-from privcurve.releases import evaluation
+from privcurve.releases import evaluation, holdout
 from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 from privcurve.releases.choice import CHOOSE
+from privcurve.releases.holdout import public_split
 from privcurve.releases.released import CARD, MODEL, PAGE
 from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-N, N_TEST = 60, 39
+# Enough records, and budget, that the noise leaves something to say of the hold-out.
+N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
+# What `evaluate --epsilon` asks for.
+EVALUATED = f"counts of {TEST} by town, label and answer"
 DELTA = 1e-4
 TOWNS = ("Oslo", "Rome, north", "?")
 WARDS = ("a", "b")
@@ -74,7 +78,7 @@ PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
-    PARTS: {"rows_per_part": 20},
+    PARTS: {"rows_per_part": 80},
     CLASSES: {"label": {"column": "sick", "classes": ["no", "maybe", "yes"]}},
 }
 OF_ALL_KINDS = "privgam"
@@ -102,8 +106,7 @@ def requests(learner: str) -> Iterator[tuple[Request, str]]:
         for delta in [0.0] * entry.pure + [DELTA] * entry.approximate:
             settings = SETTINGS.get(relation, {})
             setting = {name: value for name, value in settings.items() if name in entry.parameters}
-            accuracy = 0.5 if relation == REPLACE_ONE else 0.0
-            request = Request(DATASET, 1.0, delta, learner, setting, relation, accuracy)
+            request = Request(DATASET, EPSILON, delta, learner, setting, relation, HOLDOUT)
             for kind in KINDS if learner == OF_ALL_KINDS else [""]:
                 yield request, kind
 
@@ -132,24 +135,52 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
                 if one != other:
                     apart = _around(one, other)
                     raise BreachError(POST_PROCESSING, f"{name}, line {k}: {apart}")
-        followers, _ = _release(
-            request, kind, _neighbour(relation, LINES if kind == PERSONS else 1), leaders, streams
-        )
-        for leader, follower in zip(leaders, followers, strict=True):
-            # A changed record is in another row, by which records are dealt.
-            if not (leader.dealt or leader.holders):
-                check_costs(leader, follower, Verdict(case))
+        n_lines, n_kept = (LINES, AT_MOST) if kind == PERSONS else (1, 1)
+        changed = set[bool]()
+        for n_before in range(N // n_lines):
+            # A neighbour in each part: the last records that train, and the last held out.
+            place = (N // n_lines - 1 - n_before) * n_kept
+            held = bool(public_split(np.array([place]), HOLDOUT)[0])
+            if held in changed or (changed and relation == ADD_REMOVE):
+                continue
+            changed.add(held)
+            tables = _neighbour(relation, n_lines, n_before * n_lines)
+            followers, _ = _release(request, kind, tables, leaders, streams)
+            _check_one_part(leaders, followers)
+            for leader, follower in zip(leaders, followers, strict=True):
+                # A changed record is in another row, by which records are dealt.
+                if not (leader.dealt or leader.holders):
+                    check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
         return breach
     return None
+
+
+def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> None:
+    """Check that a changed record trains the model or is held out: then the larger cost counts."""
+    moved = {
+        _is_of(leader, holdout.WHAT)
+        for leader, follower in zip(leaders, followers, strict=True)
+        if not _is_of(leader, EVALUATED)
+        for one, other in zip(leader.all_events, follower.all_events, strict=True)
+        if not np.array_equal(one.exact, other.exact)
+    }
+    if len(moved) > 1:
+        raise BreachError(CHARGE, "a changed record moves the training and the hold-out: both cost")
 
 
 def _one() -> tuple[list[Line], list[Line]]:
     """Return many different records, and as many to test by."""
     train, test = (
         [
-            # One age is beyond the bounds: it is clipped.
-            (20 + 2 * k, TOWNS[k % 3], WARDS[k % 2], f"n{k // LINES}", "yes" if k % every else "no")
+            # Some ages are beyond the bounds: they are clipped.
+            (
+                20 + 2 * (k % 60),
+                TOWNS[k % 3],
+                WARDS[k % 2],
+                f"n{k // LINES}",
+                "yes" if k % every else "no",
+            )
             for k in range(n)
         ]
         for n, every in ((N, 4), (N_TEST, 2))
@@ -170,11 +201,14 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
     return train[: N // 2 if relation == ADD_REMOVE else N], test
 
 
-def _neighbour(relation: str, n_lines: int) -> tuple[list[Line], list[Line]]:
-    """Return the records of :func:`_one`, of which the last ones differ: those of one person."""
+def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line], list[Line]]:
+    """Return the records of :func:`_one`, of which some differ: those of one person.
+
+    There are `n_after` records after them; in the test part they are the last.
+    """
     sides = _one()
-    for part in sides:
-        for k in range(len(part) - n_lines, len(part)):
+    for part, after in zip(sides, (n_after, 0), strict=True):
+        for k in range(len(part) - after - n_lines, len(part) - after):
             _, town, _, note, label = part[k]
             is_public = relation == PRIVATE_COLUMNS
             part[k] = (70, town if is_public else "Rome, north", "a", note,
@@ -230,10 +264,22 @@ def _release(
         used.append(Replay([k], leaders[k] if leaders else None))
         return used[-1]
 
+    split = holdout.split
+
+    def scripted_split(places: Any, request: Request, coins: Any = None) -> holdout.Parts:
+        if coins is not None:
+            state = repr(coins.bit_generator.state)
+            if state in streams:
+                raise BreachError(NOISE, "the split and a curator have the same stream")
+            streams.add(state)
+            coins = np.random.default_rng(0)
+        return split(places, request, coins)
+
     with (
         _folder_of(request.relation, kind, dict(zip((TABLE, TEST), tables, strict=True))),
         mock.patch.object(releasing, "Curator", scripted),
         mock.patch.object(evaluation, "Curator", scripted),
+        mock.patch.object(holdout, "split", scripted_split),
     ):
         try:
             released = releasing.release(request)
@@ -265,15 +311,27 @@ def _release(
             replay.statement = PrivacyStatement(
                 "release", *spent, None, BASIC, replay.ledger, status=CLAIMED, caveat=AUTHORS_WORD
             )
-    messages = [one.statement for one in used if one.statement]
+    size = AT_MOST if kind == PERSONS else 1
     for name in ("epsilon", "delta"):
-        size = AT_MOST if kind == PERSONS else 1
-        spent_by_all = size * math.fsum(getattr(one, name) for one in messages)
+        # A record trains the model or is held out: the larger of both costs counts.
+        fit = [one for one in used if not _is_of(one, holdout.WHAT) and not _is_of(one, EVALUATED)]
+        held = [one for one in used if _is_of(one, holdout.WHAT)]
+        others = [one for one in used if _is_of(one, EVALUATED)]
+        costs = [
+            math.fsum(getattr(one.statement, name) for one in some if one.statement)
+            for some in (fit, held, others)
+        ]
+        spent_by_all = size * (max(costs[:2]) + costs[2])
         charged = math.fsum(getattr(past.price, name) for past in priced)
         if not spent_by_all <= charged * (1 + TOLERANCE):
             why = f"{name} = {spent_by_all:g} is spent, and {charged:g} charged to the budget"
             raise BreachError(CHARGE, why)
     return used, texts
+
+
+def _is_of(replay: Replay, what: str) -> bool:
+    """Return whether a curator was asked for one release of counts."""
+    return [entry.what for entry in replay.ledger[:1]] == [what]
 
 
 def _texts_of(model: models.Model) -> Mapping[str, str]:

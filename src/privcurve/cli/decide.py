@@ -70,7 +70,22 @@ def run(arguments: argparse.Namespace) -> int:
             f"\n{len(remaining) - left} written to {display_path(path)}, {left} left to be decided."
         )
     print(f"Then: privcurve {'decide' if left else 'check'} {name}")
+    if not left:
+        _suggest_holdout(name)
     return UNDECIDED if left else DONE
+
+
+def _suggest_holdout(name: str) -> None:
+    """Suggest to release with a hold-out, where there are records enough."""
+    from privcurve import datasets
+    from privcurve.releases.request import HOLDOUT_FROM
+
+    description = datasets.describe(name)
+    if description.n_rows >= HOLDOUT_FROM and not description.public_benchmark:
+        print(
+            "Later, release with --holdout 0.2: a fifth of the records then says how good the "
+            "model is, at no further price."
+        )
 
 
 def _ask(question: Question | CardQuestion, of: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 HELP = "train a private model on all records, within the dataset's budget, and save it"
 EXAMPLES = """examples:
-  privcurve release patients --epsilon 1
+  privcurve release patients --epsilon 1 --holdout 0.2
   privcurve release patients --epsilon 1 --delta 1e-6 --output for-the-clinic
   privcurve release patients --epsilon 0.5 --learner lazybb --set n_rounds=25 --set density=0.5
   privcurve release patients --epsilon 1 --learner choose
@@ -50,10 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the neighbours that epsilon is for (default: the learner's)",
     )
     option(
-        "--accuracy",
+        "--holdout",
         type=amount,
         default=0.0,
-        help="extra epsilon for a noisy accuracy on the test part (default: none)",
+        metavar="SHARE",
+        help="hold out this share of the records, such as 0.2, and measure the model on them",
     )
     option(
         "--seed",
@@ -94,9 +96,9 @@ def run(arguments: argparse.Namespace) -> None:
         learner,
         _read_parameters(learner, arguments.parameters),
         arguments.neighbours,
-        arguments.accuracy,
+        arguments.holdout,
     )
-    for note in (*_note_engine(arguments), *_note_comparison(request)):
+    for note in (*_note_engine(arguments), *_note_comparison(request), *_note_holdout(request)):
         console.remark(arguments, note)
     with (
         console.show_reading(arguments, request.dataset) as watch,
@@ -113,6 +115,7 @@ def run(arguments: argparse.Namespace) -> None:
             watch=watch,
             progress=progress,
             tell=console.warn,
+            confirm=_confirm if _is_person(arguments) else None,
         )
     report(arguments, released)
 
@@ -146,6 +149,31 @@ def _note_comparison(request: Request) -> Iterator[str]:
                 f"{compared['delta']:g}, and says nothing of this release: privcurve compare "
                 f"{last['dataset']} --epsilon {request.epsilon:g}{delta}"
             )
+
+
+def _note_holdout(request: Request) -> Iterator[str]:
+    """Suggest a hold-out where there are records enough, and none is asked for."""
+    from privcurve import datasets
+    from privcurve.releases.request import HOLDOUT_FROM
+
+    description = datasets.describe(request.dataset)
+    enough = description.n_rows >= HOLDOUT_FROM and not description.public_benchmark
+    if enough and not request.holdout:
+        yield (
+            "without a hold-out nobody can tell whether this model is better than the base rate: "
+            "--holdout 0.2 measures it on a fifth of the records, at the same epsilon"
+        )
+
+
+def _is_person(arguments: argparse.Namespace) -> bool:
+    """Return whether somebody can answer a question."""
+    return sys.stdin is not None and sys.stdin.isatty() and not arguments.json
+
+
+def _confirm(warning: str) -> bool:
+    """Ask whether a model is to be written all the same; the warning has been printed."""
+    print("Write it all the same? (yes or no): ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def _read_folder(text: str) -> Path:
@@ -207,6 +235,7 @@ def report(arguments: argparse.Namespace, released: Released) -> None:
         "spent": [price.content for price in released.totals],
         "left": left and left.content,
         "ledger": str(released.ledger),
+        "better": released.judgement and released.judgement.better,
     }
     for sentence, large in released.delta_remarks():
         if large:
@@ -225,6 +254,10 @@ def _write_lines(released: Released) -> Iterator[str]:
     else:
         yield f"learner: {by_rule.name_of(released.learner_name, released.setting)}"
     yield f"{released.path(MODEL)}: the model ({released.price})"
+    if released.judgement is not None:
+        judged = released.judgement
+        area = "" if judged.auc is None else f"AUC {judged.auc}; "
+        yield f"hold-out: {area}better than the base rate: {judged.better}"
     yield f"{released.path(CARD)}, {released.path(PAGE)}: its card"
     if released.price.delta < released.request.delta:
         yield (

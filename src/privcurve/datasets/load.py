@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,29 @@ def load_rows(
     description = describe(name)
     train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
     return Dataset(**common, X=train.X, y=train.y), train.rows, test_rows
+
+
+def load_places(
+    name: str, watch: Callable[[RawTable], None] | None = None
+) -> tuple[str, NDArray[np.intp]]:
+    """Return the checksum of the dataset of :func:`load`, and the place of each training record.
+
+    Places are among the records as read, before any is dropped: of the record itself, or with a
+    unit of its person's first record. Of each person only the first `at_most` records count for
+    the places of those that follow, so that nobody's number of further records moves others.
+    """
+    description = describe(name)
+    train, _, common = _load_parts(description, _GrowingArrays(description), watch)
+    if description.unit is None:
+        return common["checksum"], train.rows
+    first: dict[str, int] = {}
+    counted, place = Counter[str](), 0
+    for person in train.persons:
+        first.setdefault(person, place)
+        place += counted[person] < description.unit.at_most
+        counted[person] += 1
+    places = np.array([first[train.persons[row]] for row in train.rows], dtype=np.intp)
+    return common["checksum"], places
 
 
 def prepare(

@@ -1,4 +1,4 @@
-"""A curve, a method of a study on a dataset: its runs, in parts for jobs.
+"""A curve: a method of a study on a dataset, with all of its runs or those that one job trains.
 
 A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study: what is
 appended to a study leaves earlier parts unchanged.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical, provenance
@@ -29,6 +29,8 @@ from privcurve.stored import stored
 CODED = Path("results/data")
 STORE = Path("results/store")
 
+# Points, each of them trained on all of some splits.
+Runs: TypeAlias = tuple[tuple[Point, ...], tuple[Split, ...]]
 T = TypeVar("T")
 
 
@@ -57,13 +59,20 @@ class CurveData(NamedData, Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset: what is to be trained, whatever results are there."""
+    """A method of a study on a dataset: what is to be trained, whatever results are there.
+
+    It has all of its runs, or those that one job trains (`parts`).
+    """
 
     study: Study
     dataset: CurveData
     method: Method
     seed: Seed  # base seed of the run
     most: float = math.inf  # seconds that a part may take by estimate, unless it is one fit
+    epsilons: tuple[float, ...] = ()
+    grid: tuple[Runs, ...] = ()
+    fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
+    part: str = ""  # which part of the runs at its ε: 3-of-8, best or best~1-of-2; empty if all
 
     @cached_property
     def name(self) -> Path:
@@ -89,79 +98,104 @@ class Curve:
         return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
     @cached_property
-    def chunks(self) -> list[list[JobPart]]:
-        """The parts in groups: parts of a grid with the parts that select from it."""
-        seconds = sum(part.seconds for part in self.parts_at(self.method.epsilons[:1]))
-        together = fill(sorted(self.method.epsilons), lambda _: seconds, self.most)
-        return [self.parts_at(tuple(epsilons)) for epsilons in together]
+    def parts(self) -> list[Curve]:
+        """The curve as jobs train it: whole, at some of its ε, or parts of its runs at one ε."""
+        seconds = self.at(self.method.epsilons[:1]).seconds
+        groups = fill(sorted(self.method.epsilons), lambda _: seconds, self.most)
+        return [part for epsilons in groups for part in self.at(tuple(epsilons)).cut()]
 
-    def parts_at(self, epsilons: tuple[float, ...]) -> list[JobPart]:
-        """Return the parts at some ε: a grid and a selection, or more if one ε takes too long."""
-        if epsilons not in self._made_parts:
-            blocks = (Block(self.method.points_at(epsilons), tuple(self.splits)),)
-            grid = [] if self.skips_grid else [JobPart(self, epsilons, blocks)]
-            best = [JobPart(self, epsilons, fresh=tuple(self.fresh_splits))]
-            made = [*grid, *(best if self.selects else [])]
-            is_long = len(epsilons) == 1 and sum(part.seconds for part in made) > self.most
-            self._made_parts[epsilons] = self._cut(*epsilons) if is_long else made
-        return self._made_parts[epsilons]
+    def at(self, epsilons: tuple[float, ...]) -> Curve:
+        """Return the curve at some ε, with all of its runs there."""
+        grid = () if self.skips_grid else ((self.method.points_at(epsilons), tuple(self.splits)),)
+        fresh = tuple(self.fresh_splits) if self.selects else ()
+        return replace(self, epsilons=epsilons, grid=grid, fresh=fresh, part="")
 
-    @cached_property
-    def _made_parts(self) -> dict[tuple[float, ...], list[JobPart]]:
-        return {}
-
-    def _cut(self, epsilon: float) -> list[JobPart]:
-        """Return the parts at one ε, cut to at most `most` seconds each."""
-        grid = fill(self._cut_into_blocks(epsilon), self.seconds_of, self.most)
+    def cut(self) -> list[Curve]:
+        """Return the curve, or parts of at most `most` seconds each if one ε takes longer."""
+        if len(self.epsilons) > 1 or self.seconds <= self.most:
+            return [self]
+        grids = fill(self._short_runs(), self.seconds_of, self.most)
         # The first part that trains afresh also does the second round of the selection.
-        first, mean = self.fresh_splits[:1], self.mean_seconds
-        n_final = self.n_fresh - len(self.fresh_splits)
-        best = fill(
-            self.fresh_splits,
-            lambda split: mean * (1 + n_final if [split] == first else 1),
+        first, mean = self.fresh[:1], self.mean_seconds
+        fresh = fill(
+            self.fresh,
+            lambda split: mean * (1 + self.n_final if (split,) == first else 1),
             self.most,
         )
-        return [
-            *(
-                JobPart(self, (epsilon,), tuple(blocks), (), place, len(grid))
-                for place, blocks in enumerate(grid)
-            ),
-            *(
-                JobPart(self, (epsilon,), (), tuple(splits), place, len(best))
-                for place, splits in enumerate(best if self.selects else ())
-            ),
-        ]
+        best = ["best"] if len(fresh) == 1 else [f"best~{part}" for part in _count(fresh)]
+        parts = [
+            *(replace(self, grid=tuple(runs), fresh=(), part=part)
+              for runs, part in zip(grids, _count(grids), strict=True)),
+            *(replace(self, grid=(), fresh=tuple(splits), part=part)
+              for splits, part in zip(fresh, best, strict=True)),
+        ]  # fmt: skip
+        return parts if len(parts) > 1 else [self]
 
-    def _cut_into_blocks(self, epsilon: float) -> Iterator[Block]:
-        """Yield the runs of the grid at an ε; short ones that share costly work stay together."""
+    def _short_runs(self) -> Iterator[Runs]:
+        """Yield the runs of the grid at its ε; short ones that share costly work stay together."""
         splits = tuple(self.splits)
-        for points in () if self.skips_grid else _group_points(self.method, epsilon):
-            if self.seconds_of(Block(points, splits)) <= self.most:
-                yield Block(points, splits)
-            elif self.seconds_of(Block(points, splits[:1])) <= self.most:
-                yield from (Block(points, (split,)) for split in splits)
+        for points in _group_points(self.method, *self.epsilons) if self.grid else ():
+            if self.seconds_of((points, splits)) <= self.most:
+                yield points, splits
+            elif self.seconds_of((points, splits[:1])) <= self.most:
+                yield from ((points, (split,)) for split in splits)
             else:
-                yield from (Block((p,), (s,)) for p, s in itertools.product(points, splits))
+                yield from (((p,), (s,)) for p, s in itertools.product(points, splits))
 
     @property
-    def job_parts(self) -> list[JobPart]:
-        """All of its parts."""
-        return list(itertools.chain(*self.chunks))
+    def reads(self) -> list[Curve]:
+        """The other parts that a part needs: those of the grid, or the first one that selects."""
+        if not self.fresh or self.grid or self.skips_grid:
+            return []
+        parts = self.at(self.epsilons).cut()
+        return [part for part in parts if (part.grid if self.chooses else part.chooses)]
 
     @property
-    def grid(self) -> list[JobPart]:
-        """The parts of its grid."""
-        return [part for part in self.job_parts if not part.is_best]
+    def chooses(self) -> bool:
+        """Whether these runs include a selection; later parts use the selection of the first."""
+        return self.begins or (self.skips_grid and bool(self.fresh))
 
     @property
-    def best(self) -> list[JobPart]:
-        """The parts that select and train afresh."""
-        return [part for part in self.job_parts if part.is_best]
+    def begins(self) -> bool:
+        """Whether it has the first of the fresh trainings."""
+        return bool(self.fresh) and self.fresh[0] == self.fresh_splits[0]
 
     @property
-    def results(self) -> list[JobPart]:
-        """The parts whose runs are its results: fresh trainings, or all."""
-        return self.best if self.selects else self.grid
+    def ranks(self) -> bool:
+        """Whether it selects by the runs of a grid."""
+        return self.chooses and not self.skips_grid
+
+    @property
+    def grid_name(self) -> str:
+        """The name of the runs of the grid in a file: ``adult/boost~proved/eps=0.1~3-of-8``."""
+        return self._name(self.part or "1-of-1")
+
+    @property
+    def fresh_name(self) -> str:
+        """The name of the fresh trainings in a file: ``adult/boost~proved/eps=0.1~best``."""
+        return self._name(self.part or "best")
+
+    def _name(self, part: str) -> str:
+        last = "~".join(filter(None, (self.epsilon_text, part)))
+        return f"{self.dataset.name}/{stored(self.method.name)}/{last}"
+
+    @property
+    def epsilon_text(self) -> str:
+        """Its ε, as a part of a file's name; empty if these are all of the method."""
+        if len(self.epsilons) == len(self.method.epsilons):
+            return ""
+        ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
+        return "eps=" + "..".join(map(canonical.number, ends))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its runs in a file: of those of the grid, of the fresh ones, or of both."""
+        of_grid = [self.grid_name] if self.grid else []
+        return [*of_grid, self.fresh_name] if self.fresh else of_grid
+
+    def is_fresh(self, name: str) -> bool:
+        """Return whether the runs of a name are the fresh trainings."""
+        return bool(self.fresh) and name == self.fresh_name
 
     @property
     def splits(self) -> list[Split]:
@@ -188,24 +222,44 @@ class Curve:
         return self.study.final_splits(second.draws) if second else []
 
     @property
-    def n_fresh(self) -> int:
-        """Number of runs after the cross-validation at each ε: finalists and fresh ones."""
+    def n_final(self) -> int:
+        """Number of runs of the second round at each ε."""
         second = self.finalists
         n_finalists = min(second.settings, len(self.method.settings)) if second else 0
-        return self.study.repeats + n_finalists * len(self.final_splits)
+        return n_finalists * len(self.final_splits)
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all that its results depend on, except the data."""
-        return self.digest_at(self.method.epsilons)
-
-    def digest_at(self, epsilons: tuple[float, ...]) -> str:
-        """Return a digest of all that its results at some ε depend on, except the data."""
+        """A digest of all that its results at its ε depend on, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
-        grid = _digest_at(self.method, epsilons, *self.digest_terms)
+        grid = _digest_at(self.method, self.epsilons, *self.digest_terms)
         return f"{study.repeats} {final}{metric}{self.dataset_terms}{grid}"
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digests of all that its runs depend on, except the data, by the names of these runs."""
+        digests = {}
+        if self.grid:
+            digests[self.grid_name] = self.dataset_terms + self._grid_digest
+        if self.fresh:
+            is_part = len(self.fresh) < len(self.fresh_splits)
+            part = [(split.fold, split.repeat) for split in self.fresh] if is_part else ""
+            digests[self.fresh_name] = f"{part}{self.digest}"
+        return digests
+
+    @property
+    def _grid_digest(self) -> str:
+        if not self.part:
+            return _digest_at(self.method, self.epsilons, *self.digest_terms)
+        partial = [
+            ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
+            for points, splits in self.grid
+            if len(splits) < len(self.splits)
+        ]
+        points = [point for points, _ in self.grid for point in points]
+        return f"{partial or ''}{_digest_of(self.method, points, *self.digest_terms)}"
 
     @property
     def digest_terms(self) -> tuple[int, tuple[float, int] | None, int | None, int | str]:
@@ -244,25 +298,61 @@ class Curve:
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
 
+    @property
+    def tasks(self) -> list[tuple[Point, Split]]:
+        """The runs of the grid, as points and splits."""
+        return [task for runs in self.grid for task in itertools.product(*runs)]
+
+    @property
+    def n_grid(self) -> int:
+        """Number of runs of the grid."""
+        return sum(len(points) * len(splits) for points, splits in self.grid)
+
+    @property
+    def n_fresh(self) -> int:
+        """Number of runs that depend on a selection: fresh ones, and those of a second round."""
+        return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
+
+    @property
+    def grid_seconds(self) -> float:
+        """An estimate of the time that the grid takes."""
+        return sum(map(self.seconds_of, self.grid))
+
+    @property
+    def fresh_seconds(self) -> float:
+        """An estimate of the time that the second round and the fresh trainings take."""
+        return self.n_fresh * self.mean_seconds
+
     @cached_property
     def seconds(self) -> float:
         """An estimate of the time that all of it takes."""
-        return sum(job_part.seconds for job_part in self.job_parts)
+        return self.grid_seconds + self.fresh_seconds
 
-    @cached_property
-    def _costs(self) -> dict[int, float]:
-        # Keyed by identity: all points of a method share its setting objects.
-        seconds = fit_seconds(self.method, *self.shape)
-        return dict(zip(map(id, self.method.settings), seconds, strict=True))
-
-    def seconds_of(self, block: Block) -> float:
+    def seconds_of(self, runs: Runs) -> float:
         """Return an estimate of the time that some runs take."""
-        return len(block.splits) * sum(self._costs[id(p.setting)] for p in block.points)
+        points, splits = runs
+        costs = _costs(self.method, *self.shape)
+        return len(splits) * sum(costs[id(point.setting)] for point in points)
 
     @property
     def mean_seconds(self) -> float:
         """The estimate for one fit, over all settings."""
-        return sum(self._costs.values()) / len(self._costs)
+        costs = _costs(self.method, *self.shape)
+        return sum(costs.values()) / len(costs)
+
+    def trained(self, name: str, fact: Mapping[str, Any]) -> Trained:
+        """Return which code has trained its runs of a name, by the fact of their file.
+
+        Earlier versions did not write it.
+        """
+        if "code" in fact:
+            return dict(fact["code"])
+        n_runs = fact["trained"] + fact["reused"]
+        selections = provenance.count_selections(len(self.epsilons), UNKNOWN)
+        return {
+            **{learners: {UNKNOWN: n_runs} for learners in self.method.all_learners},
+            **(selections if self.ranks and self.is_fresh(name) else {}),
+        }
 
     @property
     def checksum(self) -> str | None:
@@ -273,123 +363,6 @@ class Curve:
         check_current(self.data)
         coded = facts(self.data)
         return None if coded is None else coded["checksum"]
-
-
-class Block(NamedTuple):
-    """Points, each of them trained on all of some splits."""
-
-    points: tuple[Point, ...]
-    splits: tuple[Split, ...]
-
-
-@dataclass(frozen=True)
-class JobPart:
-    """What one job trains of a curve at some ε: a part of its grid, or the selected settings."""
-
-    curve: Curve
-    epsilons: tuple[float, ...]
-    blocks: tuple[Block, ...] = ()  # runs of the grid
-    fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
-    place: int = 0  # among the parts of its kind at these ε
-    n_parts: int = 1
-
-    @cached_property
-    def name(self) -> str:
-        """Its name in the study: ``adult/boost~proved/eps=0.1~3-of-8``, or ``…~best``."""
-        last = "~".join(filter(None, (self.epsilon_text, self.part)))
-        return f"{self.curve.dataset.name}/{stored(self.curve.method.name)}/{last}"
-
-    @property
-    def epsilon_text(self) -> str:
-        """Its ε, as a part of a file's name; empty if these are all of the method."""
-        if len(self.epsilons) == len(self.curve.method.epsilons):
-            return ""
-        ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
-        return "eps=" + "..".join(map(canonical.number, ends))
-
-    @property
-    def part(self) -> str:
-        """Which part of the grid it is, or of the fresh trainings."""
-        number = f"{self.place + 1}-of-{self.n_parts}"
-        if self.is_best:
-            return "best" if self.n_parts == 1 else f"best~{number}"
-        return number
-
-    @property
-    def is_best(self) -> bool:
-        """Whether it trains selected settings afresh, and is no part of the grid."""
-        return bool(self.fresh)
-
-    @property
-    def selects(self) -> bool:
-        """Whether it selects; later parts of the fresh trainings use the first one's selection."""
-        return self.is_best and (self.place == 0 or self.curve.skips_grid)
-
-    @property
-    def ranks(self) -> bool:
-        """Whether it selects by the runs of a grid."""
-        return self.selects and not self.curve.skips_grid
-
-    @property
-    def reads(self) -> list[JobPart]:
-        """The parts that it needs: those of the grid, or the first part that has selected."""
-        if not self.is_best or self.curve.skips_grid:
-            return []
-        parts = self.curve.parts_at(self.epsilons)
-        best = [part for part in parts if part.is_best]
-        return [part for part in parts if not part.is_best] if self.selects else best[:1]
-
-    @property
-    def tasks(self) -> list[tuple[Point, Split]]:
-        """The runs of a part of a grid, as points and splits."""
-        return [task for block in self.blocks for task in itertools.product(*block)]
-
-    @property
-    def n_runs(self) -> int:
-        """Number of runs that it trains, including a second round of the selection."""
-        if not self.is_best:
-            return sum(len(points) * len(splits) for points, splits in self.blocks)
-        n_final = self.curve.n_fresh - len(self.curve.fresh_splits) if self.selects else 0
-        return len(self.epsilons) * (len(self.fresh) + n_final)
-
-    @property
-    def digest(self) -> str:
-        """A digest of all that it depends on, except the data."""
-        curve = self.curve
-        if self.is_best:
-            part = [(split.fold, split.repeat) for split in self.fresh] if self.n_parts > 1 else ""
-            return f"{part}{curve.digest_at(self.epsilons)}"
-        terms = curve.digest_terms
-        if self.n_parts == 1:
-            return curve.dataset_terms + _digest_at(curve.method, self.epsilons, *terms)
-        points = [point for block in self.blocks for point in block.points]
-        partial = [
-            ([p.text for p in points], [(split.fold, split.repeat) for split in splits])
-            for points, splits in self.blocks
-            if len(splits) < len(curve.splits)
-        ]
-        return f"{partial or ''}{curve.dataset_terms}{_digest_of(curve.method, points, *terms)}"
-
-    def trained(self, fact: Mapping[str, Any]) -> Trained:
-        """Return which code has trained its runs, by a fact of its file (`results.read_facts`).
-
-        Earlier versions did not write it.
-        """
-        if "code" in fact:
-            return dict(fact["code"])
-        n_runs = fact["trained"] + fact["reused"]
-        selections = provenance.count_selections(len(self.epsilons), UNKNOWN)
-        return {
-            **{learners: {UNKNOWN: n_runs} for learners in self.curve.method.all_learners},
-            **(selections if self.ranks else {}),
-        }
-
-    @cached_property
-    def seconds(self) -> float:
-        """An estimate of the time that it takes."""
-        if self.is_best:
-            return self.n_runs * self.curve.mean_seconds
-        return sum(map(self.curve.seconds_of, self.blocks))
 
 
 def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list[list[T]]:
@@ -407,10 +380,17 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 
 
 @cache
-def fit_seconds(method: Method, *shape: int) -> tuple[float, ...]:
-    """Return the registry's estimate of one fit of each setting of a method."""
+def _costs(method: Method, *shape: int) -> dict[int, float]:
+    """Return the registry's estimate of one fit of each setting of a method, by the setting's id.
+
+    All points of a method share its setting objects.
+    """
     cost = method.learner_entry.cost
-    return tuple(cost(setting, *shape) for setting in method.settings)
+    return {id(setting): cost(setting, *shape) for setting in method.settings}
+
+
+def _count(groups: Sequence[Any]) -> list[str]:
+    return [f"{place}-of-{len(groups)}" for place in range(1, len(groups) + 1)]
 
 
 def curves_of(
@@ -418,10 +398,13 @@ def curves_of(
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 
-    Parts that are estimated to take more than twice `seconds_per_job` are cut.
+    Curves that are estimated to take more than twice `seconds_per_job` have parts.
     """
     pairs = itertools.product(map(about, study.datasets), study.methods.values())
-    return [Curve(study, dataset, method, seed, 2 * seconds_per_job) for dataset, method in pairs]
+    return [
+        Curve(study, dataset, method, seed, 2 * seconds_per_job).at(method.epsilons)
+        for dataset, method in pairs
+    ]
 
 
 def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:

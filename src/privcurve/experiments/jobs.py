@@ -1,7 +1,7 @@
-"""A job: parts of a study's curves on one dataset that one process trains, and its one file.
+"""A job: curves of a study on one dataset, or parts of them, that one process trains; and its file.
 
-Several short curves make one job: their grids, selections and fresh trainings. A longer curve is a
-job of its own, or several: one for some of its ε, or for a part of the runs at one ε.
+Several short curves make one job. A longer curve is a job of its own, or several: one for some of
+its ε, or for a part of the runs at one ε.
 
 The file's name has method, ε, and a digest of all that the job depends on, except the data. So a
 file that is there fits the study as it is now, unless data have changed or trainings have failed:
@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, provenance, results
-from privcurve.experiments.curves import Curve, CurveData, JobPart, coded_facts, curves_of, fill
+from privcurve.experiments.curves import Curve, CurveData, coded_facts, curves_of, fill
 from privcurve.experiments.provenance import Trained
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
@@ -42,65 +42,56 @@ MOST_LETTERS = 150
 
 @dataclass(frozen=True)
 class Job:
-    """Parts of curves of one study on one dataset that one process trains."""
+    """Curves of one study on one dataset, or parts of them, that one process trains."""
 
-    job_parts: tuple[JobPart, ...]
+    curves: tuple[Curve, ...]
 
     @property
     def study(self) -> str:
         """The name of the study."""
-        return self.job_parts[0].curve.study.name
+        return self.curves[0].study.name
 
     @property
     def dataset(self) -> str:
         """The dataset that it trains on."""
-        return self.job_parts[0].curve.dataset.name
+        return self.curves[0].dataset.name
 
-    @cached_property
+    @property
     def methods(self) -> list[str]:
         """The methods that it trains."""
-        return list(dict.fromkeys(part.curve.method.name for part in self.job_parts))
+        return [curve.method.name for curve in self.curves]
+
+    @property
+    def runs(self) -> list[tuple[Curve, str]]:
+        """Its curves, each with the name of its grid and that of its fresh trainings."""
+        return [(curve, name) for curve in self.curves for name in curve.names]
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """Digests of all that its runs depend on, except the data, by the names of these runs."""
+        return {name: digest for curve in self.curves for name, digest in curve.digests.items()}
 
     @cached_property
     def part(self) -> str:
-        """Its name on its dataset: method, ε and part, or `SMALL`; and a digest of its parts."""
-        digest = canonical.digest([[part.name, part.digest] for part in self.job_parts])
-        return "~".join((*self._words, digest[:DIGITS]))
+        """Its name on its dataset: `words` and a digest of its runs."""
+        digest = canonical.digest([*map(list, self.digests.items())])
+        return f"{self.words}~{digest[:DIGITS]}"
 
     @property
-    def _words(self) -> list[str]:
-        if len(self.methods) > 1:
-            return [SMALL]
-        first = self.job_parts[0]
-        part = first.part if self._is_part else ""
-        return [stored(self.methods[0])[:MOST_LETTERS], *filter(None, (first.epsilon_text, part))]
-
-    @property
-    def _is_part(self) -> bool:
-        """Whether it has only a part of the runs at its ε."""
-        first = self.job_parts[0]
-        n_parts = len(first.curve.parts_at(first.epsilons))
-        return len(self.methods) == 1 and len(self.job_parts) < n_parts
+    def words(self) -> str:
+        """Method, ε and part; or `SMALL`."""
+        if len(self.curves) > 1:
+            return SMALL
+        (curve,) = self.curves
+        method = stored(curve.method.name)[:MOST_LETTERS]
+        return "~".join(filter(None, (method, curve.epsilon_text, curve.part)))
 
     @property
     def stage(self) -> int:
         """0 if it reads no other job, 1 if it selects from a grid, 2 if it uses a selection."""
         if not self.reads:
             return 0
-        return 1 if self.job_parts[0].selects else 2
-
-    @property
-    def terms(self) -> dict[str, Any]:
-        """What a process needs to find it (:func:`find_job`), beside study and seed: plain JSON."""
-        first = self.job_parts[0]
-        about = first.curve.dataset
-        terms: dict[str, Any] = {"dataset": self.dataset, "methods": self.methods, "job": self.part}
-        if len(self.methods) == 1:
-            terms["epsilons"] = list(map(canonical.number, first.epsilons))
-        if self._is_part:
-            terms |= {"part": first.part, "most": first.curve.most}
-            terms["records"] = [about.n_rows, about.n_test]
-        return terms
+        return 1 if self.curves[0].chooses else 2
 
     @property
     def name(self) -> str:
@@ -130,38 +121,35 @@ class Job:
         n_more = len(self.methods) - 2
         if n_more > 0:
             methods += f" and {n_more} more"
-        epsilons = sorted({e for p in self.job_parts for e in p.epsilons if e < math.inf})
+        epsilons = sorted({e for c in self.curves for e in c.epsilons if e < math.inf})
         ends = dict.fromkeys(map(canonical.number, (epsilons[:1] + epsilons[-1:])))
         at = f", ε = {' … '.join(ends)}" if ends else ""
-        part = f", {self._words[-1].replace('~', ' ')}" if self._is_part else ""
+        part = f", {word.replace('~', ' ')}" if (word := self.curves[0].part) else ""
         return f"{methods} on {self.dataset}{at}{part} ({self.study})"
 
     @property
     def reads(self) -> list[Job]:
         """The jobs whose grid or selection it reads."""
-        names = {part.name for part in self.job_parts}
-        sources = [source for part in self.job_parts for source in part.reads]
-        return [Job((source,)) for source in sources if source.name not in names]
+        return [Job((source,)) for curve in self.curves for source in curve.reads]
 
     @property
     def seconds(self) -> float:
         """An estimate of the time that it trains."""
-        return sum(part.seconds for part in self.job_parts)
+        return sum(curve.seconds for curve in self.curves)
 
     @property
-    def facts(self) -> list[dict[str, Any]] | None:
-        """The facts of its file about each of its parts; None if the file does not fit."""
-        facts = results.read_facts(self.file)
-        names = [[part.name, part.digest] for part in self.job_parts]
-        if facts is None or [[fact.get("name"), fact.get("digest")] for fact in facts] != names:
-            return None
-        return facts
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """The facts of its file about its runs, by their names; empty if the file does not fit."""
+        facts = {str(fact.get("name")): fact for fact in results.read_facts(self.file) or ()}
+        digests = {name: fact.get("digest") for name, fact in facts.items()}
+        return facts if [*digests.items()] == [*self.digests.items()] else {}
 
     @property
     def trained(self) -> Trained:
         """Which code has trained the runs of its file, and those that it has selected from."""
-        pairs = zip(self.job_parts, self.facts or (), strict=False)
-        return provenance.add_up(job_part.trained(fact) for job_part, fact in pairs)
+        facts = self.facts
+        runs = self.runs if facts else ()
+        return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
 
     @property
     def is_done(self) -> bool:
@@ -171,39 +159,40 @@ class Job:
         job of an earlier run may write its selection after that. Data that are not coded, or are
         going to be coded anew, do not matter.
         """
-        facts = self.facts
-        if facts is None:
-            return False
         checksum = coded_facts(self.dataset).get("checksum")
-        return all(
+        facts = self.facts.values()
+        return bool(facts) and all(
             checksum in (None, fact["checksum"]) and not fact["failed"] and not fact.get("left_out")
             for fact in facts
         )
 
-    def read(self, job_part: JobPart, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Read the rows of a part, if they are of the data with this checksum.
+    def read_grid(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
+        """Read the runs of a curve's grid, if they are of the data with this checksum.
 
         Raises IncompleteError if the file is missing, damaged, or has other data or runs.
         """
-        self.check(job_part, checksum)
-        place = next(k for k, part in enumerate(self.job_parts) if part.name == job_part.name)
-        if job_part.is_best:
-            return results.read_job_part(self.file, place, columns)
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
-        frame = results.read_job_part(self.file, place, [*columns, *keys])
-        due = [(canonical.number(p.epsilon), p.text, s.fold, s.repeat) for p, s in job_part.tasks]
+        frame = self._read(curve.grid_name, [*columns, *keys], checksum)
+        due = [(canonical.number(p.epsilon), p.text, s.fold, s.repeat) for p, s in curve.tasks]
         results.check_complete(frame, due, str(self.file))
         return frame
 
-    def check(self, job_part: JobPart, checksum: str | None) -> dict[str, Any]:
-        """Return the file's facts about a part; refuse them if they are of other data."""
-        facts = self.facts
-        if facts is None:
+    def read_fresh(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
+        """Read the fresh trainings of a curve: as :meth:`read_grid`."""
+        return self._read(curve.fresh_name, columns, checksum)
+
+    def _read(self, name: str, columns: list[str], checksum: str | None) -> pd.DataFrame:
+        self.check(name, checksum)
+        return results.read_rows(self.file, list(self.digests).index(name), columns)
+
+    def check(self, name: str, checksum: str | None) -> dict[str, Any]:
+        """Return the file's facts about the runs of a name; refuse runs of other data."""
+        fact = self.facts.get(name)
+        if fact is None:
             raise results.unusable_file(self.file)
-        (fact,) = (fact for fact in facts if fact["name"] == job_part.name)
         if checksum not in (None, fact["checksum"]):
             raise IncompleteError(
-                f"{self.file}: {spoken(job_part.name)} was made of other data than are coded now; "
+                f"{self.file}: {spoken(name)} was made of other data than are coded now; "
                 f"{results.ANEW}"
             )
         return fact
@@ -211,19 +200,18 @@ class Job:
 
 def find_job(
     study: Study,
-    about: CurveData,
+    dataset: str,
+    part: str,
     seed: Seed,
-    methods: Sequence[str],
-    epsilons: Sequence[str] = (),
-    part: str = "",
-    most: float = math.inf,
+    seconds_per_job: float,
+    about: Callable[[str], CurveData] = describe,
 ) -> Job | None:
-    """Return the job that these `Job.terms` describe; None if there is no such part."""
-    curves = [Curve(study, about, study.methods[name], seed, most) for name in methods]
-    at = tuple(map(float, epsilons))
-    parts_of = [curve.parts_at(at or tuple(sorted(curve.method.epsilons))) for curve in curves]
-    job_parts = [p for parts in parts_of for p in parts if part in ("", p.part)]
-    return Job(tuple(job_parts)) if job_parts else None
+    """Return the job whose part has this name on a dataset of a study; None if there is none."""
+    of_dataset = replace(study, datasets=(dataset,))
+    jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
+    # The digests of all other jobs may take seconds.
+    named = (job for job in jobs if part.startswith(f"{job.words}~"))
+    return next((job for job in named if job.part == part), None)
 
 
 class StudyJobs:
@@ -251,59 +239,59 @@ class StudyJobs:
             by_dataset.setdefault(curve.dataset.name, []).append(curve)
         return {job.name: job for curves in by_dataset.values() for job in group_jobs(curves)}
 
-    def job_of(self, job_part: JobPart) -> Job:
-        """Return the job that trains a part."""
-        return self._job_by_part[job_part.name]
+    def job_of(self, part: Curve) -> Job:
+        """Return the job that trains a part of a curve."""
+        return self._job_by_name[part.names[0]]
 
     @cached_property
-    def _job_by_part(self) -> dict[str, Job]:
-        return {part.name: job for job in self.jobs.values() for part in job.job_parts}
+    def _job_by_name(self) -> dict[str, Job]:
+        return {name: job for job in self.jobs.values() for _, name in job.runs}
 
-    def jobs_of(self, job_parts: Iterable[JobPart]) -> list[Job]:
-        """Return the jobs that train some parts."""
-        return list({job.name: job for job in map(self.job_of, job_parts)}.values())
+    def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
+        """Return the jobs that train curves; without `grids` those that train their results."""
+        parts = [part for curve in curves for part in curve.parts]
+        wanted = [part for part in parts if grids or part.fresh or not part.selects]
+        return list({job.name: job for job in map(self.job_of, wanted)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
         """Read the grid of a curve a part at a time: memory does not grow with the study.
 
         Raises IncompleteError if a file is missing, damaged, or has other data or runs.
         """
-        return self._read(curve, curve.grid, columns)
+        checksum = curve.checksum
+        for part in (part for part in curve.parts if part.grid):
+            yield self.job_of(part).read_grid(part, columns, checksum)
 
     def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the runs that are a curve's results: fresh trainings, or all, a part at a time.
 
         Raises IncompleteError as of :meth:`grid`.
         """
-        return self._read(curve, curve.results, columns or results.SCHEMA.names)
+        columns = columns or results.SCHEMA.names
+        if not curve.selects:
+            yield from self.grid(curve, columns)
+        checksum = curve.checksum
+        for part in (part for part in curve.parts if part.fresh):
+            yield self.job_of(part).read_fresh(part, columns, checksum)
 
     def read_selected(self, curve: Curve) -> list[str]:
         """Return the selected settings of a curve: CSV files, the smaller ε first.
 
         Raises IncompleteError if the file is missing, damaged, or of other data.
         """
-        first = [part for part in curve.best if part.place == 0]
-        return [str(self.job_of(part).check(part, curve.checksum)["selected"]) for part in first]
-
-    def _read(
-        self, curve: Curve, job_parts: list[JobPart], columns: list[str]
-    ) -> Iterator[pd.DataFrame]:
-        checksum = curve.checksum
-        for job_part in job_parts:
-            yield self.job_of(job_part).read(job_part, columns, checksum)
+        first, checksum = [part for part in curve.parts if part.begins], curve.checksum
+        facts = [self.job_of(part).check(part.fresh_name, checksum) for part in first]
+        return [str(fact["selected"]) for fact in facts]
 
 
 def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
     """Yield the jobs of curves on one dataset: short curves share one, longer ones do not."""
     short = [curve for curve in curves if curve.seconds < SHORT * curve.most]
     for curve in curves:
-        for chunk in curve.chunks if curve not in short else ():
-            if sum(part.seconds for part in chunk) <= curve.most:
-                yield Job(tuple(chunk))
-            else:
-                yield from (Job((part,)) for part in chunk)
+        if curve.seconds >= SHORT * curve.most:
+            yield from (Job((part,)) for part in curve.parts)
     for group in fill(short, lambda curve: curve.seconds, short[0].most if short else 0):
-        yield Job(tuple(job_part for curve in group for job_part in curve.job_parts))
+        yield Job(tuple(part for curve in group for part in curve.parts))
 
 
 def other_name(path: Path) -> Path:

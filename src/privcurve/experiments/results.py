@@ -1,4 +1,4 @@
-"""Files of runs in Parquet: a row per run, a row group per part of a job; never half a file."""
+"""Files of runs in Parquet: a row per run, a row group per name of runs; never half a file."""
 
 from __future__ import annotations
 
@@ -68,28 +68,26 @@ def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
 
 
-def write(
-    path: Path, job_parts: Sequence[pa.Table], facts: Sequence[Mapping[str, Any]] = ()
-) -> None:
-    """Write the runs of a job, with a row group and facts for each part.
+def write(path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Write the runs of a job: a row group and facts for each table.
 
-    Parts are made by :func:`table`. `facts`, plain JSON, can be read without the rows.
+    Tables are made by :func:`table`. `facts`, plain JSON, can be read without the rows.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
-    def write_parts(temporary: Path) -> None:
+    def write_tables(temporary: Path) -> None:
         # Without checksums a page of zeros, left by a loss of power, could be read as numbers.
         with pq.ParquetWriter(
             temporary, schema, compression="zstd", write_page_checksum=True
         ) as file:
-            for job_part in job_parts:
-                file.write_table(job_part, row_group_size=max(1, job_part.num_rows))
+            for of_name in tables:
+                file.write_table(of_name, row_group_size=max(1, of_name.num_rows))
 
-    replace_file(path, write_parts)
+    replace_file(path, write_tables)
 
 
 def read_facts(path: Path) -> list[dict[str, Any]] | None:
-    """Return the facts of each part of a file and its number of `rows`; None if unreadable."""
+    """Return the facts of each row group of a file and its `rows`; None if unreadable."""
     try:
         state = path.stat()
     except OSError:
@@ -109,8 +107,8 @@ def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
         return None
 
 
-def read_job_part(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
-    """Read the rows of the part at a place in its file.
+def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
+    """Read the rows of the row group at a place in its file.
 
     Raises IncompleteError if the file is damaged.
     """

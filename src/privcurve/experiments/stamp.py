@@ -18,7 +18,7 @@ import pyarrow as pa
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 from privcurve.experiments import canonical, results
-from privcurve.experiments.curves import STORE, Block, Curve, JobPart
+from privcurve.experiments.curves import STORE, Curve
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.methods import Point
 from privcurve.experiments.provenance import SELECTION, Stamps
@@ -38,10 +38,11 @@ TIMINGS = ("fit_seconds",)
 
 
 class _Part(NamedTuple):
-    """A part of a job with runs of a group, the fact of its file, and the number of these runs."""
+    """A curve of a job, the name and the fact of its runs of a group, and their number."""
 
     job: Job
-    job_part: JobPart
+    curve: Curve
+    name: str
     fact: Mapping[str, Any]
     n_runs: int
 
@@ -91,11 +92,12 @@ def _find_groups(
     """Return the parts with runs from other code, by learners and checksum."""
     groups: dict[tuple[str, str], list[_Part]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
-        for job_part, fact in zip(job.job_parts, job.facts or (), strict=False):
-            for learners, runs in job_part.trained(fact).items():
+        facts = job.facts
+        for curve, name in job.runs if facts else ():
+            for learners, runs in curve.trained(name, facts[name]).items():
                 for code, n_runs in runs.items():
                     if n_runs and not stamps.is_current(learners, code):
-                        part = _Part(job, job_part, fact, n_runs)
+                        part = _Part(job, curve, name, facts[name], n_runs)
                         groups.setdefault((learners, code), []).append(part)
     return groups
 
@@ -106,7 +108,7 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
     seconds, n_same = 0.0, 0
     for run in _sample(parts, code):
         curve = run.curve
-        seconds += curve.seconds_of(Block((run.point,), (run.split,)))
+        seconds += curve.seconds_of(((run.point,), (run.split,)))
         if n_same >= LEAST_RUNS and seconds > MOST_SECONDS:
             break
         trainer = Trainer(read(curve.data), curve.method, curve.seed, STORE)
@@ -129,7 +131,7 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
     # Studies may share a run. By the folders of the store, each of which is read once.
     candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
-        curve = part.job_part.curve
+        curve = part.curve
         folder = STORE / curve.dataset.name / curve.method.learner
         candidates.setdefault(folder, {}).update(_list_candidates(part))
     runs = []
@@ -149,9 +151,10 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
 
 def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
     """Return some runs of a part at each ε, by id; none if its data have changed."""
-    curve = part.job_part.curve
+    curve, job = part.curve, part.job
+    read = job.read_fresh if curve.is_fresh(part.name) else job.read_grid
     try:
-        frame = part.job.read(part.job_part, ["id", *KEY_COLUMNS], curve.checksum)
+        frame = read(curve, ["id", *KEY_COLUMNS], curve.checksum)
     except (IncompleteError, DatasetError):
         return {}
     points = {(canonical.number(p.epsilon), p.text): p for p in curve.method.points}
@@ -166,26 +169,17 @@ def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
 def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
     """Select again, once for each curve; return the number of equal ones, and a difference."""
     n_same = 0
-    for name, part in {str(part.job_part.curve.name): part for part in parts}.items():
-        curve = part.job_part.curve
+    for name, part in {str(part.curve.name): part for part in parts}.items():
+        curve = part.curve
         try:
             trainer = Trainer(datasets.read_coded(curve.data), curve.method, curve.seed, STORE)
-            selected = select(part.job_part, trainer, _read_grid(part))
+            grid = None
+            if curve.grid:
+                grid = part.job.read_grid(curve, results.SCHEMA.names, curve.checksum)
+            selected = select(curve, trainer, None if grid is None else pa.Table.from_pandas(grid))
         except (IncompleteError, DatasetError):
             continue
         if write_selected(selected) != part.fact["selected"]:
             return n_same, f"{spoken(name)}: other settings are selected"
-        n_same += len(part.job_part.epsilons)
+        n_same += len(curve.epsilons)
     return n_same, ""
-
-
-def _read_grid(part: _Part) -> dict[str, pa.Table]:
-    """Read the parts of a grid that are in the same job as the selection from it."""
-    of_job = {one.name for one in part.job.job_parts}
-    read = part.job.read
-    checksum = part.job_part.curve.checksum
-    return {
-        source.name: pa.Table.from_pandas(read(source, results.SCHEMA.names, checksum))
-        for source in part.job_part.reads
-        if source.name in of_job
-    }

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import datasets
-from privcurve.experiments.curves import STORE, Block, JobPart
+from privcurve.experiments.curves import STORE, Curve, Runs
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.runs import RunIds
 from privcurve.experiments.store import Store
@@ -46,7 +46,7 @@ def progress(study: StudyJobs) -> Progress:
 
     Results are looked for below the working directory; a dataset that is not coded yet has none.
     """
-    facts = {fact["name"]: fact for job in study.jobs.values() for fact in job.facts or ()}
+    facts = {name: fact for job in study.jobs.values() for name, fact in job.facts.items()}
     total = Progress()
     unfinished: set[str] = set()
     stored = cache(lambda folder: _shorten_ids(Store(folder).ids()))
@@ -55,49 +55,49 @@ def progress(study: StudyJobs) -> Progress:
         ids = RunIds(curve.dataset, checksum, curve.method, curve.seed) if checksum else None
         stored_ids = stored(STORE / curve.dataset.name / curve.method.learner) if ids else None
         measured = estimated = 0.0
-        unfinished_parts = []
-        for job_part in curve.job_parts:
-            done = facts.get(job_part.name)
+        left: dict[str, Curve] = {}
+        for part, name in ((one, name) for one in curve.parts for name in one.names):
+            done = facts.get(name)
             if done is None or done["checksum"] != checksum:
-                unfinished.add(study.job_of(job_part).name)
-                unfinished_parts.append(job_part)
+                unfinished.add(study.job_of(part).name)
+                left[name] = part
                 continue
             # Finalists have no row, so the runs that were worked on are counted.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
-            if not job_part.is_best and done["rows"]:
+            if not part.is_fresh(name) and done["rows"]:
                 measured += done["training_seconds"]
-                estimated += job_part.seconds * done["trained"] / done["rows"]
+                estimated += part.grid_seconds * done["trained"] / done["rows"]
         # Measured time over estimated time, where runs were measured.
         scale = measured / estimated if estimated else 1.0
-        for job_part in unfinished_parts:
-            total += _estimate_part(job_part, unfinished_parts, ids, stored_ids, scale)
+        for name, part in left.items():
+            total += _estimate(part, name, left, ids, stored_ids, scale)
     return replace(total, jobs_left=len(unfinished))
 
 
-def _estimate_part(
-    job_part: JobPart,
-    unfinished: Collection[JobPart],
+def _estimate(
+    part: Curve,
+    name: str,
+    unfinished: Collection[str],
     ids: RunIds | None,
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
-    """Return the progress of an unfinished part, by the runs in the store."""
-    curve, blocks = job_part.curve, job_part.blocks
-    if job_part.is_best:
+    """Return the progress of the unfinished runs of a name, by the runs in the store."""
+    due: tuple[Runs, ...] = part.grid
+    n_runs, seconds = part.n_grid, part.grid_seconds
+    if part.is_fresh(name):
+        n_runs, seconds = part.n_fresh, part.fresh_seconds
         # Which points it will train is not known yet: runs of an earlier selection count too.
-        points = curve.method.points_at(job_part.epsilons)
-        splits = (*(curve.final_splits if job_part.selects else ()), *job_part.fresh)
-        is_early = any(part in unfinished for part in job_part.reads)
-        blocks = () if is_early else (Block(points, splits),)
+        splits = (*(part.final_splits if part.chooses else ()), *part.fresh)
+        before = [*part.names[:-1], *(one for source in part.reads for one in source.names)]
+        is_early = any(one in unfinished for one in before)
+        due = () if is_early else ((part.method.points_at(part.epsilons), splits),)
     n_done = 0
     if ids is not None and stored is not None:
-        due = (
-            name for block in blocks for p in block.points for name in ids.names(p, block.splits)
-        )
-        n_done = min(job_part.n_runs, len(np.intersect1d(_shorten_ids(due), stored)))
-    left = 1 - n_done / job_part.n_runs
-    return Progress(job_part.n_runs, n_done, 0, left * job_part.seconds * scale)
+        names = (one for points, splits in due for p in points for one in ids.names(p, splits))
+        n_done = min(n_runs, len(np.intersect1d(_shorten_ids(names), stored)))
+    return Progress(n_runs, n_done, 0, (1 - n_done / n_runs) * seconds * scale)
 
 
 def _shorten_ids(ids: Iterable[str]) -> NDArray[np.uint64]:

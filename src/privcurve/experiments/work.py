@@ -1,4 +1,4 @@
-"""Do a job: train its parts one after the other, select, and write its file."""
+"""Do a job: train its curves one after the other, select, and write its file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from privcurve import datasets
 from privcurve.analysis import selection
 from privcurve.experiments import provenance, results
-from privcurve.experiments.curves import STORE, Curve, JobPart
+from privcurve.experiments.curves import STORE, Curve
 from privcurve.experiments.jobs import Job, other_name
 from privcurve.experiments.methods import Point
 from privcurve.experiments.provenance import FRESH, Trained
@@ -40,39 +40,37 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     """
     read = cache(datasets.read_coded)
 
-    # Most parts on the same data share their splits.
+    # Most curves on the same data share their splits.
     @cache
     def splitter_of(folder: Path, seed: Seed, share: float) -> Splitter:
         return Splitter(read(folder), seed, share)
 
     last = time.perf_counter() if started is None else started
     tables: dict[str, pa.Table] = {}
-    facts: list[dict[str, Any]] = []
-    for job_part in job.job_parts:
-        curve = job_part.curve
-        print(spoken(job_part.name), flush=True)
+    facts: dict[str, dict[str, Any]] = {}
+    for curve, name in job.runs:
+        print(spoken(name), flush=True)
         splitter = splitter_of(curve.data, curve.seed, curve.method.train_share)
-        data = read(curve.data)
         terms = (curve.method, curve.seed, STORE, splitter, curve.scores)
-        trainer = Trainer(data, *terms, fresh=bool(os.environ.get(FRESH)))
+        trainer = Trainer(read(curve.data), *terms, fresh=bool(os.environ.get(FRESH)))
         selected: dict[str, Any] = {}
-        if job_part.is_best:
-            if job_part.selects:
-                frame = select(job_part, trainer, tables)
+        if curve.is_fresh(name):
+            if curve.chooses:
+                frame = select(curve, trainer, tables.get(curve.grid_name))
             else:
-                frame = _read_selected(job_part)
+                frame = _read_selected(curve)
             pairs = zip(frame["epsilon"], frame["setting"], strict=True)
-            rows = trainer.run(itertools.product(_find_points(curve, pairs), job_part.fresh))
+            rows = trainer.run(itertools.product(_find_points(curve, pairs), curve.fresh))
             selected["selected"] = write_selected(frame)
             selected["left_out"] = int(frame["n_failed_settings"].sum())
+            code = _add_sources(curve, trainer.trained, facts.get(curve.grid_name))
         else:
-            rows = trainer.run(job_part.tasks)
-        tables[job_part.name] = results.table(rows)
+            rows, code = trainer.run(curve.tasks), trainer.trained
+        tables[name] = results.table(rows)
         before, last = last, time.perf_counter()
-        identity = {"name": job_part.name, "digest": job_part.digest}
+        identity = {"name": name, "digest": job.digests[name]}
         seconds = {"job_seconds": round(last - before, 3)}
-        code = {"code": _add_sources(job_part, trainer.trained, facts)}
-        facts.append({**identity, **trainer.facts, **seconds, **selected, **code})
+        facts[name] = {**identity, **trainer.facts, **seconds, **selected, "code": code}
         print(
             f"trained {trainer.n_trained} runs, reused {trainer.n_reused}, "
             f"failed {trainer.n_failed}"
@@ -80,47 +78,42 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
     file = file or job.file
     # Removed first: if both were there, nobody would know which one counts.
     other_name(file).unlink(missing_ok=True)
-    results.write(file, list(tables.values()), facts)
+    results.write(file, tables.values(), [*facts.values()])
 
 
-def _add_sources(
-    job_part: JobPart, trained: Trained, facts: Iterable[Mapping[str, Any]]
-) -> Trained:
-    """Add to the codes of a part which code selected its settings, and trained what it read.
+def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None) -> Trained:
+    """Add to the codes of fresh trainings which code trained what they read, and selected.
 
-    `facts` are of the parts before it in its job.
+    `grid` is the fact of the curve's grid, if that is in the same job.
     """
-    of_job = {fact["name"]: fact for fact in facts}
-    checksum = job_part.curve.checksum
-    read = [
-        source.trained(of_job.get(source.name) or Job((source,)).check(source, checksum))
-        for source in job_part.reads
-    ]
+    read = [] if grid is None else [curve.trained(curve.grid_name, grid)]
+    for source in curve.reads:
+        (name,), checksum = source.names, curve.checksum
+        read.append(source.trained(name, Job((source,)).check(name, checksum)))
     selections = provenance.count_selections(
-        len(job_part.epsilons), provenance.checksum(provenance.SELECTION)
+        len(curve.epsilons), provenance.checksum(provenance.SELECTION)
     )
-    more = [selections] if job_part.ranks else []
+    more = [selections] if curve.ranks else []
     return provenance.add_up([trained, *map(provenance.without_counts, read), *more])
 
 
-def select(job_part: JobPart, trainer: Trainer, trained: Mapping[str, pa.Table]) -> pd.DataFrame:
+def select(curve: Curve, trainer: Trainer, grid: pa.Table | None) -> pd.DataFrame:
     """Return the selected settings, a row per ε, after a second round if the study has one.
 
-    `trained` has the parts of the grid that this job has trained, by name; others are read from
+    `grid` has the runs of the curve's grid, if this job has trained them; other jobs' are read from
     their files.
     """
-    curve = job_part.curve
     metric, finalists = curve.study.metric, curve.finalists
     if curve.skips_grid:
         method, (setting,) = curve.method, {point.text for point in curve.method.points}
         carried = (method.learner, method.calibration, method.delta)
-        keys = [(curve.dataset.name, method.name, epsilon) for epsilon in job_part.epsilons]
+        keys = [(curve.dataset.name, method.name, epsilon) for epsilon in curve.epsilons]
         rankings = [selection.select_only(key, carried, setting) for key in keys]
         return selection.table(rankings, metric)
     columns = selection.run_columns(metric)
     n_best = finalists.settings if finalists else 1
     folds = [split.fold for split in curve.splits]
-    best = selection.rank_settings(_read_grid(job_part, columns, trained), n_best, metric, folds)
+    best = selection.rank_settings(_read_grid(curve, columns, grid), n_best, metric, folds)
     if finalists:
         ranked = {(ranking.key[2], setting) for ranking in best for setting in ranking.settings}
         again = trainer.run(itertools.product(_find_points(curve, ranked), curve.final_splits))
@@ -133,34 +126,31 @@ def write_selected(frame: pd.DataFrame) -> str:
     return stored_frame(frame).to_csv(index=False, float_format="%.17g")
 
 
-def _read_grid(
-    job_part: JobPart, columns: list[str], trained: Mapping[str, pa.Table]
-) -> Iterator[pd.DataFrame]:
+def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Iterator[pd.DataFrame]:
     """Yield the runs of a grid in pieces, with all runs of a setting in one piece.
 
     Memory does not grow with the study.
     """
-    checksum = job_part.curve.checksum
+    if grid is not None:
+        yield spoken_frame(grid.select(columns).to_pandas())
+    checksum = curve.checksum
     begun = pd.DataFrame(columns=columns)
-    for part in job_part.reads:
-        if part.name in trained:
-            frame = spoken_frame(trained[part.name].select(columns).to_pandas())
-        else:
-            frame = Job((part,)).read(part, columns, checksum)
+    for part in curve.reads:
+        frame = Job((part,)).read_grid(part, columns, checksum)
         frame = pd.concat([begun, frame]) if len(begun) else frame
         # Runs of these settings on other splits may be in the next part.
-        points, splits = part.blocks[-1]
-        last = [p.text for p in points] if len(splits) < len(job_part.curve.splits) else []
+        points, splits = part.grid[-1]
+        last = [p.text for p in points] if len(splits) < len(curve.splits) else []
         is_last = frame["setting"].isin(last)
         begun = frame[is_last]
         yield frame[~is_last]
     yield begun
 
 
-def _read_selected(job_part: JobPart) -> pd.DataFrame:
+def _read_selected(curve: Curve) -> pd.DataFrame:
     """Read what another job has selected."""
-    (first,) = job_part.reads
-    facts = Job((first,)).check(first, job_part.curve.checksum)
+    (first,) = curve.reads
+    facts = Job((first,)).check(first.fresh_name, curve.checksum)
     return read_table(io.StringIO(facts["selected"]))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -63,7 +63,10 @@ def decode(plain: Any, declared: Any, place: str) -> Any:
         types = _list_item_types(kind, len(plain), place)
         return tuple(decode(item, types[i], f"{place}[{i}]") for i, item in enumerate(plain))
     pairs = _list_field_types(kind).items()
-    return kind(**{name: decode(plain[name], inner, f"{place}.{name}") for name, inner in pairs})
+    given = {name: inner for name, inner in pairs if name in plain}
+    return kind(
+        **{name: decode(plain[name], inner, f"{place}.{name}") for name, inner in given.items()}
+    )
 
 
 _SCALARS = (bool, int, float, str)
@@ -110,7 +113,11 @@ def _matches_type(plain: Any, kind: Any) -> bool:
         return isinstance(plain, kind)
     if get_origin(kind) in (np.ndarray, tuple):
         return isinstance(plain, list)
-    return isinstance(plain, Mapping) and plain.keys() == _list_field_types(kind).keys()
+    if not isinstance(plain, Mapping):
+        return False
+    # Files of before lack a field that came later, which then has a default.
+    names = _list_field_types(kind).keys()
+    return names - _list_defaults(kind) <= plain.keys() <= names
 
 
 def _list_item_types(kind: Any, length: int, place: str) -> tuple[Any, ...]:
@@ -131,6 +138,14 @@ def _list_field_types(kind: type) -> Mapping[str, Any]:
     if not names:
         raise TypeError(f"{kind} is neither a dataclass nor a named tuple")
     return {name: hints[name] for name in names}
+
+
+@cache
+def _list_defaults(kind: type) -> frozenset[str]:
+    """Return the names of the fields of a dataclass that have a default."""
+    if not is_dataclass(kind):
+        return frozenset()
+    return frozenset(f.name for f in fields(kind) if f.default is not MISSING)
 
 
 def _dtype_of(kind: Any) -> np.dtype[Any]:

@@ -45,13 +45,20 @@ class Shape:
     column: Column
     values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
     errors: Floats | None  # their standard errors; None where the model has none
-    # Mean distance of the score from its mean over the column's codes, all codes alike.
+    # Mean distance of what it adds to two people drawn at random; where `people` is None, of what
+    # codes add from their mean.
     importance: float
+    people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
 
     @property
     def spread(self) -> Floats:
         """The errors; 0 where none are known."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether some codes add more than others, also where nobody is known to have them."""
+        return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -75,15 +82,18 @@ class Shape:
         starts = np.unique(groups, return_index=True)[1]
         errors = None if self.errors is None else self.errors[:, starts]
         merged = column.merge_bins(groups.tolist())
-        return replace(self, column=merged, values=self.values[:, starts], errors=errors)
+        people = None if self.people is None else np.add.reduceat(self.people, starts)
+        values = self.values[:, starts]
+        return replace(self, column=merged, values=values, errors=errors, people=people)
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """What a model makes of each column; prints itself, the most important column first.
 
-    Importances weigh all codes of a column alike, which is public; they say nothing of how often a
-    code occurs among the records.
+    An importance says how far the score moves on average if a person gets another person's value
+    of the column, by the noisy counts of people that PrivGAM releases. Other learners release no
+    counts: then it is the mean distance of the score from its mean, all codes of a column alike.
     """
 
     label: Label
@@ -112,12 +122,17 @@ class Explanation:
     @property
     def used(self) -> tuple[Shape, ...]:
         """Shapes of the columns that matter by themselves."""
-        return tuple(shape for shape in self.shapes if shape.importance > 0)
+        return tuple(shape for shape in self.shapes if shape.has_effect)
+
+    @property
+    def weighs_people(self) -> bool:
+        """Whether importances are means over people, and not over codes."""
+        return any(shape.people is not None for shape in self.shapes)
 
     @property
     def without_effect(self) -> list[str]:
         """Names of the other columns."""
-        return [shape.column.name for shape in self.shapes if not shape.importance]
+        return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
     def without_effect_text(self) -> str:
         """Name the other columns in a sentence; means over a few cells may miss what they do."""
@@ -131,7 +146,7 @@ class Explanation:
         """Write importances, and tables of the shapes of so many columns."""
         yield from self.sentences()
         used = self.used
-        largest = max((shape.importance for shape in used), default=1.0)
+        largest = max((shape.importance for shape in used), default=1.0) or 1.0
         rows = [
             (s.column.name, f"{s.importance:.3g}", "█" * math.ceil(20 * s.importance / largest))
             for s in used
@@ -170,7 +185,12 @@ class Explanation:
             if len(names) > 1
             else f"Above 0 the model says that {label.column} is {names[0]}."
         )
-        yield "Importance: how far a column moves the score, on average over all of its values."
+        yield (
+            "Importance: how far the score moves, on average, if a person gets another person's "
+            "value of the column (by released noisy counts of people)."
+            if self.weighs_people
+            else "Importance: how far a column moves the score, on average over all of its values."
+        )
         if any(shape.errors is not None for shape in self.used):
             yield "± is a standard error, of noise and of the spread of records (approximate)."
 
@@ -263,16 +283,17 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         domain = _domain_of(fitted) if fitted.schema is None else fitted.schema.domain
     chosen, domain = chosen._on_groups(domain)
     model: Any = getattr(chosen, "model_", None)
+    people = getattr(model, "people", ())
     if hasattr(model, "class_shapes"):
         errors = list(model.class_errors) if model.intercept_errors.any() else None
-        return _make_explanation(domain, model.intercepts, model.class_shapes, errors)
+        return _make_explanation(domain, model.intercepts, model.class_shapes, errors, people)
     if hasattr(model, "intercept_error"):
         errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
         constant, shapes = np.array([model.intercept]), [shape[None] for shape in model.shapes]
-        return _make_explanation(domain, constant, shapes, errors)
+        return _make_explanation(domain, constant, shapes, errors, people)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)
     values, moves = effects.values, effects.importances
-    return _make_explanation(domain, effects.constant, values, None, moves, is_sum=effects.is_sum)
+    return _make_explanation(domain, effects.constant, values, None, (), moves, effects.is_sum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,16 +374,36 @@ def _make_explanation(
     constant: Floats,
     values: Sequence[Floats],
     errors: Sequence[Floats] | None,
+    people: Sequence[Floats],
     importances: Sequence[float] | None = None,
     is_sum: bool = True,
 ) -> Explanation:
-    moves = importances or [float(np.abs(v - v.mean(axis=1, keepdims=True)).mean()) for v in values]
-    shapes = [
-        Shape(column, values[j], None if errors is None else errors[j], moves[j])
-        for j, column in enumerate(domain.columns)
-    ]
+    shapes = []
+    for j, column in enumerate(domain.columns):
+        own = people[j] if people else None
+        moves = _importance(values[j], own) if importances is None else importances[j]
+        shapes.append(Shape(column, values[j], None if errors is None else errors[j], moves, own))
     shapes.sort(key=lambda shape: -shape.importance)
     return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
+
+
+def _importance(values: Floats, people: Floats | None) -> float:
+    """Return the importance of a column: see :class:`Shape`.
+
+    The mean distance of two people's values is twice the mean of the larger one, less twice the
+    mean of one.
+    """
+    if people is None or not people.sum() > 0:
+        return float(np.abs(values - values.mean(axis=1, keepdims=True)).mean())
+    distances = []
+    for row in values:
+        order = np.argsort(row, kind="stable")
+        up_to = np.cumsum(people[order] / people.sum())
+        before = np.append(0.0, up_to[:-1])
+        # Both people are among the smallest with probability F².
+        largest = (row[order] * (up_to * up_to - before * before)).sum()
+        distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
+    return max(float(np.mean(distances)), 0.0)
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:

@@ -331,8 +331,7 @@ class Context:
     @property
     def is_complete(self) -> bool:
         """Whether none of the trainings that it reads has failed."""
-        job_parts = [job_part for curve in self.curves for job_part in curve.job_parts]
-        return all(job.is_done for job in self.jobs.jobs_of(job_parts))
+        return all(job.is_done for job in self.jobs.jobs_of(self.curves))
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the results of the curves, a part at a time; refuse those of other data or runs."""

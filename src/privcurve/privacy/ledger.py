@@ -66,8 +66,10 @@ NOT_FLOATS = (
     "secure sum and minimised objectives have floating-point noise"
 )
 OF_CHOICES = (
-    f"{ANY_FLOATS}in choices and labels: each, among k candidates (a label has two), differs from "
-    "the proof's with a probability of at most (k + M)/2^44, M the largest score in units of noise"
+    f"{ANY_FLOATS}in choices and labels: their scores are taken as computed (rounded weights add "
+    "less than 0.2 % to epsilon in LazyBB); each, among k candidates (a label has two), differs "
+    "from the proof's with a probability of at most (k + M)/2^44, M the largest score in units of "
+    "noise"
 )
 OF_SHARES = (
     f"{ANY_FLOATS}in the shares of Laplace noise of a secure sum: that rounding them costs nothing "
@@ -88,7 +90,10 @@ NOT_OTHERS = (
 )
 NOT_TIMING = "side channels such as the time that training takes"
 # Of a fit on sealed records.
-SEALED = "The fit saw sealed records: it computed with exact values and could not look at them."
+SEALED = (
+    "Inside the fit the records were sealed, against accidental looks at exact values, not against "
+    "intent (docs/audit.md lists known ways out)."
+)
 # Of a learner of a user's own.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
@@ -346,7 +351,7 @@ class PrivacyStatement:
         if self.calibration == PUBLISHED:
             parts.append(f"Calibration: {PUBLISHED} (the noise is as the paper prints it).")
         elif self.calibration is not None and self.status == PROVED:
-            parts.append(f"Calibration: {PROVED} (the noise is as proved in docs/privacy.md).")
+            parts.append(f"Calibration: {PROVED} (docs/privacy.md says what is proved where).")
         if self.sealed:
             parts.append(SEALED)
         shown = self._public_parts().replace("its", "each record's")
@@ -389,9 +394,9 @@ class PrivacyStatement:
                 change += "" if self.public_label else " or another label"
             whose = f"Protected are the private columns{all_but}{label} of each {whom}"
         parts = [
-            f"{whose}: had {differs} been {change}, every outcome would have been about as "
+            f"{whose}: had {differs} been {change}, every event would have been about as "
             f"likely, {_bound(self.epsilon)}"
-            + (f", but for a probability of {self.delta:g}." if self.delta > 0 else ".")
+            + (f", give or take a probability of {self.delta:g}." if self.delta > 0 else ".")
         ]
         if self.at_most is not None:
             each, delta = budget_within_group(self.epsilon, self.delta, self.at_most)

@@ -1,7 +1,7 @@
 """The one calibration: from announced mechanism calls and a budget to noise.
 
-And what no learner announces: the statement of a private selection, and the noise of the accuracy
-that a release pays for.
+And what no learner announces: the statement of a private selection, and the noise of counts that a
+release or an evaluation asks for.
 """
 
 from __future__ import annotations
@@ -285,9 +285,9 @@ def selection_statement(
     )
 
 
-# The accuracy of a released model --------------------------------------------------------------
+# Counts of records that a release asks for -----------------------------------------------------
 
-# Noise of an accuracy is a whole number of parts of a record; a record has this many.
+# Noise of a count is a whole number of parts of a record; a record has this many.
 PARTS = 2**10
 
 
@@ -313,15 +313,6 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
         source=source,
     )
     return Call(LAPLACE, float(scale), entry)
-
-
-def right_answers(epsilon: float) -> Call:
-    """Return the call that releases a number of right answers on a test part.
-
-    A replaced record moves the number by at most one; see :func:`noisy_counts`.
-    """
-    what = "the number of right answers on the test part"
-    return noisy_counts(what, 1.0, epsilon, "releases.accuracy.measured")
 
 
 def freeze(array: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Exact values that a learner computes with and cannot look at: only the curator opens them.
+"""Exact values that a learner computes with; an accidental look at them ends its fit.
 
 A private fit gets records whose arrays are :class:`Sealed`. NumPy's arithmetic takes them (NEP 13
 and 18), compiled loops take them through :func:`kernel`, and what comes out is sealed again. To

@@ -25,6 +25,7 @@ from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
 from privcurve.releases.budget_ledger import Price, total
 from privcurve.releases.choice import is_choice, titles
+from privcurve.releases.judgement import YES, Judgement, Measure, places_of
 from privcurve.releases.released import MODEL, Released
 from privcurve.releases.request import format_parameter
 
@@ -68,7 +69,7 @@ CONVERTED = (
 )
 POPULATION = (
     "Patterns that many people share. They are not secret: the model is meant to learn them. The "
-    "guarantee is about what it shows of any one record."
+    "guarantee is about what it shows of any one record, or person."
 )
 
 
@@ -89,7 +90,7 @@ def card(released: Released, checksum: str) -> Page:
         Heading("What was taken to be public", 3),
         Text(
             "Columns, their bins and categories, and the names of the classes come from the "
-            "dataset's description, not from the records."
+            "dataset's description; training reads none of them from the records."
         ),
         Rows(
             ("column", "kind", "codes", "values", "source"),
@@ -102,7 +103,7 @@ def card(released: Released, checksum: str) -> Page:
         *_explain_budget(released),
         Heading("How good it is"),
         *_warn_if_constant(explanation),
-        Text(_state_accuracy(released)),
+        *_state_quality(released),
         Heading("What is not covered"),
         Points(tuple(_list_exclusions(released))),
         Heading("What it makes of each column"),
@@ -185,18 +186,21 @@ def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
 
 def _format_privacy(released: Released) -> str:
     pure = ", pure" if released.statement.private and not released.price.delta else ""
-    paid = released.request.accuracy
-    accuracy = f", {paid:g} of it for the accuracy" if paid else ""
-    return f"{released.price}{pure}{accuracy}"
+    return f"{released.price}{pure}"
 
 
 def _describe_records(released: Released) -> str:
     unit = released.request.unit
     at_most = "" if unit is None else f", at most {unit.at_most} of each {unit.column}"
     if released.request.relation == words.ADD_REMOVE:
-        return f"all training records{at_most}; their number is not public, and stands nowhere here"
-    n = released.description.n_rows
-    return f"all {n:,} training records{at_most}; their number is public"
+        which = "all training records"
+        if share := released.request.holdout:
+            which = f"a share of {1 - share:g} of the records, by secret coins"
+        return f"{which}{at_most}; their number is not public, and stands nowhere here"
+    if released.request.holdout:
+        held, n = released.n_held, released.n_train
+        return f"{n:,} records{at_most}; {held:,} others are held out; these numbers are public"
+    return f"all {released.n_train:,} training records{at_most}; their number is public"
 
 
 def _explain_budget(released: Released) -> Iterator[Block]:
@@ -217,6 +221,13 @@ def _explain_budget(released: Released) -> Iterator[Block]:
         yield Text(
             "With this model and the earlier releases of these records together, they guess right "
             f"{_format_guess(together)}."
+        )
+    if released.judgement is not None and not released.request.person:
+        both = Price(price.epsilon + released.judgement.epsilon, price.delta, price.neighbours)
+        yield Text(
+            "A record either trained the model or was held out to measure it, so each costs that "
+            "once. Of a person who has records in both parts the two add up: for them they guess "
+            f"right {_format_guess(both)}."
         )
     for sentence, large in released.delta_remarks():
         yield Text(sentence, warning=large)
@@ -260,31 +271,96 @@ def name_pages(text: str) -> str:
     return re.sub(r"\b(?:docs|papers)/([\w/]+)\.md", r"“\1” in privcurve's documentation", text)
 
 
-def _state_accuracy(released: Released) -> str:
-    accuracy = released.accuracy
-    if accuracy is not None:
-        unit = released.request.unit
-        # Computed from persons it would be a number of their records, which costs ε too.
-        alike = "" if unit is None or unit.at_most == 1 else (
-            f", more where the records of each {unit.column}, up to {unit.at_most}, are alike"
-        )  # fmt: skip
-        measured = (
-            f"Accuracy {accuracy.value:.3f} (standard error {accuracy.error:.3f}{alike}) on the "
+def _state_quality(released: Released) -> Iterator[Block]:
+    """Say how good the model is on records that did not train it, as far as that is paid for."""
+    if released.judgement is not None:
+        yield from _state_judgement(released, released.judgement)
+    elif released.accuracy is not None:
+        accuracy = released.accuracy
+        yield Text(
+            f"Accuracy {accuracy.value:.3f} (standard error {accuracy.error:.3f}) on the "
             f"{released.description.n_test:,} records of the dataset's test part, which it was not "
-            "trained on"
+            "trained on and which are public."
         )
-        if not accuracy.epsilon:
-            return f"{measured} and which are public."
-        return (
-            f"{measured}. The number has noise (discrete Laplace) and has cost epsilon = "
-            f"{accuracy.epsilon:g}, on top of that of the model."
+    else:
+        yield Text(
+            "Not measured: whether this model is better than the base rate, which says the same of "
+            "everyone, is not known. A hold-out measures it at no further price for each record "
+            "(privcurve release --holdout 0.2). Or measure it where the model is used, on new "
+            "records of people who agreed to that."
         )
-    return (
-        "No accuracy is stated. A number measured on the records would be a release of its own and "
-        "cost ε, or would be measured on records that trained the model. Measure it where the "
-        "model is used, on new records of people who agreed to that; or keep records apart in a "
-        "test part, and pay for a noisy accuracy on them (privcurve release --accuracy)."
+
+
+def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
+    """State what the hold-out says; all numbers follow from its noisy counts."""
+    area = f"AUC {judged.auc}; better" if judged.auc is not None else "Better"
+    yield Text(
+        f"{area} than the base rate, which says the same of everyone: {judged.better}.",
+        warning=judged.better != YES,
     )
+    rows = []
+    if judged.auc is not None:
+        rows.append(("AUC", str(judged.auc), "0.5 is a coin toss, 1 is perfect"))
+    if judged.gain is not None and judged.measured_by != "AUC":
+        digits = places_of(judged.gain.margin, 3)
+        if judged.loss is not None:
+            base = f"smaller is better; the base rate has {judged.base_loss:.{digits}f}"
+            rows.append(("log-loss", judged.loss.to_digits(digits), base))
+        what = f"{judged.measured_by}: better than the base rate by"
+        rows.append((what, judged.gain.to_digits(digits), "0 is no better"))
+    if judged.actual is not None:
+        actual = _format_share(judged.actual)
+        meaning = f"actual share of {released.domain.label.positive}: {actual}"
+        rows.append(("mean probability", f"{_percent(judged.predicted)} %", meaning))
+    if rows:
+        yield Rows(("on the hold-out", "value", "meaning"), rows)
+    if judged.groups:
+        header = ("of records with a similar probability, the model says", "actual")
+        pairs = [(f"{_percent(g.predicted)} %", _format_share(g.actual)) for g in judged.groups]
+        yield Rows(header, pairs)
+    yield Text(" ".join(_explain_holdout(released, judged)))
+
+
+def _explain_holdout(released: Released, judged: Judgement) -> Iterator[str]:
+    unit, request = released.request.unit, released.request
+    whose = "record" if unit is None else f"{unit.column}, with all records,"
+    how = (
+        f"each {whose} by a secret coin of its own"
+        if request.relation == words.ADD_REMOVE
+        else f"each {whose} by its place in the file alone"
+    )
+    yield (
+        f"Measured on the hold-out: a share of {judged.share:g} of the records, about "
+        f"{max(round(judged.n, -1), 0):,.0f}, set aside before anything else, {how}. They did not "
+        "train the model."
+    )
+    yield (
+        "They answered one query, counts by label and score with noise (discrete Laplace), at ε = "
+        f"{judged.epsilon:g}; all numbers here follow from it. Each ± is a 95 % margin: of the "
+        "spread of records, the noise, and what bins of the score hide."
+    )
+    if unit is not None and unit.at_most > 1:
+        yield (
+            f"Margins are wider in truth where the records of each {unit.column}, up to "
+            f"{unit.at_most}, are alike."
+        )
+    if released.release.n_comparisons:
+        yield (
+            "A comparison of learners saw the records of the hold-out too: if it led to this "
+            "learner or these settings, these numbers are a little too good."
+        )
+
+
+def _format_share(measure: Measure) -> str:
+    """Write a share and its margin in percent."""
+    margin = 100 * measure.margin
+    digits = 1 if margin < 10 else 0
+    return f"{100 * max(measure.value, 0.0):.{digits}f} ± {margin:.{digits}f} %"
+
+
+def _percent(share: float) -> str:
+    """Write a share in percent, with two or three digits."""
+    return f"{100 * share:.{1 if share < 0.995 else 0}f}"
 
 
 # What it makes of columns --------------------------------------------------------------
@@ -457,8 +533,8 @@ def _list_exclusions(released: Released) -> Iterator[str]:
         yield text[0].upper() + text[1:] + "."
     if isinstance(released.seed, SecretSeed):
         yield (
-            "The seed is the data owner's secret, used for this release alone: a random word "
-            "of the release is part of what the noise follows from."
+            "The seed is the data owner's secret. The noise follows from it and from a random word "
+            "of this release, so that no other release has the same."
         )
     if released.release.n_comparisons:
         yield COMPARED

@@ -26,15 +26,16 @@ from privcurve.learners import registry
 from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
-from privcurve.privacy.budget import PROVED
+from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
-from privcurve.releases import budget_ledger, card
+from privcurve.releases import budget_ledger, card, holdout
 from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, Price, Release
 from privcurve.releases.choice import choice, is_choice
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.guard import guard
+from privcurve.releases.judgement import NO, YES, Judgement
 from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_accuracy
 from privcurve.releases.request import Request, check, rehearse
 from privcurve.stored import stored
@@ -61,10 +62,12 @@ def release(
     watch: Callable[[RawTable], None] | None = None,
     progress: Callable[[float], None] | None = None,
     tell: Callable[[str], None] | None = None,
+    confirm: Callable[[str], bool] | None = None,
 ) -> Released:
     """Train a model on all training records of a dataset, and write the files that may leave.
 
-    The test part of the dataset, where it has one, is not trained on. The ledger is written
+    The test part of the dataset, where it has one, is not trained on, nor is the hold-out of the
+    request. The ledger is written
     before training: whatever happens then, ε is spent, and δ too, unless the finished model's
     statement has a smaller one.
 
@@ -95,6 +98,9 @@ def release(
     tell : callable, optional
         Is given each note on the records, such as a column with many clipped values, and on
         the request, before anything is spent: for their owner alone.
+    confirm : callable, optional
+        Is asked before a model is written that the hold-out does not show to be better than the
+        base rate. If it returns False, nothing is written, and the price stays spent.
 
     Returns
     -------
@@ -137,7 +143,12 @@ def release(
         for note in datasets.data_notes(facts):
             tell(note)
     digests = {data.checksum, *data.sources.values()}
-    remark = rehearse(request, description, estimator)
+    places = holdout.read_places(data, description, watch) if request.holdout else None
+    parts = None
+    if places is not None and request.relation != ADD_REMOVE:
+        parts = holdout.split(places, request)
+    n_train = data.n_rows if parts is None else len(parts.train)
+    remark = rehearse(request, description, estimator, n_train)
 
     token = secrets.token_hex(32) if isinstance(place, Path) else ""
     if unfinished is not None:
@@ -166,14 +177,17 @@ def release(
         identity = (request, data.checksum, run_seed, entry.number, token)
         curator = Curator(_make_stream("release", *identity), watch=progress)
         curator.report(0.0)
-        learner = _train(estimator, data, curator, open_parts)
+        if places is not None and parts is None:
+            parts = holdout.split(places, request, _make_stream("split", *identity))
+        learner = _train(estimator, data, parts, curator, open_parts)
         statement = _check_statement(request, learner, run_seed)
-        accuracy = None
+        accuracy = judgement = None
         if description.public_benchmark and data.X_test is not None:
             accuracy = measure_accuracy(learner, data)
-        elif request.accuracy:
-            curator = Curator(_make_stream("accuracy", *identity))
-            accuracy = measure_accuracy(learner, data, request, curator)
+        if parts is not None:
+            curator = Curator(_make_stream("hold-out", *identity))
+            judgement = holdout.ask(learner, *data.rows(parts.held), request, curator)
+            _check_worth(judgement, tell, confirm)
         # Coded data of an earlier version do not say how labels are written.
         domain = dataclasses.replace(data.domain, label=description.domain.label)
         learner, domain = learner._on_groups(domain)
@@ -190,6 +204,9 @@ def release(
             statement,
             run_seed,
             accuracy,
+            judgement,
+            n_train,
+            data.n_rows - n_train,
             folder,
             ledger.path,
         )
@@ -351,7 +368,7 @@ def _collect_facts(
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
         # The ε of the price is infinite where the seed is public.
         "model_epsilon": request.epsilon,
-        "accuracy": request.accuracy,
+        "holdout": {"share": request.holdout, "query": holdout.WHAT} if request.holdout else None,
         "checksum": data.checksum,
         "sources": dict(data.sources),
         "seed": seeds.public_name(seed),
@@ -386,15 +403,43 @@ def _make_stream(
 def _train(
     estimator: Any,
     data: Dataset | PartedDataset,
+    parts: holdout.Parts | None,
     curator: Curator,
     open_parts: Callable[[], AbstractContextManager[Engine]],
 ) -> Any:
+    """Train on all records, or on those that are not held out."""
     if isinstance(data, PartedDataset):
         with open_parts() as engine:
-            parts = PartedRecords(data.parts, np.array(data.domain.n_bins), engine)
-            return estimator.fit_records(parts, [{}], [curator])[0]
-    records = distinct_records(data.domain, data.X, data.y)
-    return estimator.fit_records(records, [{}], [curator])[0]
+            records = PartedRecords(data.parts, np.array(data.domain.n_bins))
+            if parts is not None:
+                records = data.select(parts.train)
+            records = dataclasses.replace(records, engine=engine)
+            return estimator.fit_records(records, [{}], [curator])[0]
+    X, y = (data.X, data.y) if parts is None else data.rows(parts.train)
+    return estimator.fit_records(distinct_records(data.domain, X, y), [{}], [curator])[0]
+
+
+def _check_worth(
+    judgement: Judgement,
+    tell: Callable[[str], None] | None,
+    confirm: Callable[[str], bool] | None,
+) -> None:
+    """Warn of a model that is not shown to be better than the base rate, before it is written.
+
+    Raises ReleaseError if `confirm` declines it.
+    """
+    if judgement.better == YES:
+        return
+    warning = (
+        "the hold-out shows that the model is worse than the base rate, which says the same of all"
+        if judgement.better == NO
+        else "whether the model is better than the base rate, which says the same of all, cannot "
+        "be told from the hold-out"
+    )
+    if tell is not None:
+        tell(warning)
+    if confirm is not None and not confirm(warning):
+        raise ReleaseError("declined: no model was written")
 
 
 # Writing ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A finished release: what it guarantees and has cost, its accuracy, and where its files are."""
+"""A finished release: what it guarantees and costs, how good it is, and where its files are."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from privcurve.datasets import Dataset, Description, Domain, PartedDataset
 from privcurve.privacy.budget import explain_delta, is_large_delta
-from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.noise import PARTS, right_answers
 from privcurve.privacy.seeds import Seed
 from privcurve.releases.budget_ledger import Budget, Price, Release, totals
+from privcurve.releases.judgement import Judgement
 from privcurve.releases.request import Request, public_number
 
 MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
@@ -24,39 +21,17 @@ MODEL, CARD, PAGE = "model.json", "card.md", "card.html"
 
 @dataclass(frozen=True)
 class Accuracy:
-    """A share of right answers on the test part."""
+    """A share of right answers on the test part of a public benchmark."""
 
     value: float
-    error: float  # standard error: of the spread of records, and of the noise where there is any
-    epsilon: float  # what it has cost; 0 on public records
+    error: float  # standard error, of the spread of records
 
 
-def measure_accuracy(
-    learner: Any,
-    data: Dataset | PartedDataset,
-    request: Request | None = None,
-    curator: Curator | None = None,
-) -> Accuracy:
-    """Measure the accuracy on the test part: for a request with noise, otherwise exactly.
-
-    To replace one record of the test part changes the number of right answers by 1 at most; one of
-    the training part changes it through the model alone, which is paid for. So the number with its
-    noise is ε-DP beside the model, for ``replace-one`` neighbours. (A record stays in its part, so
-    the larger of both ε would do: docs/proofs.md, 'Parallel parts'. They are added up nevertheless,
-    since the same people may be in both.) With a unit in the request ε is that of persons, of whom
-    the test part has several records each.
-    """
+def measure_accuracy(learner: Any, data: Dataset | PartedDataset) -> Accuracy:
+    """Measure the accuracy on the test part of public records, exactly."""
     assert data.y_test is not None
-    n = len(data.y_test)
-    right = int((learner.predict(data.X_test) == data.y_test).sum())
-    parts, noise, epsilon = right * PARTS, 0.0, 0.0
-    if request is not None:
-        assert curator is not None
-        epsilon, call = request.accuracy, right_answers(request.accuracy_of_record)
-        parts = int(curator.whole_numbers(call, np.array([right * PARTS]))[0])
-        noise = math.sqrt(2) * call.scale / PARTS
-    value = min(max(parts / PARTS / n, 0.0), 1.0)
-    return Accuracy(value, math.hypot(math.sqrt(value * (1 - value) / n), noise / n), epsilon)
+    value = float((learner.predict(data.X_test) == data.y_test).mean())
+    return Accuracy(value, math.sqrt(value * (1 - value) / len(data.y_test)))
 
 
 @dataclass(frozen=True)
@@ -72,8 +47,10 @@ class Released:
     learner: Any  # a fitted learner
     statement: PrivacyStatement  # what holds for the model as it is handed over
     seed: Seed
-    # On the test part of a public benchmark, or what was paid for; None otherwise.
-    accuracy: Accuracy | None
+    accuracy: Accuracy | None  # on the test part of a public benchmark
+    judgement: Judgement | None  # what the hold-out says, where there is one
+    n_train: int  # how many records train: only where that is public
+    n_held: int  # and how many are held out
     folder: Path  # where its files are
     ledger: Path  # where it is written down
 

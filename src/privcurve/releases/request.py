@@ -22,12 +22,16 @@ from privcurve.privacy import budget as words
 from privcurve.privacy.budget import budget_within_group
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.noise import right_answers
+from privcurve.privacy.noise import noisy_counts
+from privcurve.privacy.sensitivity.counts import histogram_l1
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
 
 # How many distinct records are made up for a rehearsal.
 MADE_UP = 64
+
+# From so many records on a hold-out is suggested.
+HOLDOUT_FROM = 2_000
 
 # The parameter that replaces the number of records where that is not public.
 ESTIMATE = "n_estimate"
@@ -46,7 +50,8 @@ class Request:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     # The relation of neighbours, a word of `privacy.budget`; empty for the learner's first.
     neighbours: str = ""
-    accuracy: float = 0.0  # the ε, on top, of a noisy accuracy on the test part; 0 for none
+    # The share of the records that is held out, and answers one query at ε; 0 for none.
+    holdout: float = 0.0
     # The unit of the dataset's description, where ε and δ are those of persons.
     unit: Unit | None = None
     # The names of its public columns, and of the label if that is public.
@@ -58,8 +63,11 @@ class Request:
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def price(self, secret: bool) -> Price:
-        """Return what it costs; ε is infinite if the seed is not secret."""
-        epsilon = self.epsilon + self.accuracy if secret else math.inf
+        """Return what it costs; ε is infinite if the seed is not secret.
+
+        A record trains the model or is held out, and either costs ε: docs/proofs.md, 'Hold-out'.
+        """
+        epsilon = self.epsilon if secret else math.inf
         shared = self.public if self.relation == words.PRIVATE_COLUMNS else ()
         return Price(epsilon, self.delta, self.relation, self.person, shared)
 
@@ -80,16 +88,20 @@ class Request:
         return statement if self.unit is None else statement.of_persons(self.unit.at_most)
 
     @property
-    def accuracy_of_record(self) -> float:
-        """The ε of one record in the accuracy."""
-        return self.accuracy / (1 if self.unit is None else self.unit.at_most)
+    def epsilon_of_query(self) -> float:
+        """The ε of one record in the query of the hold-out."""
+        return self.epsilon / (1 if self.unit is None else self.unit.at_most)
 
     @property
     def estimator_parameters(self) -> dict[str, Any]:
         """Parameters of the estimator, ε, δ and calibration among them."""
         epsilon, delta = self.budget_of_record
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.PROVED}
-        return {**self.parameters, **level}
+        parameters = {**self.parameters, **level}
+        if self.holdout and parameters.get(ESTIMATE):
+            # Its model learns from the rest alone.
+            parameters[ESTIMATE] = max(round(parameters[ESTIMATE] * (1 - self.holdout)), 1)
+        return parameters
 
 
 def check(request: Request, description: Description, large_delta: bool = False) -> Any:
@@ -101,7 +113,7 @@ def check(request: Request, description: Description, large_delta: bool = False)
     check_parts(request.learner, request.parameters, description)
     _check_sample(request, description)
     _check_rows(request, description)
-    check_accuracy(request, description)
+    check_holdout(request, description)
     if not large_delta:
         check_delta(request, description)
     return estimator
@@ -183,28 +195,24 @@ def _check_rows(request: Request, description: Description) -> None:
         )
 
 
-def check_accuracy(request: Request, description: Description) -> None:
-    """Refuse an accuracy that can't be paid for, or need not be."""
-    if not request.accuracy:
+def check_holdout(request: Request, description: Description) -> None:
+    """Refuse a hold-out that is not possible, or need not be paid for."""
+    if not request.holdout:
         return
-    if not 0 < request.accuracy < math.inf:
-        raise ReleaseError(f"accuracy = {request.accuracy!r} is not a finite epsilon above 0")
+    if not 0 < request.holdout < 1:
+        raise ReleaseError(
+            f"holdout must be a share of the records between 0 and 1; got {request.holdout!r}. "
+            "Give 0.2, for a fifth of them"
+        )
     if description.public_benchmark:
         raise ReleaseError(
-            f"the records of {description.name} are public: an accuracy costs nothing, and is on "
-            "the card if there is a test part"
+            f"holdout is for private records; those of {description.name} are public. An accuracy "
+            "on a test part (files: test:) costs nothing, and is on the card"
         )
-    if not description.n_test:
-        raise ReleaseError(
-            f"{description.name} has no test part that an accuracy could be paid for: on records "
-            "that train the model it would not be that of new ones. Give it one (files: test:)."
-        )
-    if request.relation != words.REPLACE_ONE:
-        raise ReleaseError(f"an accuracy is paid for with neighbours: {words.REPLACE_ONE} alone")
     try:
-        right_answers(request.accuracy_of_record)
+        noisy_counts("", histogram_l1(request.relation), request.epsilon_of_query, "")
     except ValueError as error:
-        raise ReleaseError(f"accuracy: {error}") from None
+        raise ReleaseError(f"holdout: {error}") from None
 
 
 # δ in records ----------------------------------------------------------------------
@@ -239,8 +247,10 @@ def check_delta(request: Request, description: Description) -> None:
 # Rehearsal -------------------------------------------------------------------------
 
 
-def rehearse(request: Request, description: Description, estimator: Any) -> str:
+def rehearse(request: Request, description: Description, estimator: Any, n_train: int) -> str:
     """Train on made-up records, so that impossible noise is noticed before it is paid for.
+
+    `n_train` is how many records train; it is not read where that is not public.
 
     Return a remark where simpler learners suit the public facts; else an empty text.
 
@@ -248,7 +258,7 @@ def rehearse(request: Request, description: Description, estimator: Any) -> str:
     possible, and tell nothing of the real ones. There are as many as these, as noise follows from
     their number, and few if that is not public.
     """
-    n = MADE_UP if request.relation == words.ADD_REMOVE else description.n_rows
+    n = MADE_UP if request.relation == words.ADD_REMOVE else n_train
     records = make_records(description.domain, n)
     curator = Curator(np.random.Generator(np.random.PCG64(0)))
     try:

@@ -29,13 +29,15 @@ def remarks(jobs: Iterable[Job]) -> list[str]:
 
 def _remark_on_job(job: Job) -> Iterator[str]:
     """Yield a line for each curve of a job with failed trainings."""
-    from privcurve.experiments.results import read_job_part
+    from privcurve.experiments.results import read_rows
 
-    facts = job.facts or []
-    failed = {str(p.curve.name) for p, f in zip(job.job_parts, facts, strict=False) if f["failed"]}
-    for curve in sorted(failed):
-        places = [k for k, p in enumerate(job.job_parts) if str(p.curve.name) == curve]
-        frames = [read_job_part(job.file, k, ["status", "error"]) for k in places]
+    facts = job.facts
+    named = {str(curve.name): curve.names for curve in job.curves}
+    for curve, names in sorted(named.items()):
+        if not any(facts[name]["failed"] for name in names if name in facts):
+            continue
+        places = map(list(facts).index, names)
+        frames = [read_rows(job.file, place, ["status", "error"]) for place in places]
         n_rows = sum(map(len, frames))
         errors = [e for frame in frames for e in frame["error"][frame["status"] != "ok"]]
         study, dataset, method = spoken(curve).split("/")

@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from privcurve import datasets
-from privcurve.datasets import DatasetError, Domain
+from privcurve.datasets import DatasetError
 from privcurve.errors import ExpectedError
 from privcurve.experiments import provenance
 from privcurve.experiments import study as studies
@@ -69,22 +69,21 @@ def ready(study: str) -> None:
     replace_text(CODED / "ready" / f"{loaded.name}.txt", "".join(lines))
 
 
-def train(study: str, seed: int | str, dataset: str, job: str, file: str, **terms: Any) -> None:
-    """Train parts of a study's curves on a dataset, and write their file."""
+def train(
+    study: str, seed: int | str, seconds_per_job: float, dataset: str, part: str, file: str
+) -> None:
+    """Train a part of a study's curves on a dataset, and write their file."""
     from privcurve.experiments.work import work
 
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
     loaded, base_seed = studies.load(Path(study)), seeds.resolve(seed)
-    if not set(terms["methods"]) <= set(loaded.methods):
+    _check_coded(dataset, base_seed)
+    job = find_job(loaded, dataset, part, base_seed, seconds_per_job)
+    if job is None:
         raise _make_edit_error(study)
-    # Not from the description: checking its schema takes a tenth of a second.
-    coded = _read_coded(dataset, base_seed, terms.pop("records", None))
-    planned = find_job(loaded, coded, base_seed, **terms)
-    if planned is None or planned.part != job:
-        raise _make_edit_error(study)
-    work(planned, STARTED, Path(file))
+    work(job, STARTED, Path(file))
 
 
 def output(
@@ -246,28 +245,14 @@ def _make_edit_error(study: str) -> StudyError:
     )
 
 
-class _Coded(NamedTuple):
-    """Facts of coded data."""
-
-    name: str
-    domain: Domain
-    n_rows: int
-    n_test: int
-
-
-def _read_coded(name: str, seed: Seed, records: tuple[int, int] | None = None) -> _Coded:
-    """Return what a curve needs of a coded dataset; refuse a public seed for private data.
-
-    `records` are the numbers in the description: estimates of cost follow from them.
-    """
+def _check_coded(name: str, seed: Seed) -> None:
+    """Refuse a dataset that is not coded, and a public seed for private data."""
     notes = datasets.facts(CODED / name)
     if notes is None:
         # Raises if the dataset is coded but its description has changed.
         datasets.check_current(CODED / name)
         raise DatasetError(f"dataset {name!r} is not coded in {CODED / name}")
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
-    domain = Domain.from_dict(notes["domain"])
-    return _Coded(name, domain, *(records or (notes["n_rows"], notes["n_test"])))
 
 
 JOBS: Mapping[str, Callable[..., None]] = {

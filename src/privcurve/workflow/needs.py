@@ -52,7 +52,7 @@ def preparing_needs(description: Description) -> Needs:
 
 def training_needs(job: Job) -> Needs:
     """Return the needs of a training job."""
-    peak = max(_find_peak(job_part.curve) for job_part in job.job_parts)
+    peak = max(map(_find_peak, job.curves))
     return Needs(_round_mib(TRAINING, peak), _limit_time(job.seconds))
 
 

@@ -170,7 +170,13 @@ class Plan:
     def job_terms(self, job: Job, part: str) -> dict[str, Any]:
         """Return the arguments of a training job; `part` is the name that it writes to."""
         file = job.first_file.with_name(f"{part}{job.first_file.suffix}")
-        return {**self._study_terms(job.study), **job.terms, "file": str(file)}
+        return {
+            **self._study_terms(job.study),
+            "seconds_per_job": self.configuration["seconds_per_job"],
+            "dataset": job.dataset,
+            "part": job.part,
+            "file": str(file),
+        }
 
     def output_terms(self, request: OutputRequest) -> dict[str, Any]:
         """Return the arguments of the job of an output."""
@@ -281,8 +287,7 @@ class Plan:
         left = [request]
         for one in left:
             context = self._context(one)
-            job_parts = itertools.chain(*(curve.job_parts for curve in context.curves))
-            jobs |= {str(job.first_file): job for job in context.jobs.jobs_of(job_parts)}
+            jobs |= {str(job.first_file): job for job in context.jobs.jobs_of(context.curves)}
             audits |= {learner: record.audited_code(learner) for learner in one.reads.audits}
             left += [other for other in context.others.values() if other not in left]
         return self.code.notes(jobs.values(), audits.values())
@@ -312,9 +317,8 @@ class Plan:
     def inputs(self, request: OutputRequest) -> list[str]:
         """Return the files that an output is made from."""
         context = self._context(request)
-        grids, curves = request.reads.grids, context.curves
-        job_parts = itertools.chain(*(c.job_parts if grids else c.results for c in curves))
-        paths = [self.file(job) for job in context.jobs.jobs_of(job_parts)]
+        jobs = context.jobs.jobs_of(context.curves, grids=request.reads.grids)
+        paths = [self.file(job) for job in jobs]
         for dataset in request.reads.data:
             paths += [CODED / dataset / name for name in ("encoded.npz", "domain.json")]
         paths += context.inputs

@@ -10,7 +10,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints
 from privcurve.kernels.arithmetic import softplus
-from privcurve.learners.additive.model import columns_in_words, with_error
+from privcurve.learners.additive.model import check_people, columns_in_words, with_error
 from privcurve.learners.shared.checks import require
 
 
@@ -28,17 +28,22 @@ class ClassModel:
     # effect.
     class_shapes: tuple[Floats, ...]
     class_errors: tuple[Floats, ...]  # (n_classes, n_bins): standard errors of the values
+    # (n_bins,): how many people have each code, by noisy counts; empty in files of before.
+    people: tuple[Floats, ...] = ()
 
     @classmethod
-    def from_scores(cls, intercepts: Floats, values: Sequence[Floats]) -> Self:
+    def from_scores(
+        cls, intercepts: Floats, values: Sequence[Floats], people: tuple[Floats, ...] = ()
+    ) -> Self:
         """Return the model of several scores: `values` are (n_classes, n_bins), by column."""
         no_errors = tuple(map(np.zeros_like, values))
         # As a file gives them: sums over bins have the same bits only in one order of memory.
         in_rows = tuple(map(np.ascontiguousarray, values))
-        return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors)
+        return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors, people)
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
         """Check what was read from a file; raises ValueError."""
+        check_people(self.people, n_bins)
         for values in (self.class_shapes, self.class_errors):
             widths = [value.shape for value in values]
             wanted = [(n_classes, k) for k in n_bins.tolist()]

@@ -24,16 +24,21 @@ class AdditiveModel:
     # (n_bins,): the value of each code, by column; 0 throughout where a column has no effect.
     shapes: tuple[Floats, ...]
     errors: tuple[Floats, ...]  # (n_bins,): standard errors of the values
+    # (n_bins,): how many people have each code, by noisy counts; empty in files of before.
+    people: tuple[Floats, ...] = ()
 
     @classmethod
-    def from_scores(cls, intercepts: Floats, values: Sequence[Floats]) -> Self:
+    def from_scores(
+        cls, intercepts: Floats, values: Sequence[Floats], people: tuple[Floats, ...] = ()
+    ) -> Self:
         """Return the model of one score: `values` are of shape (1, n_bins), by column."""
         shapes = tuple(value[0] for value in values)
-        return cls(float(intercepts[0]), 0.0, shapes, tuple(map(np.zeros_like, shapes)))
+        return cls(float(intercepts[0]), 0.0, shapes, tuple(map(np.zeros_like, shapes)), people)
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
         """Check what was read from a file; raises ValueError."""
         require(n_classes == 2, "it has one score, which is of two classes")
+        check_people(self.people, n_bins)
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
@@ -78,6 +83,13 @@ class AdditiveModel:
 
     def __str__(self) -> str:
         return self.words or self.in_words()
+
+
+def check_people(people: Sequence[Floats], n_bins: Ints) -> None:
+    """Check numbers of people by code that were read from a file; raises ValueError."""
+    widths = [own.shape for own in people]
+    require(not people or widths == [(k,) for k in n_bins], "its people are of other columns")
+    require(all(bool((own >= 0).all()) for own in people), "it has fewer people than none")
 
 
 def with_error(value: float, error: float) -> str:

@@ -14,13 +14,20 @@ from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.decoder import Answers, Decoder
 from privcurve.learners.additive.model import AdditiveModel
+from privcurve.learners.additive.people import NoisyCounts, people_by_code
 from privcurve.learners.additive.residuals import SCORE_BITS, BinSums, bin_maps, round_scores
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
 from privcurve.parts import PartedRecords
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
-from privcurve.privacy.calibration.privgam import MOST_RECORDS, grid_bits, grid_scale, statement
+from privcurve.privacy.calibration.privgam import (
+    CLIP,
+    MOST_RECORDS,
+    grid_bits,
+    grid_scale,
+    statement,
+)
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.ledger import PrivacyStatement
 
@@ -128,10 +135,11 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 so_far = round_scores(decoder.scores), round_scores(decoder.intercepts)
                 exact, n_added = sums.sums(*so_far), 1
             # Each record is in one bin of the first column.
-            totals, answers = exact[..., : starts[1]].sum(axis=-1), []
+            totals, answers, released = exact[..., : starts[1]].sum(axis=-1), [], []
             for question, values in zip(questions, (exact, totals), strict=True):
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, values), question.deviation
+                released.append(noisy)
                 # Of counts, the noise of the other classes adds up.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
@@ -141,12 +149,20 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                         (deviation, deviation * math.sqrt(n_added)),
                     )
                 )
+            if t == 0:
+                by_bin, totals = (
+                    2.0**-bits / CLIP * (one.sum(axis=0) + n_classes * middle) for one in released
+                )
+                deviation = questions[0].deviation / (plan.scale * CLIP) * math.sqrt(n_classes)
+                numbers = NoisyCounts(by_bin, float(totals), deviation)
+                people = people_by_code(numbers, maps, starts.tolist(), ordered)
             decoder.take(*answers)
         values = np.asarray(round_scores(decoder.scores) * 2.0**-SCORE_BITS)
         intercepts = np.asarray(round_scores(decoder.intercepts) * 2.0**-SCORE_BITS)
         by_column = zip(np.split(values, starts[1:-1], axis=1), maps, strict=True)
         kind = AdditiveModel if n_scores == 1 else ClassModel
-        self.model_ = kind.from_scores(intercepts, [value[:, bins] for value, bins in by_column])
+        scores_by_code = [value[:, bins] for value, bins in by_column]
+        self.model_ = kind.from_scores(intercepts, scores_by_code, people)
         self.n_features_used_ = self.model_.n_used
         if counted:
             self.n_records_ = records.n

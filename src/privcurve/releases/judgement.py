@@ -1,0 +1,342 @@
+"""How good a model is, by noisy counts of held-out records by label and bin of the score.
+
+The cut points of the bins follow from the model, which is released, and from public facts. All
+measures, and what each ± says, follow from the noisy counts: they are post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privcurve.coding import Codes, Floats, Ints, code_type, decide
+from privcurve.lazy import arithmetic
+
+# Bins of the score, and made-up cells by which their cut points are found.
+BINS = 32
+CELLS = 2**13
+
+# Groups of risk whose predicted and actual shares are compared.
+GROUPS = 4
+
+# Standard errors in a margin: 95 % of normal numbers are within it.
+MARGIN = 1.96
+
+# A number of records that is within so many standard errors of 0 divides nothing.
+LEAST_NUMBER = 3.0
+
+# The smallest probability whose logarithm is taken.
+LEAST_CHANCE = 1e-12
+
+YES, NO, CANNOT_BE_TOLD = "yes", "no", "cannot be told"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with the three parts of its ±.
+
+    `sampling` and `noise` are standard errors, of the spread of records and of the noise. `binning`
+    bounds what the bins hide of the score.
+    """
+
+    value: float
+    sampling: float
+    noise: float
+    binning: float = 0.0
+
+    @property
+    def margin(self) -> float:
+        """The half-width of a 95 % interval."""
+        spread = math.sqrt(self.sampling * self.sampling + self.noise * self.noise)
+        return MARGIN * spread + self.binning
+
+    def __str__(self) -> str:
+        return self.to_digits(places_of(self.margin))
+
+    def to_digits(self, digits: int) -> str:
+        """Write value and margin with so many decimals."""
+        return f"{self.value:.{digits}f} ± {self.margin:.{digits}f}"
+
+
+def places_of(margin: float, least: int = 2) -> int:
+    """Return how many decimals show the first digit of a margin; `least` to 4."""
+    if not margin > 0:
+        return 4
+    exponent = int(f"{margin:.0e}".partition("e")[2])
+    return min(max(-exponent, least), 4)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records of similar risk: the mean probability that the model gives, and their share."""
+
+    predicted: float
+    actual: Measure
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What held-out records say of a model; all of it follows from released counts."""
+
+    share: float  # the share of records that is held out
+    epsilon: float  # of the counts
+    n: float  # the noisy number of held-out records
+    auc: Measure | None  # of two classes
+    loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
+    base_loss: float  # mean log-loss of the base rate, which says the same of all records
+    gain: Measure | None  # how much better than the base rate; None if too few records tell
+    measured_by: str  # what the gain is measured by
+    predicted: float = math.nan  # mean probability of the positive class; NaN if it has none
+    actual: Measure | None = None  # share of the positive class
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def better(self) -> str:
+        """Whether the model is better than the base rate: yes, no or cannot be told."""
+        if self.gain is None:
+            return CANNOT_BE_TOLD
+        if self.gain.value > self.gain.margin:
+            return YES
+        return NO if self.gain.value < -self.gain.margin else CANNOT_BE_TOLD
+
+
+# Bins of the score -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ScoreBins:
+    """Bins of a model's score with public cut points, and the model's losses in them.
+
+    Of two classes the bins are of the score. Of more they are of the probability that the model
+    gives to the record's own class, by class; without probabilities, right and wrong answers.
+    """
+
+    cuts: tuple[Floats, ...]  # of two classes one array; of more one for each class
+    chances: Floats | None  # (n_bins,): mean probability of the positive class in a bin
+    losses: Floats | None  # (n_classes, n_bins): mean log-loss of a record of the class
+    spreads: Floats | None  # (n_classes, n_bins): largest less smallest log-loss
+    n_classes: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the counts: classes and bins."""
+        return self.n_classes, 1 + max(map(len, self.cuts))
+
+    def count(self, learner: Any, codes: Codes, labels: Ints) -> Ints:
+        """Count records by label and bin; `labels` are positions of classes."""
+        if not len(labels):
+            return np.zeros(self.shape, dtype=np.int64)
+        values = _place(learner, codes)
+        own = values if values.ndim == 1 else values[np.arange(len(labels)), labels]
+        bins = np.zeros(len(labels), dtype=np.int64)
+        for k in range(self.n_classes):
+            rows = labels == k
+            cuts = self.cuts[k if len(self.cuts) > 1 else 0]
+            bins[rows] = np.searchsorted(cuts, own[rows], side="right")
+        cells = np.ravel_multi_index((labels, bins), self.shape)
+        counts: Ints = np.bincount(cells, minlength=math.prod(self.shape)).astype(np.int64)
+        return counts.reshape(self.shape)
+
+
+def _place(learner: Any, codes: Codes) -> Floats:
+    """Return the numbers whose bins are counted: see :class:`ScoreBins`."""
+    scores: Floats = learner.score_codes(codes)
+    if scores.ndim == 1:
+        return scores
+    if hasattr(learner, "chances"):
+        return np.asarray(learner.chances(scores))
+    answers = decide(scores)
+    return (answers[:, None] == np.arange(scores.shape[1])).astype(np.float64)
+
+
+def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -> ScoreBins:
+    """Find the bins of a fitted learner's score, on cells drawn by public weights of codes.
+
+    Parameters
+    ----------
+    learner : CodedClassifier
+        Fitted: what it releases is asked, and no record.
+    n_bins : sequence of int
+        How many codes each column has.
+    weights : sequence of ndarray
+        How often each code of a column occurs, as far as that is released; for the place of cut
+        points alone.
+    """
+    cells = draw_cells(n_bins, weights)
+    n_classes = len(learner.classes_)
+    has_chances = hasattr(learner, "chances")
+    values = _place(learner, cells)
+    if n_classes > 2:
+        columns = [values[:, k] for k in range(n_classes)]
+        cuts = tuple(_cut(column) if has_chances else np.array([0.5]) for column in columns)
+        losses, spreads = None, None
+        if has_chances:
+            tables = [_loss_table(values[:, k], values[:, k], cuts[k]) for k in range(n_classes)]
+            losses, spreads = (_stack([table[i] for table in tables]) for i in range(2))
+        return ScoreBins(cuts, None, losses, spreads, n_classes)
+    cuts = (_cut(values),)
+    if not has_chances:
+        return ScoreBins(cuts, None, None, None, 2)
+    chances = learner.chances(values)
+    tables = [_loss_table(values, chances[:, k], cuts[0]) for k in range(2)]
+    means = _means(chances[:, 1], np.searchsorted(cuts[0], values, side="right"), len(cuts[0]) + 1)
+    losses, spreads = (_stack([table[i] for table in tables]) for i in range(2))
+    return ScoreBins(cuts, means, losses, spreads, 2)
+
+
+def draw_cells(n_bins: Sequence[int], weights: Sequence[Floats]) -> Codes:
+    """Draw cells of a domain, each column by its weights; the same on any machine."""
+    coins = np.random.Generator(np.random.PCG64(0)).random((len(n_bins), CELLS))
+    columns = []
+    for own, uniform in zip(weights, coins, strict=True):
+        ends = np.cumsum(np.maximum(own, 0.0))
+        if not ends[-1] > 0:
+            ends = np.arange(1.0, len(own) + 1)
+        places = np.searchsorted(ends, uniform * ends[-1], side="right")
+        columns.append(np.minimum(places, len(own) - 1))
+    return np.stack(columns, axis=1).astype(code_type(n_bins))
+
+
+def _cut(values: Floats) -> Floats:
+    """Return cut points between bins that hold about as many of these values each."""
+    ordered = np.sort(values)
+    cuts = np.unique(ordered[np.arange(1, BINS) * len(ordered) // BINS])
+    return np.asarray(cuts[cuts > ordered[0]])
+
+
+def _means(values: Floats, bins: Ints, n_bins: int) -> Floats:
+    sizes = np.bincount(bins, minlength=n_bins)
+    return np.bincount(bins, weights=values, minlength=n_bins) / np.maximum(sizes, 1)
+
+
+def _loss_table(places: Floats, chances: Floats, cuts: Floats) -> tuple[Floats, Floats]:
+    """Return the mean log-loss of a class by bin, and the range of losses there."""
+    bins = np.searchsorted(cuts, places, side="right")
+    losses = -arithmetic.logs(np.maximum(chances, LEAST_CHANCE))
+    n_bins = len(cuts) + 1
+    high, low = np.full(n_bins, -np.inf), np.full(n_bins, np.inf)
+    np.maximum.at(high, bins, losses)
+    np.minimum.at(low, bins, losses)
+    return _means(losses, bins, n_bins), np.maximum(high - low, 0.0)
+
+
+def _stack(rows: Sequence[Floats]) -> Floats:
+    """Return rows of unequal lengths as a matrix, filled up with 0."""
+    matrix = np.zeros((len(rows), max(map(len, rows))))
+    for row, values in zip(matrix, rows, strict=True):
+        row[: len(values)] = values
+    return matrix
+
+
+# From counts to measures -------------------------------------------------------------------------
+
+
+def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> Judgement:
+    """Return what noisy counts say of a model.
+
+    Parameters
+    ----------
+    counts : ndarray of shape `bins.shape`
+    deviation : float
+        The standard deviation of the noise of each count.
+    bins : ScoreBins
+    **facts
+        `share` and `epsilon` of :class:`Judgement`.
+    """
+    n, by_class = float(counts.sum()), counts.sum(axis=1)
+    least = LEAST_NUMBER * deviation * math.sqrt(counts.shape[1])
+    is_enough = n > least * math.sqrt(len(counts)) and (by_class > least).sum() >= 2
+    shares = np.maximum(by_class, 0.0) / max(float(np.maximum(by_class, 0.0).sum()), 1.0)
+    area = _area(counts, deviation) if is_enough and len(counts) == 2 else None
+    base_losses = -arithmetic.logs(np.maximum(shares, LEAST_CHANCE))
+    base = float((shares * base_losses).sum())
+    common: dict[str, Any] = {**facts, "n": n, "auc": area, "base_loss": base}
+    if not is_enough:
+        return Judgement(**common, loss=None, gain=None, measured_by="nothing")
+    if bins.losses is None or bins.spreads is None:
+        if area is not None:
+            gain = Measure(area.value - 0.5, area.sampling, area.noise, area.binning)
+            return Judgement(**common, loss=None, gain=gain, measured_by="AUC")
+        right = np.zeros_like(counts)
+        right[:, -1] = 1.0
+        largest = np.zeros_like(counts)
+        largest[np.argmax(by_class)] = 1.0
+        gain = _mean(right - largest, counts, deviation)
+        return Judgement(**common, loss=None, gain=gain, measured_by="right answers")
+    binning = _hidden_loss(counts, bins.spreads)
+    loss = _mean(bins.losses, counts, deviation, binning)
+    gain = _mean(base_losses[:, None] - bins.losses, counts, deviation, binning)
+    judged = Judgement(**common, loss=loss, gain=gain, measured_by="log-loss")
+    if bins.chances is None:
+        return judged
+    positive = np.zeros_like(counts)
+    positive[1] = 1.0
+    groups = []
+    for part in np.array_split(np.arange(counts.shape[1]), GROUPS):
+        own = counts[:, part]
+        if len(part) and own.sum() > LEAST_NUMBER * deviation * math.sqrt(own.size):
+            mean = max(float((own.sum(axis=0) * bins.chances[part]).sum() / own.sum()), 0.0)
+            groups.append(Group(min(mean, 1.0), _mean(positive[:, part], own, deviation)))
+    predicted = float((counts.sum(axis=0) * bins.chances).sum() / n)
+    actual = _mean(positive, counts, deviation)
+    return Judgement(
+        **{**vars(judged), "predicted": predicted, "actual": actual, "groups": tuple(groups)}
+    )
+
+
+def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
+    """Return the mean of a value of each cell over the records that are counted.
+
+    The noise of a count changes the total too.
+    """
+    n = float(counts.sum())
+    mean = float((values * counts).sum() / n)
+    squares = (values - mean) * (values - mean)
+    spread = float((squares * np.maximum(counts, 0.0)).sum()) / max(n, 1.0)
+    noise = deviation * math.sqrt(float(squares.sum())) / n
+    return Measure(mean, math.sqrt(spread / n), noise, binning)
+
+
+def _hidden_loss(counts: Floats, spreads: Floats) -> float:
+    """Bound what the mean log-loss hides within bins.
+
+    Of two classes: records of both labels lie up to half a bin away from its mean, to the same
+    side; and by the odds that the model gives them, those of the positive label lie higher by a
+    twelfth of the width (in log-odds) squared. Of more classes: the density in a bin rises or
+    falls at most linearly, so that a mean is off by a sixth of the range.
+    """
+    sizes = np.maximum(counts, 0.0)
+    n = float(sizes.sum())
+    moved = sizes * spreads
+    if len(counts) > 2:
+        return float(moved.sum()) / 6 / n
+    width = spreads.sum(axis=0)
+    together = np.abs(moved[1] - moved[0]) / 2 + moved.sum(axis=0) * width / 12
+    return float(np.minimum(together, moved.sum(axis=0)).sum()) / n
+
+
+def _area(counts: Floats, deviation: float) -> Measure:
+    """Return the area under the curve; records of one bin count as ties.
+
+    A bin hides at most 1/6 of its pairs, as the odds in it rise by a limited factor: were they
+    all sorted, it would hide 1/2.
+    """
+    negative, positive = counts
+    n_negative, n_positive = float(negative.sum()), float(positive.sum())
+    below = (np.cumsum(negative) - negative / 2) / n_negative
+    above = 1 - (np.cumsum(positive) - positive / 2) / n_positive
+    area = float((below * positive).sum() / n_positive)
+    value = min(max(area, 0.0), 1.0)
+    clipped_n, clipped_p = np.maximum(negative, 0.0), np.maximum(positive, 0.0)
+    of_p = (below - area) * (below - area)
+    of_n = (above - area) * (above - area)
+    sampling = float((of_p * clipped_p).sum()) / (n_positive * n_positive)
+    sampling += float((of_n * clipped_n).sum()) / (n_negative * n_negative)
+    noise = float(of_p.sum()) / (n_positive * n_positive)
+    noise += float(of_n.sum()) / (n_negative * n_negative)
+    ties = float((clipped_n * clipped_p).sum()) / (n_negative * n_positive)
+    return Measure(value, math.sqrt(sampling), deviation * math.sqrt(noise), ties / 6)

@@ -1,0 +1,209 @@
+"""Each sentence that promises privacy names the tests that show it: `promises.yaml`.
+
+A page cannot promise more than the list has: a sentence with a word of promise (`PROMISE`) is
+either beside its tests there, or among those that promise nothing, with the reason. A list may
+have more sentences than these words find.
+"""
+
+import ast
+import math
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from privcurve.privacy.budget import (
+    group_guarantee,
+    most_right_guesses,
+    replace_one_guarantee,
+    round_up,
+)
+from privcurve.privacy.ledger import PrivacyStatement
+
+ROOT = Path(__file__).parents[2]
+LIST = Path(__file__).with_name("promises.yaml")
+
+# The pages that say what is private; statements and cards are made of the texts of two modules.
+# Proofs prove. Other pages say how things are done, and link to these for what is promised.
+PAGES = (
+    "README.md",
+    *(
+        f"docs/{name}.md"
+        for name in (
+            *("index", "privacy", "audit", "own_method", "your_data", "releases", "privgam"),
+            *("tuning", "probabilities", "model_file"),
+        )
+    ),
+    "src/privcurve/privacy/ledger.py",
+    "src/privcurve/releases/card.py",
+)
+
+# A promise says that something does not happen (first line), to nobody or nothing else (second),
+# up to a bound (third), that something stops it (fourth), or uses a word for a guarantee (fifth).
+# "All", "each" and "not" are left out: they find mostly sentences about other things.
+PROMISE = re.compile(
+    r"""\b(?:
+    never | nothing | cannot | can't | may\ not | must\ not | impossible | neither
+    | nobody | no\ one | no\ other | only | alone | always | whatever
+    | at\ most | no\ more | no\ event | no\ (?:sealed|seed|count|noise|model|setting)
+    | refuse[sd]? | ends?\ (?:it|the\ fit|with\ an\ error) | stops | prevents? | ensures?
+    | guarantee[sd]? | protect(?:s|ed|ion)? | prove[sdn]? | proofs? | sealed | final | secret
+    | covers? | (?<!at\ )once | twice | costs?\ nothing
+    )\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+ITEM = re.compile(r"(?:[-*]|\d+\.|>) ")
+# A sentence ends with a point before a blank and what a sentence may begin with.
+END = re.compile(r"(?<=[.!?])[\"”)*_]*\s+(?=[\"“(*\[]*[A-ZερδΔ{`])")
+# Shorter cells of tables, and texts of a module, are names and titles.
+LEAST_WORDS = 4
+
+
+def paragraphs(text):
+    """The paragraphs, items and cells of a page, without headings and code."""
+    blocks = [""]
+    for line in FENCED.sub("\n", text).splitlines():
+        line = line.strip()
+        if not line or line.startswith("#"):
+            blocks.append("")
+        elif line.startswith("|"):
+            cells = line.strip("|").split("|")
+            blocks += [cell for cell in cells if len(cell.split()) >= LEAST_WORDS]
+            blocks.append("")
+        elif ITEM.match(line):
+            blocks.append(ITEM.sub("", line, count=1))
+        else:
+            blocks[-1] += f" {line}"
+    return blocks
+
+
+def strings(text):
+    """The texts of a module, with {} for what is filled in; without docstrings."""
+    tree = ast.parse(text)
+    left_out = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            left_out.add(id(node.value))
+        if isinstance(node, ast.JoinedStr):
+            left_out |= {id(part) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (getattr(part, "value", "") for part in node.values)
+            yield "".join(part if isinstance(part, str) else "{}" for part in parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) in left_out or len(node.value.split()) < LEAST_WORDS:
+                continue
+            yield node.value
+
+
+@cache
+def sentences(path):
+    """The sentences of a page, or of the texts of a module, each in one line."""
+    texts = strings if path.suffix == ".py" else paragraphs
+    blocks = [" ".join(block.split()) for block in texts(path.read_text("utf-8"))]
+    return [sentence for block in blocks for sentence in END.split(block) if sentence]
+
+
+@cache
+def listed():
+    return yaml.safe_load(LIST.read_text("utf-8"))
+
+
+def without_tests(page):
+    return [one for group in listed()[page]["no promise"].values() for one in group]
+
+
+def test_the_list_has_these_pages():
+    assert tuple(listed()) == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_sentence_of_the_list_is_in_its_page(page):
+    said = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
+    assert sorted(said - {*sentences(ROOT / page)}) == []
+    assert len(said) == len(listed()[page]["shown"]) + len(without_tests(page))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_sentence_with_a_word_of_promise_is_in_the_list(page):
+    said = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
+    found = [one for one in sentences(ROOT / page) if PROMISE.search(one)]
+    assert [one for one in found if one not in said] == [], (
+        "name a test that shows it in promises.yaml, or say there why it promises nothing"
+    )
+
+
+@cache
+def named_tests(file):
+    tree = ast.parse((ROOT / file).read_text("utf-8"))
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_test_that_shows_a_promise_exists(page):
+    for one in listed()[page]["shown"]:
+        assert one["by"], one["says"]
+        for node in one["by"]:
+            file, _, name = node.partition("::")
+            assert name.startswith("test_"), node
+            assert name in named_tests(file), node
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A look at exact values is *impossible*.",
+        "No seed is in a file. Nobody can see it.",
+        "- It costs nothing.\n- The only way out is this.",
+        "| what | why |\n|---|---|\n| releases | the model shows nothing of runs that lose |",
+    ],
+)
+def test_a_promise_is_found(tmp_path, text):
+    (tmp_path / "page.md").write_text(f"# Never\n\n{text}\n")
+    found = [one for one in sentences(tmp_path / "page.md") if PROMISE.search(one)]
+    assert len(found) == 1 + (". Nobody" in text) + ("\n- The only" in text)
+
+
+# Numbers that the pages say ------------------------------------------------------------------
+
+
+def test_guesses_are_those_of_the_readme():
+    """Of a record that is replaced; and the same where ε is for one that is added or left out."""
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert "At ε = 1 and δ ≤ 0.01 (a record replaced)" in text
+    assert "right at most 74 times in 100" in text
+    assert 0.73 < most_right_guesses(1, 0) <= most_right_guesses(1, 0.01) < 0.74
+    assert "for a record added or left out (that guess: 89 times in 100); δ = 10⁻⁵" in text
+    assert 0.88 < most_right_guesses(*replace_one_guarantee(1, 1e-5)) < 0.89
+
+
+def test_factors_are_those_of_the_page():
+    text = (ROOT / "docs/your_data.md").read_text("utf-8")
+    assert "(2.72 times at\nε = 1; 1.11 times at 0.1)" in text
+    assert [round_up(math.exp(epsilon)) for epsilon in (1, 0.1)] == ["2.72", "1.11"]
+
+
+def test_a_person_with_five_lines_has_five_epsilon_and_86_delta():
+    """docs/proofs.md, 'Several records a person': δ (e^(kε) − 1)/(e^ε − 1)."""
+    text = " ".join((ROOT / "docs/your_data.md").read_text("utf-8").split())
+    assert "five lines has the protection of 5 ε and, at ε = 1, 86 δ" in text
+    epsilon, delta = group_guarantee(1.0, 1e-6, 5)
+    assert epsilon == 5
+    assert delta / 1e-6 == pytest.approx((math.exp(5) - 1) / (math.exp(1) - 1), rel=1e-12)
+    assert 85 < delta / 1e-6 < 86
+
+
+def test_a_statement_bounds_events_give_or_take_delta():
+    """A bound of the loss with probability 1 − δ would say more than ε and δ do."""
+    made = PrivacyStatement(
+        "mine", 1.0, 1e-6, "replace-one", "proved", "basic", (), status="proved"
+    )
+    words = (
+        "had any one record been replaced by another, every event would have been about as "
+        "likely, within a factor of 2.72, give or take a probability of 1e-06."
+    )
+    assert words in str(made)
