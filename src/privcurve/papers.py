@@ -20,6 +20,11 @@ def list_shipped() -> list[Path]:
     return [FOLDER / name for name in SHIPPED if (FOLDER / name).is_dir()]
 
 
+def names() -> set[str]:
+    """Return the names of all papers that are there."""
+    return {path.name for path in (*list_shipped(), *list_others())}
+
+
 def list_others() -> list[Path]:
     """Return the folders of other papers; of two of one name that where the run is started."""
     beside = {path.name: path for path in FOLDER.glob("*/") if path.name not in SHIPPED}

@@ -15,9 +15,9 @@ from made_up_study import lay_out, request_of
 
 from privcurve import schema
 from privcurve.experiments.study import StudyError
-from privcurve.papers.all import _verdicts as judge
-from privcurve.papers.all import claims
-from privcurve.papers.all.verdict_counts import KINDS, VerdictCounts, counts
+from privcurve.outputs import _verdicts as judge
+from privcurve.outputs import claims
+from privcurve.outputs.verdict_counts import KINDS, VerdictCounts, counts
 
 TABLE = pd.DataFrame(
     {

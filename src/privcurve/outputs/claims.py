@@ -12,11 +12,7 @@ from typing import Any, ClassVar
 from privcurve import schema
 from privcurve.experiments.study import Study, StudyError
 from privcurve.lazy import pd
-from privcurve.outputs.accuracy import Accuracy, table_columns
-from privcurve.outputs.base import NAME_KEY, SLASH, Context, Output, OutputRequest, Reads
-from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
-
-from ._verdicts import (
+from privcurve.outputs._verdicts import (
     RUNS,
     STANDARD_ERROR,
     check,
@@ -26,6 +22,9 @@ from ._verdicts import (
     verdict_columns,
     verdicts,
 )
+from privcurve.outputs.accuracy import Accuracy, table_columns
+from privcurve.outputs.base import NAME_KEY, SLASH, Context, Output, OutputRequest, Reads
+from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 

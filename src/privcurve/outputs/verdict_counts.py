@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from privcurve.lazy import pd
+from privcurve.outputs._verdicts import FAILS, HOLDS, MIXED, NOT_COMPARABLE, UNDECIDED, UNKNOWN
 from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
+from privcurve.outputs.claims import Claims
 from privcurve.tables.table import Table
-
-from ._verdicts import FAILS, HOLDS, MIXED, NOT_COMPARABLE, UNDECIDED, UNKNOWN
-from .claims import Claims
 
 KINDS = (HOLDS, FAILS, MIXED, UNDECIDED, NOT_COMPARABLE, UNKNOWN)
 OURS = ", our own questions"
