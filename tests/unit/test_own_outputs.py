@@ -55,7 +55,7 @@ def test_a_file_is_an_output_like_the_others(outputs):
     outputs("what an editor keeps", ".#mine")
     mine = outputs(MINE)["mine"]
     assert mine.report_text is None
-    assert {"accuracy", "claims", "rademacher"} <= set(registry.OUTPUTS)
+    assert {"accuracy", "claims", "raw"} <= set(registry.OUTPUTS)
 
 
 def test_it_reads_no_dataset_and_no_output_that_it_does_not_name(outputs):

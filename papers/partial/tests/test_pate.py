@@ -8,6 +8,7 @@ import pytest
 
 from privcurve.coding import Records
 from privcurve.experiments import metrics
+from privcurve.learners.tuned import TunedClassifier
 from privcurve.papers.partial.learners.pate.classifier import (
     ASKED_AGAIN,
     NOT_OWN,
@@ -206,3 +207,10 @@ def test_the_pipeline_asks_no_training_record_again():
     assert run["train_accuracy"] is None
     # Two codes of the private column were asked about, whatever the public ones are.
     assert len(model._answers.given) == 2
+
+
+def test_it_is_not_chosen_privately():
+    said = "pate can't be chosen privately: pate offers neighbours = 'private-columns', not"
+    X, y = records()
+    with pytest.raises(ValueError, match=said):
+        TunedClassifier(learner="pate", n_bins=BINS, classes=(-1, 1)).fit(X, y)
