@@ -24,7 +24,7 @@ from importlib import metadata
 from operator import add
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, cast
 from uuid import uuid4
 
 import numpy as np
@@ -34,6 +34,7 @@ from privcurve import extras
 from privcurve.coding import Records
 from privcurve.errors import ExpectedError
 from privcurve.privacy.sealed import NUMBER, SealedError, call_open, open_values, seal
+from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
@@ -342,6 +343,7 @@ class SealedRecords(Records):
 
     _n: int | None
     _learner: str
+    _exact: Records | None
 
     @property
     def learner(self) -> str:
@@ -355,8 +357,30 @@ class SealedRecords(Records):
             raise SealedError(self._learner, NUMBER)
         return self._n
 
+    @property
+    def exact(self) -> Records:
+        """The open records of the fit, of which a curator makes rows.
+
+        A learner never has them: it may write into what it gets, and replace parts of it.
+        """
+        if self._exact is None:
+            what = "rows of records of which a part was replaced"
+            raise SealedError(self._learner, what, "take those of the fit (curator.rows)")
+        return self._exact
+
+    def copy(self) -> SealedRecords:
+        """Return records that can be written into without a change of these."""
+        made = cast(SealedRecords, super().copy())
+        made._exact = self._exact
+        return made
+
     def _replace(self, **changes: Any) -> SealedRecords:
         return sealed_records(super()._replace(**changes), self._learner, self._n)
+
+    def trusted(self) -> SealedRecords:
+        """Return these, as the library made them of the records of a fit."""
+        self._exact = Records(*open_values(tuple(self)))
+        return self
 
 
 def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
@@ -364,7 +388,7 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
     codes, labels, counts, n_bins = records
     made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
                          seal(counts, learner, 0), n_bins)  # fmt: skip
-    made._n, made._learner = n, learner
+    made._n, made._learner, made._exact = n, learner, None
     return made
 
 
@@ -373,7 +397,7 @@ def seal_records(learner: str, records: Any, counted: bool) -> Any:
     if isinstance(records, PartedRecords):
         parts = SealedParts(_open_parts(records.parts), learner)
         return replace(records, parts=parts, learner=learner, counted=counted)
-    return sealed_records(records, learner, records.n if counted else None)
+    return sealed_records(records, learner, records.n if counted else None).trusted()
 
 
 def _open_parts(
@@ -391,7 +415,7 @@ class Totals:
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
-        self._learner = records.learner
+        self._learner, self._make = records.learner, make
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(_open_parts(records.parts), make)
@@ -401,22 +425,28 @@ class Totals:
             self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Return the sum of all parts' answers to a question: a method by its name."""
+        """Return the sum of all parts' answers to a question: a method by its name.
+
+        The answer of a loop with bounds (`sums.adds`) is a sum that has them.
+        """
+        bounds = getattr(getattr(self._make, question, None), "bounds", None)
+        answer = self._ask(question, *arguments)
+        if bounds is not None:
+            return with_bounds(answer, self._learner, bounds(None, *arguments))
+        if self._learner and answer is None:
+            raise SealedError(self._learner, "an answer about records that is None")
+        return seal(answer, self._learner) if self._learner else answer
+
+    def _ask(self, question: str, *arguments: Any) -> Any:
         if not self._learner:
             return self._answer(question, *arguments)
         if self._engine is None:
-            method = getattr(self._state, question)
-            return self._seal(call_open(self._learner, method, arguments, {}))
+            return call_open(self._learner, getattr(self._state, question), arguments, {})
         given = (question, *arguments)
         answer = call_open(self._learner, self._answer_or_fault, given, {})
         if isinstance(answer, PartError):
             raise answer
-        return self._seal(answer)
-
-    def _seal(self, answer: Any) -> Any:
-        if answer is None:
-            raise SealedError(self._learner, "an answer about records that is None")
-        return seal(answer, self._learner)
+        return answer
 
     def _answer_or_fault(self, question: str, *arguments: Any) -> Any:
         try:

@@ -8,7 +8,9 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -181,8 +183,11 @@ def test_of_a_rare_label_more_than_the_accuracy_is_told():
         "at ε = 1 nothing is better than always giving the most frequent label (0.9983): B, δ = "
         "10⁻⁶, the best of 2, has 0.9984 ± 0.0001; the best AUC is 0.900 (A; guessing has 0.5)"
     )
-    assert made.lines()[0].endswith("0.9984 ± 0.0001  balanced 0.510  AUC 0.800")
+    assert made.lines()[0].endswith("0.9984 ± 0.0001  AUC 0.800  log-loss 0.300  balanced 0.510")
     assert made.remark().startswith("99.83% of the records have one label")
+    assert made.remark().endswith(
+        "accuracy does not help here. Rank by AUC or log-loss: --metric auc."
+    )
     assert ranking(TABLE, "d", 1, TITLES).remark() == ""
     assert "AUC" not in ranking(TABLE, "d", 1, TITLES).lines()[0]
 
@@ -193,8 +198,10 @@ def test_another_metric_ranks_and_a_loss_the_other_way_round():
         "at ε = 1 take A: AUC 0.900 ± 0.005, the best of 2 and so a little flattered; without "
         "privacy 0.950; always the most frequent label 0.500"
     )
-    assert made.lines()[0].endswith("0.900 ± 0.005  accuracy 0.9983  balanced 0.500")
-    assert made.remark() == ""
+    assert made.lines()[0].endswith(
+        "0.900 ± 0.005  accuracy 0.9983  log-loss 0.200  balanced 0.500"
+    )
+    assert made.remark().endswith("so accuracy does not help here.")
     by_loss = ranking(RARE, "d", 1, TITLES, "log_loss").sentence()
     assert by_loss.startswith("at ε = 1 take A: log loss 0.200 ± 0.005")
     assert "without privacy 0.100" in by_loss
@@ -502,4 +509,17 @@ def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_
     made = comparison.prepare("mine", [1])
     Path("mine.csv").write_text("colour,label\ngreen,no\n")
     with pytest.raises(running.RunError, match="green"):
-        running.run_jobs(made.plan, made.study.name, 1, Path("logs/log"))
+        running.run_here(made.plan, made.study.name, Path("logs/log"))
+
+
+def test_a_rare_label_is_ranked_by_auc_unless_another_metric_is_asked_for(monkeypatch):
+    for share, metric in ((0.25, "accuracy"), (0.15, "auc")):
+        labels = np.where(np.arange(1000) < 1000 * share, 1, -1)
+        data = SimpleNamespace(y=labels, n_rows=len(labels))
+        monkeypatch.setattr(comparison, "is_current", lambda folder: True)
+        monkeypatch.setattr(comparison, "read_coded", lambda folder, data=data: data)
+        assert comparison.default_metric("any") == metric
+    made = comparison.prepare("wdbc", [1.0], metric=None, wish=Wish("accuracy", 0.02, True))
+    assert (made.study.metric, made.wish.metric) == ("auc", "auc")
+    made = comparison.prepare("wdbc", [1.0], metric="log_loss")
+    assert made.study.metric == "log_loss"

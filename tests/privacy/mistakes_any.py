@@ -15,13 +15,13 @@ import numpy as np
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
 from privcurve.holders.holder import LocalHolder
 from privcurve.holders.sums import Release
-from privcurve.learners import base, majority, one_rule, random_trees
+from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
 from privcurve.learners.additive.residuals import BinSums
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
-from privcurve.privacy import noise
+from privcurve.privacy import noise, sums
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
@@ -182,7 +182,7 @@ def exact_number(own, self, call, exact):
     return exact
 
 
-@mistake(Curator, "call", SENSITIVITY, ONE_COLUMN)
+@mistake(Curator, "call", SENSITIVITY, BETA)
 def budgets_swapped(own, self, what):
     """What is chosen gets the noise of what is counted, and the other way round."""
     first, *_, last = self._announced.values()
@@ -269,7 +269,10 @@ def stated(point, statement_of, called):
 
 WRITTEN |= {name: stated(point, change, name) for name, (point, change) in STATEMENTS.items()}
 
-constant("noise_for_an_added_record", majority, "margins_l1", lambda: 1.0, SENSITIVITY, MAJORITY)
+
+@mistake(sums.Sum, "moves", SENSITIVITY, COUNTS)
+def noise_for_an_added_record(own, self, neighbours):
+    return own(self, ADD_REMOVE)
 
 
 # 1-rules and trees -----------------------------------------------------------------------------

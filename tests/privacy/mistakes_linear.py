@@ -63,10 +63,11 @@ def rows_that_are_not_scaled(own, self, codes, value=1.0):
 # Naive Bayes -----------------------------------------------------------------------------------
 
 
-@mistake(noisy_bayes, "feature_histograms_l1", SENSITIVITY, COUNTS)
-def noise_for_one_cell_of_two(own, m):
+@mistake(noisy_bayes, "one_cell", SENSITIVITY, COUNTS)
+def noise_for_one_cell_of_two(own, shape):
     """A record leaves a cell, and is not thought to enter another."""
-    return float(m)
+    bounds = own(shape)
+    return bounds._replace(change=bounds.size)
 
 
 @mistake(noisy_bayes, "_choose", SEALED, ONE_COLUMN)

@@ -26,6 +26,8 @@ from privcurve.privacy.budget import PROVED
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.sealed import open_values
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 RNG = np.random.default_rng(5)
 TARGET = Target("drawn", records(RNG.integers(0, 3, (60, 2)), RNG.choice([-1, 1], 60), [3, 3]))
 SEED = 7

@@ -181,18 +181,16 @@ def what_is_told_is_said_to_stay_with_the_owner(own, self, records, curator):
     self.told_, self._held = len(kernel(np.unique)(records.codes)), ("told_", "_held")
 
 
-@mutant(NoisyBayesClassifier, "_release", COUNTS, CONTROL, "numbers of the shape")
+@mutant(NoisyBayesClassifier, "_release", COUNTS, CHARGE, "is no sum of rows")
 def empty_bins_get_no_noise(own, self, records, curator):
     call = curator.call(noisy_bayes.COUNTS.format(2))
     counts = kernel(lambda x, n: np.bincount(x[:, 0], n))(records.codes, records.counts)
     curator.numbers(call, kernel(lambda c: c[c > 0])(counts))
 
 
-@mutant(joint, "gram_kernel", Case("dp_newton", {"n_steps": 2, "delta": 1e-2}), CONTROL, "shape")
-def columns_of_zeros_dropped(own, rows, counts):
-    return kernel(lambda gram: gram[np.ix_(*[np.flatnonzero(gram.diagonal())] * 2)])(
-        own(rows, counts)
-    )
+@mutant(joint, "packed_gram", Case("dp_newton", {"n_steps": 2, "delta": 1e-2}), CHARGE, "no sum")
+def columns_of_zeros_dropped(own, *given):
+    return kernel(lambda gram: gram[gram > 0])(own(*given))
 
 
 # Around the fit: `fit_records`, which a study calls, does none of this.

@@ -19,6 +19,8 @@ from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, NOISY_LABEL, PERMUTE
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.sealed import SealedError
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 EXACTLY = {
     "without noise": lambda curator, margin: curator.numbers(EXACT, [margin]),
     "of no number": lambda curator, margin: curator.numbers(Call("laplace", math.nan), [margin]),

@@ -18,6 +18,8 @@ from privcurve.learners.majority import MARGIN
 from privcurve.privacy.curator import party_of
 from privcurve.privacy.sealed import Noise, SealedError, kernel, mechanism, seal
 
+pytestmark = pytest.mark.usefixtures("announced_margin")
+
 PLAIN = np.arange(1.0, 7.0)
 DOCUMENT = Path(__file__).parents[2] / "docs" / "audit.md"
 ROUTES = {}

@@ -14,8 +14,11 @@ import pytest
 from broken_majority import X, Y, broken
 
 from privcurve.learners.majority import MARGIN
+from privcurve.learners.registry import estimator_class
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.sealed import WHOLE, SealedError, kernel, open_values, seal
+
+pytestmark = pytest.mark.usefixtures("announced_margin")
 
 PLAIN = np.arange(1.0, 7.0)
 
@@ -183,3 +186,17 @@ def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
 
     assert np.isfinite(broken(release).fit(X, Y).margin_)
     assert kept
+
+
+def test_a_statement_says_sealed_of_sealed_fits_alone():
+    said = "sealed, against accidental looks at exact values, not against intent"
+    X, y = np.arange(400).reshape(200, 2) % 4, np.arange(200) % 2
+    for name, parameters, is_sealed in (
+        ("noisy_majority", {}, True),
+        ("pate", {"public_columns": [0]}, False),
+        ("bdpe", {"calibration": "published"}, False),
+        ("noisy_majority", {"epsilon": np.inf}, False),
+    ):
+        given = {"epsilon": 1.0, "n_bins": 4, "classes": (0, 1), **parameters}
+        statement = estimator_class(name)(**given).fit(X, y).privacy_
+        assert (said in str(statement), statement.sealed) == (is_sealed, is_sealed), name

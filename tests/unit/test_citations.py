@@ -83,6 +83,14 @@ def test_each_citation_names_a_section_that_exists():
     assert n_cited > 80
 
 
+def test_names_of_code_in_pages_of_privacy_exist():
+    code = "\n".join(path.stem + path.read_text("utf-8") for path in files(".py"))
+    pages = [ROOT / f"docs/{name}.md" for name in ("proofs", "privacy", "audit")]
+    for page in [*pages, *ROOT.glob("papers/*/proofs.md")]:
+        names = set(re.findall(r"`(?:\w+\.)*(\w+_\w+)(?:\.py)?`", page.read_text("utf-8")))
+        assert {name for name in names if name not in code} == set(), page
+
+
 def test_nothing_cites_what_is_not_in_the_repository():
     for path in files(".py", ".md", ".yaml", ".smk", ".rst", ".json", ".toml", ""):
         text = path.read_text("utf-8")

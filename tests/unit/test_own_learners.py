@@ -10,16 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from announced_vote import announcing
 
 import privcurve
 from privcurve.audit.__main__ import main as audit
-from privcurve.audit.contract import check
+from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import cases_of
 from privcurve.experiments import study
 from privcurve.learners import own, registry
 from privcurve.models.errors import ModelError
 from privcurve.own import checksum, files_of, module
-from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED
+from privcurve.privacy.account import DoorError
+from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, DERIVED
 from privcurve.privacy.sealed import SealedError
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.request import Request, make_estimator
@@ -272,6 +274,7 @@ def test_the_method_of_the_tutorial_learns_and_has_a_ledger(mean_vote):
     assert model.privacy_.epsilon_spent == pytest.approx(1.0)
     (call,) = model.privacy_.ledger
     assert (call.mechanism, call.sensitivity) == ("laplace", 8)
+    assert model.privacy_.status == DERIVED
     assert {claim.learner for claim in own.claims()["mean_vote"]} == {"mean_vote"}
 
 
@@ -287,7 +290,7 @@ def test_the_method_of_the_tutorial_is_neither_saved_nor_released(mean_vote, tmp
 def test_the_method_of_the_tutorial_keeps_the_contract(mean_vote, capsys):
     assert audit(["contract", "mean_vote"]) == 0
     said = capsys.readouterr().out
-    for line in TUTORIAL.read_text().split("```")[5].strip().splitlines()[:-1]:
+    for line in TUTORIAL.read_text().split("```")[7].strip().splitlines()[:-1]:
         assert line in said
 
 
@@ -296,7 +299,7 @@ def test_a_look_stops_at_its_line(mean_vote):
     ask = "        self.weights_ = curator"
     look = "        if np.abs(sums).max() < 1:\n            sums = 0 * sums\n"
     mean_vote.write_text(right.replace(ask, look + ask))
-    said = r"mean_vote: learners/mean_vote.py, line 30 \(if np.abs\(sums\).max\(\) < 1:\): bool"
+    said = r"mean_vote: learners/mean_vote.py, line 29 \(if np.abs\(sums\).max\(\) < 1:\): bool"
     model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1))
     with pytest.raises(SealedError, match=said):
         model.fit([[0], [1]], [0, 1])
@@ -311,20 +314,69 @@ def test_what_a_model_may_not_keep_is_named_with_its_line(mean_vote, kept, says)
     ask = "        self.weights_ = curator"
     mean_vote.write_text(mean_vote.read_text().replace(ask, f"        self.kept_ = {kept}\n{ask}"))
     model = registry.estimator_class("mean_vote")(n_bins=2, classes=(0, 1))
-    line = rf"learners/mean_vote.py, line 30 \(self.kept_ = {kept}\): kept_ of the fitted model "
+    line = rf"learners/mean_vote.py, line 29 \(self.kept_ = {kept}\): kept_ of the fitted model "
     with pytest.raises(SealedError, match=line + says):
         model.fit([[0], [1]], [0, 1])
 
 
+def test_a_smaller_sensitivity_than_the_derived_one_is_refused(mean_vote):
+    page, told = TUTORIAL.read_text(), 'Announced("signed sums", l1=3, l2=1.8)'
+    assert f"`{told}`" in page
+    mean_vote.write_text(mean_vote.read_text().replace('Announced("signed sums")', told))
+    model = registry.estimator_class("mean_vote")(n_bins=3, classes=(0, 1))
+    with pytest.raises(DoorError) as refused:
+        model.fit([[0, 1], [1, 1]], [0, 1])
+    assert f"DoorError: {refused.value}\n" in page
+    # A larger one is allowed.
+    mean_vote.write_text(mean_vote.read_text().replace("l1=3, l2=1.8", "l1=7, l2=5"))
+    forget()
+    model = registry.estimator_class("mean_vote")(n_bins=3, classes=(0, 1))
+    statement = model.fit([[0, 1], [1, 1]], [0, 1]).privacy_
+    assert (statement.status, statement.ledger[0].sensitivity) == (DERIVED, 7)
+
+
 def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
-    right = mean_vote.read_text()
+    right = announcing(mean_vote.read_text())
     wrong = right.replace("l1=2 * d, l2=2 * d**0.5", "l1=d, l2=d**0.5")
     assert wrong != right
     mean_vote.write_text(wrong)
     assert audit(["contract", "mean_vote"]) == 1
     said = capsys.readouterr().out
-    for line in TUTORIAL.read_text().split("```")[7].strip().splitlines():
-        assert line in said
+    assert "signed sums: the exact values change by 5, 1.67 times what is announced (3)" in said
+    assert "its neighbour: [1, 1] labelled -1" in said
+
+
+@pytest.fixture
+def clipped_descent(folder):
+    """The second file of the tutorial."""
+    forget()
+    _, file, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
+    (folder / "clipped_descent.py").write_text(file)
+    yield folder / "clipped_descent.py"
+    forget()
+
+
+def test_clipped_gradients_announce_nothing_and_learn(clipped_descent):
+    rng = np.random.default_rng(3)
+    X = rng.integers(5, size=(4_000, 3))
+    y = np.where(X[:, 0] > X[:, 1], "yes", "no")
+    facts = {"n_bins": 5, "classes": ("no", "yes"), "random_state": 1}
+    model = registry.estimator_class("clipped_descent")(epsilon=1.0, clip=0.5, **facts)
+    assert model.fit(X, y).score(X, y) > 0.9
+    statement = model.privacy_
+    assert statement.status == DERIVED
+    assert {round(call.sensitivity, 6) for call in statement.ledger} == {1.0}
+    assert statement.epsilon_spent == pytest.approx(1.0)
+    exact = registry.estimator_class("clipped_descent")(epsilon=np.inf, **facts)
+    assert exact.fit(X, y).score(X, y) > 0.9
+    case = Case("clipped_descent", {"delta": 0.01, "n_steps": 2, "clip": 0.5})
+    assert check(case, n_random=3).breach is None
+    # It can't be clipped less than it says.
+    text = clipped_descent.read_text().replace(".clip_rows(self.clip)", "")
+    clipped_descent.write_text(text)
+    forget()
+    model = registry.estimator_class("clipped_descent")(epsilon=1.0, clip=0.5, **facts)
+    assert model.fit(X, y).privacy_.ledger[0].sensitivity == pytest.approx(2.0)
 
 
 def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_file(mean_vote):
@@ -341,7 +393,7 @@ def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_f
 
 
 def test_a_number_that_multiplies_sums_alone_is_seen_at_its_end(mean_vote):
-    text = mean_vote.read_text()
+    text = announcing(mean_vote.read_text())
     weight = '    parameters={"weight": Parameter(1.0, float, low=0, high=10, open_low=True)},\n'
     for old, new in {
         "    approximate=True,\n": weight,

@@ -2,10 +2,10 @@
 
 import json
 import math
-import os
 import re
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +14,7 @@ import yaml
 from made_up_study import STUDY, lay_out
 from small_study import ROOT, SMALL, read
 
+from privcurve import datasets
 from privcurve.experiments import results
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.outputs import record
@@ -400,52 +401,44 @@ def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(ti
     assert replace(tiny, studies={}).notes([]) == []
 
 
-def test_what_is_there_and_stale_is_asked_for_again(tiny):
-    run = replace(tiny, decides=True)
-    request = run.study_outputs("tiny")[0]
-    # Nothing else is kept from being made by data whose description has gone.
-    domain = Path(shutil.copytree("results/data/toy-line", "results/data/gone"), "domain.json")
-    domain.write_text(domain.read_text().replace('"name": "toy-line"', '"name": "gone"'))
-    # What is not there needs no request, nor what is current.
-    run.ask_again()
-    make(run, request)
-    run.ask_again()
-    assert run.requests(request.target) == []
+def is_stale(run, request, **changes):
+    """Ask a plan that knows nothing yet, as each start of Snakemake does."""
+    new = replace(run, configuration={**run.configuration, **changes})
+    return new.is_stale(request.files.all, partial(new.is_current, request))
+
+
+def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
+    request = tiny.study_outputs("tiny")[0]
+    assert not is_stale(tiny, request)
+    make(tiny, request)
+    assert not is_stale(tiny, request)
+    assert is_stale(tiny, request, seed=2)
     table = Path("results/tables/tiny/accuracy.csv")
     table.write_text(table.read_text() + "x")
-    run.ask_again()
-    (path,) = map(Path, run.requests(request.target))
-    first = path.read_text()
-    assert path.stat().st_mtime_ns > table.stat().st_mtime_ns
-    # Once, until it is made; then for the next reason.
-    run.ask_again()
-    assert path.read_text() == first
-    make(run, request)
-    run.ask_again()
-    assert path.read_text() == first
-    os.utime(table)
-    replace(run, configuration={**run.configuration, "seed": 2}).ask_again()
-    assert path.read_text() != first
+    assert is_stale(tiny, request)
+    # What a run makes meanwhile changes no answer of it.
+    run = replace(tiny)
+    for _ in range(2):
+        assert run.is_stale(request.files.all, partial(run.is_current, request))
+        make(tiny, request)
+    assert not is_stale(tiny, request)
 
 
-def test_a_job_that_is_not_done_is_due_under_its_second_name(tiny):
-    run = replace(tiny, decides=True)
-    job, *_ = run.jobs("tiny").jobs.values()
-    assert run.file(job) == job.first_file == job.file
-    # A training has failed.
+def test_what_can_not_be_judged_is_stale(tiny):
+    """Data whose description has gone, for example: the job says why."""
+    domain = Path("results/data/toy-line/domain.json")
+    domain.write_text(domain.read_text().replace('"name": "toy-line"', '"name": "gone"'))
+    is_current = partial(datasets.is_current, domain.parent)
+    assert tiny.is_stale([domain], is_current)
+    assert not tiny.is_stale([Path("results/data/other/domain.json")], is_current)
+
+
+def test_a_job_with_trainings_that_failed_is_stale(tiny):
+    job, *_ = tiny.jobs("tiny").jobs.values()
+    assert not replace(tiny).is_stale([job.file], partial(tiny.is_done, job))
     facts = [{**one, "failed": 1} for one in job.facts.values()]
     results.write(job.file, [results.table([{}] * one.pop("rows")) for one in facts], facts)
-    assert replace(run, decides=False).file(job) == job.first_file
-    again = replace(run, decides=True)
-    name = again.file(job)
-    assert name.name == f"{job.part}~again.parquet"
-    assert again.job("tiny", f"{job.dataset}/{name.stem}").part == job.part
-    # And again: then the first name is due.
-    second_time = [{**one, "rows": 0} for one in facts]
-    results.write(name, [results.table([])] * len(facts), second_time)
-    job.first_file.unlink()
-    assert job.file == name
-    assert replace(run, decides=True).file(job) == job.first_file
+    assert replace(tiny).is_stale([job.file], partial(tiny.is_done, job))
 
 
 TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "all_claims"}}]}

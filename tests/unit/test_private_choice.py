@@ -129,7 +129,7 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(mine, capsys, mo
     assert "it spends epsilon = 2, for the choice and the model together" in told.err
     first = told.out.splitlines()[0]
     assert first.startswith("At epsilon = 2 the private choice kept ")
-    assert "releases/mine/1/model.json: the model (epsilon = 2)" in told.out
+    assert "releases/mine/1/model.json: the model (epsilon = 2, delta = 0; " in told.out
     assert "release 1, together epsilon = 2" in told.out
     assert not Path("results/compare_mine").exists()
     assert "never said" not in told.out

@@ -26,19 +26,32 @@ ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("promises.yaml")
 
 # The pages that say what is private; statements and cards are made of the texts of two modules.
-# Proofs prove. Other pages say how things are done, and link to these for what is promised.
+DOCS = (
+    *("index", "privacy", "audit", "own_method", "your_data", "releases", "privgam", "tuning"),
+    *("probabilities", "model_file", "compare", "peers", "competitors", "datasets", "big_tables"),
+    "for_your_dpo",
+)
 PAGES = (
     "README.md",
-    *(
-        f"docs/{name}.md"
-        for name in (
-            *("index", "privacy", "audit", "own_method", "your_data", "releases", "privgam"),
-            *("tuning", "probabilities", "model_file"),
-        )
-    ),
+    *(f"docs/{name}.md" for name in DOCS),
+    "papers/distributed/README.md",
+    "papers/partial/README.md",
     "src/privcurve/privacy/ledger.py",
     "src/privcurve/releases/card.py",
 )
+# Other pages, and what they are about; proofs prove, and tests/privacy/ tries their constants.
+OTHERS = {
+    "docs/architecture.md": "rooms of the code, which test_architecture.py holds",
+    "docs/capabilities.md": "commands, each with a link to the page that promises",
+    "docs/claims.md": "verdicts on papers",
+    "docs/clusters.md": "jobs",
+    "docs/faults.md": "results that survive a fault",
+    "docs/manifest.md": "what a run was made with",
+    "docs/studies.md": "what studies show",
+    "docs/worse_than_majority.md": "accuracies",
+    "papers/boosted_dp/README.md": "a paper's results",
+    "papers/thesis/README.md": "a paper's results",
+}
 
 # A promise says that something does not happen (first line), to nobody or nothing else (second),
 # up to a bound (third), that something stops it (fourth), or uses a word for a guarantee (fifth).
@@ -119,6 +132,9 @@ def without_tests(page):
 
 def test_the_list_has_these_pages():
     assert tuple(listed()) == PAGES
+    paths = [*ROOT.glob("*README.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("papers/*/README.md")]
+    pages = {str(path.relative_to(ROOT)) for path in paths if path.stem != "proofs"}
+    assert pages - {*PAGES} == {*OTHERS}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -131,8 +147,8 @@ def test_each_sentence_of_the_list_is_in_its_page(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_each_sentence_with_a_word_of_promise_is_in_the_list(page):
     said = {one["says"] for one in listed()[page]["shown"]} | {*without_tests(page)}
-    found = [one for one in sentences(ROOT / page) if PROMISE.search(one)]
-    assert [one for one in found if one not in said] == [], (
+    promises = [one for one in sentences(ROOT / page) if PROMISE.search(one)]
+    assert [one for one in promises if one not in said] == [], (
         "name a test that shows it in promises.yaml, or say there why it promises nothing"
     )
 
@@ -164,8 +180,8 @@ def test_each_test_that_shows_a_promise_exists(page):
 )
 def test_a_promise_is_found(tmp_path, text):
     (tmp_path / "page.md").write_text(f"# Never\n\n{text}\n")
-    found = [one for one in sentences(tmp_path / "page.md") if PROMISE.search(one)]
-    assert len(found) == 1 + (". Nobody" in text) + ("\n- The only" in text)
+    promises = [one for one in sentences(tmp_path / "page.md") if PROMISE.search(one)]
+    assert len(promises) == 1 + (". Nobody" in text) + ("\n- The only" in text)
 
 
 # Numbers that the pages say ------------------------------------------------------------------

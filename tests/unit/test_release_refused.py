@@ -419,7 +419,8 @@ def test_the_command_says_what_it_has_written(mine, capsys):
     assert main.main(["release", "mine", "--epsilon", "1", "--learner", QUICK]) == 0
     said = capsys.readouterr().out
     secret = seeds.path_of("mine").read_text().strip()
-    assert f"releases/mine/1/{MODEL}: the model (epsilon = 1)" in said
+    stated = "(epsilon = 1, delta = 0; replace-one neighbours)"
+    assert f"releases/mine/1/{MODEL}: the model {stated}" in said
     assert str(seeds.path_of("mine")) in said
     assert secret not in said
     assert "together epsilon = 1 (replace-one neighbours); of a budget of epsilon = 2" in said

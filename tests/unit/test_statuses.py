@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from announced_vote import announcing
 from small_study import study_of
 from test_own_learners import forget
 
@@ -20,6 +21,7 @@ from privcurve.experiments import contracts
 from privcurve.experiments.study import StudyError
 from privcurve.learners import own, registry
 from privcurve.learners.majority import NoisyMajorityClassifier
+from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.outputs.answers import contracts_of, ranking, titles_of
 from privcurve.outputs.error_table import error_frame
 from privcurve.outputs.learning_curves import best_curves
@@ -69,11 +71,11 @@ def test_a_status_has_no_default():
 
 
 def test_a_subclass_of_a_proved_learner_is_claimed():
-    class Quieter(NoisyMajorityClassifier):
+    class Quieter(OneRuleClassifier):
         pass
 
     fit = {"epsilon": 1.0, "n_bins": 2, "random_state": 1}
-    shipped = NoisyMajorityClassifier(**fit).fit(X, Y)
+    shipped = OneRuleClassifier(**fit).fit(X, Y)
     assert shipped.privacy_.status == PROVED
     model = Quieter(**fit).fit(X, Y)
     assert (model.privacy_.status, model.privacy_.caveat.split("; ")[1]) == (
@@ -81,7 +83,7 @@ def test_a_subclass_of_a_proved_learner_is_claimed():
     )  # fmt: skip
     assert f"Calibration: {PROVED}" not in str(model.privacy_)
     # A class that says that it is the shipped one is another class still.
-    Quieter.__module__, Quieter.__qualname__ = shipped.__module__, "NoisyMajorityClassifier"
+    Quieter.__module__, Quieter.__qualname__ = shipped.__module__, "OneRuleClassifier"
     assert Quieter(**fit).fit(X, Y).privacy_.status == CLAIMED
 
 
@@ -121,7 +123,8 @@ def folder(tmp_path, monkeypatch):
     forget()
     own._compute_version.cache_clear()
     (tmp_path / "learners").mkdir()
-    honest, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
+    text, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
+    honest = announcing(text)
     bounds = "l1=2 * d, l2=2 * d**0.5"
     assert bounds in honest
     cheat = honest.replace(bounds, "l1=0.02 * d, l2=0.02 * d**0.5")
@@ -219,7 +222,7 @@ LEARNERS = {
 
 
 def write(name, result):
-    contracts.write(name, contracts.Finding(result, "why"))
+    contracts.write(name, contracts.Finding(result, "why"), contracts.digest(name))
 
 
 def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(folder):

@@ -49,7 +49,7 @@ def test_its_range_is_by_two_standard_errors():
     assert (wide.low, wide.high) == (0, math.inf)
     assert "(below 0.1 to above 10)" in wide.sentence
     enough = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.59"))
-    assert enough.sentence.endswith("compared, or 0.16 if its score is two standard errors lower")
+    assert enough.sentence.endswith("compared, or 0.16 if its score is two standard errors worse")
 
 
 def test_one_repeat_gives_no_range():
@@ -81,6 +81,26 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
     assert 3 < told.epsilon < 10
 
 
+def test_of_a_loss_less_is_wanted():
+    of_scores = places({epsilon: 1 - score for epsilon, score in RISING.items()}, 0.0, 0.05)
+    of_losses = [
+        ranking(frame, "d", place.epsilon, TITLES, "log_loss")
+        for place in of_scores
+        for frame in [
+            pd.concat([one.private for one in of_scores] + [place.free], ignore_index=True).rename(
+                columns={"auc": "log_loss", "auc_error": "log_loss_error"}
+            )
+        ]
+    ]
+    needed = needed_epsilon(of_losses, Wish.parse("log_loss <= 0.3"))
+    assert needed.sentence == "for a log loss of 0.3 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
+    assert needed.target == pytest.approx(0.3)
+    within = needed_epsilon(of_losses, Wish.parse("log_loss within 0.1"))
+    assert within.target == pytest.approx(0.15)
+    assert within.epsilon == pytest.approx(10**0.5)
+    assert str(Wish.parse("log_loss <= 0.3")) == "log_loss <= 0.3"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -89,6 +109,9 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
         ("auc>=90", "90 is not between 0 and 1"),
         ("auc>=1e", "'1e' is not a number"),
         ("accuracy within 0", "0 is not between 0 and 1"),
+        ("auc<=0.9", "a larger auc is better: write >= for <="),
+        ("log_loss>=0.2", "a smaller log_loss is better: write <= for >="),
+        ("log_loss<=0", "0 is not above 0"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(text, says):

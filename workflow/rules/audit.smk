@@ -5,7 +5,10 @@
 
 rule audit_learner:
     input:
-        requests("audit/{learner}"),
+        lambda wildcards: remake(
+            [AUDITS / f"{wildcards.learner}.csv"],
+            partial(PLAN.audit_is_current, wildcards.learner),
+        ),
         # Asked when it is needed: a study that can't be read stops its own targets alone.
         data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
@@ -16,7 +19,7 @@ rule audit_learner:
     benchmark:
         "benchmarks/audit_learner/{learner}.tsv"
     wildcard_constraints:
-        learner="|".join(plan.auditable_learners()),
+        learner="|".join(auditable_learners()),
     resources:
         mem_mb=grow_by_attempt(
             lambda wildcards: needs.audit_memory(
@@ -25,18 +28,23 @@ rule audit_learner:
         ),
         runtime=grow_by_attempt(30),
     params:
-        terms=lambda wildcards: json.dumps(PLAN.audit_terms(wildcards.learner)),
+        dataset=lambda wildcards: PLAN.audited_dataset,
+        options=reading.options(config, HOME, ["seed"]),
     message:
         "Audit {wildcards.learner}"
     shell:
-        "python -m privcurve.workflow.job audit {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job audit --learner {wildcards.learner} "
+        "--dataset {params.dataset} {params.options} > {log} 2>&1"
 
 
 # The contract of a user's own learner, once for each state of its file: the outputs of its studies
 # say what it found.
 rule try_contract:
     input:
-        requests("contract/{learner}"),
+        lambda wildcards: remake(
+            [plan.own.contract_file(wildcards.learner)],
+            partial(contracts.is_current, wildcards.learner),
+        ),
     output:
         "results/contracts/{learner}.json",
     log:
@@ -48,9 +56,7 @@ rule try_contract:
     resources:
         mem_mb=grow_by_attempt(2000),
         runtime=grow_by_attempt(30),
-    params:
-        terms=lambda wildcards: json.dumps(PLAN.contract_terms(wildcards.learner)),
     message:
         "Try the contract of {wildcards.learner}"
     shell:
-        "python -m privcurve.workflow.job contract {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job contract --learner {wildcards.learner} > {log} 2>&1"

@@ -1,9 +1,10 @@
 # The plan of the run, wildcards, and what rules take. What is asked for is said in
 # src/privcurve/workflow/plan.py; this file puts Snakemake's names to it.
-import json
 import os
+import re
 import time
 import sys
+from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -12,7 +13,10 @@ from snakemake.logging import logger
 # First, as it orders where modules are looked for.
 from privcurve.workflow import snakemake as ours
 from privcurve import datasets
-from privcurve.experiments import provenance
+from privcurve.experiments import contracts, provenance
+from privcurve.experiments.curves import CODED
+from privcurve.outputs.audit import auditable_learners
+from privcurve.outputs.base import AUDITS
 from privcurve.workflow.snakemake import grow_by_attempt
 
 # Where this workflow is, whoever imports it as a module.
@@ -38,14 +42,11 @@ try:
     # The files of an importer may say more than this workflow knows.
     files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
-    if PLAN.is_fresh:
-        # No parameter of a job: files say themselves which code has trained their runs.
-        os.environ.update({provenance.FRESH: "1"})
+    os.environ[provenance.FRESH] = "1" if PLAN.is_fresh else ""
     if workflow.is_main_process:
         for note in (*CONFIGURATION_NOTES, *PLAN.notes(sys.argv[1:])):
             logger.warning(note)
         PLAN.code.adopt()
-        PLAN.ask_again()
 except (ValueError, datasets.DatasetError, OSError) as error:
     raise WorkflowError(str(error)) from None
 
@@ -53,14 +54,9 @@ except (ValueError, datasets.DatasetError, OSError) as error:
 MANIFEST = plan.MANIFEST
 RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.files.all]
 
-# Where raw files may be found is no parameter of a job: checksums tell what they are,
-# so that another place is no reason to read them again. Nor is `fresh`, once it is done.
-OF_RUN = {
-    "home": os.path.relpath(HOME),
-    "configuration": {
-        k: config[k] for k in sorted(config) if k not in ("data_mirror", "fresh")
-    },
-}
+# Options of jobs: the configuration, where config/config.yaml says something else.
+OF_RUN = reading.options(config, HOME)
+OF_STUDY = reading.options(config, HOME, reading.OF_STUDY)
 
 
 wildcard_constraints:
@@ -71,7 +67,7 @@ wildcard_constraints:
 
 def job(wildcards):
     """Return the job whose file is named."""
-    return PLAN.job(wildcards.study, f"{wildcards.dataset}/{wildcards.part}")
+    return PLAN.jobs(wildcards.study).jobs[f"{wildcards.dataset}/{wildcards.part}"]
 
 
 def to_prepare(wildcards):
@@ -84,9 +80,19 @@ def to_train(wildcards):
     return needs.training_needs(job(wildcards))
 
 
+def remake(files, is_current):
+    """Let Snakemake make stale files again if it needs them, as `--forcerun` would; return no input."""
+    if workflow.is_main_process and PLAN.is_stale(files, is_current):
+        workflow.dag.forcefiles.update(map(str, files))
+    return []
+
+
 def local_files(wildcards):
     """Return the user's own files of a dataset, before anything is trained that needs them."""
     ours.check_shared_files(workflow)
+    folder = CODED / wildcards.dataset
+    files = [folder / name for name in ("encoded.npz", "domain.json")]
+    remake(files, partial(datasets.is_current, folder))
     try:
         return PLAN.local_files(wildcards.dataset)
     except ValueError as error:
@@ -103,9 +109,38 @@ def minutes(needed):
     return grow_by_attempt(lambda wildcards: needed(wildcards).minutes)
 
 
-def requests(pattern):
-    """Return an input function: the file that asks for something to be made again, if there is one."""
-    return lambda wildcards: PLAN.requests(pattern.format(**dict(wildcards.items())))
+def jobs_read(wildcards):
+    """Return the files of the jobs that a job reads."""
+    mine = job(wildcards)
+    remake([mine.file], partial(PLAN.is_done, mine))
+    return [str(one.file) for one in mine.reads]
+
+
+def inputs(request):
+    """Return the files that an output is made from."""
+    remake(request.files.all, partial(PLAN.is_current, request))
+    return PLAN.inputs(request)
+
+
+def options(request):
+    """Return the options of the job that makes an output."""
+    word = f"--output {request.key}"
+    if request.target in (plan.AUDIT, plan.LEADERBOARD):
+        return f"{word} {OF_RUN}"
+    return f"--study {request.study.name} {word} {OF_STUDY}"
+
+
+def shown(kind):
+    """Return the files of a kind of output; tables and figures for readers go into the report."""
+    page = {"category": lambda wildcards: kind.request(wildcards).study.name}
+    if kind.output.report_text:
+        page["caption"] = str(kind.output.report_text)
+    for path in kind.files:
+        word = {".md": "table", ".png": "figure"}.get(os.path.splitext(path)[1])
+        labels = lambda wildcards, word=word: {
+            word: kind.request(wildcards).key.replace("_", " ")
+        }
+        yield report(path, labels=labels, **page) if word else path
 
 
 def per_dataset(pattern):

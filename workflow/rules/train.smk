@@ -7,7 +7,7 @@ rule train:
         coded="results/data/{dataset}/encoded.npz",
         domain="results/data/{dataset}/domain.json",
         ready="results/data/ready/{study}.txt",
-        cells=lambda wildcards: [str(PLAN.file(one)) for one in job(wildcards).reads],
+        cells=jobs_read,
     output:
         "results/cells/{study}/{dataset}/{part}.parquet",
     log:
@@ -21,11 +21,10 @@ rule train:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
     params:
-        terms=lambda wildcards: json.dumps(
-            PLAN.job_terms(job(wildcards), wildcards.part)
-        ),
+        options=OF_STUDY,
         title=lambda wildcards: job(wildcards).title,
     message:
         "Train {params.title}"
     shell:
-        "python -m privcurve.workflow.job train {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job train --study {wildcards.study} "
+        "--dataset {wildcards.dataset} --part {wildcards.part:q} {params.options} > {log} 2>&1"

@@ -23,9 +23,10 @@ from privcurve.numerals import count
 
 NOT_SEEN = (
     "What the contract can't see: the theorem of the accountant that adds up the calls, the "
-    "floating-point noise of choices, labels and objectives (docs/privacy.md), time, and "
-    "neighbours that it did not try; of objective perturbation, models at which it did not take "
-    "the Jacobian; of PATE, answers about scored rows, whose noise follows from a key."
+    "floating-point noise of choices, labels and objectives (docs/privacy.md), time, files that a "
+    "kernel writes, and neighbours that it did not try; of objective perturbation, models at which "
+    "it did not take the Jacobian; of PATE, answers about scored rows, whose noise follows from a "
+    "key."
 )
 
 # What is tried on a setting, and the setting.
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.table.write_text(insert_table(table(verdicts), old))
     for name in set(names) & set(own.names()):
         mine = [verdict for verdict in verdicts if verdict.case.learner == name]
-        contracts.write(name, of_verdicts(mine))
+        contracts.write(name, of_verdicts(mine), contracts.digest(name))
     broken = [verdict for verdict in verdicts if verdict.breach]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")

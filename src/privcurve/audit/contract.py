@@ -7,8 +7,9 @@
 4. *Noise*: in real fits, answer − exact has the announced distribution, and no noise serves twice.
 5. *Charge*: the calls are those that were announced, and add up to no more than the stated ε.
 
-Together they prove ε, except for the theorem of the accountant, floating-point noise of choices,
-labels and objectives (docs/proofs.md, 'Floating point'), and time.
+If they hold for all tables they prove ε, with the theorem of the accountant, but for floating-point
+noise of choices, labels and objectives (docs/proofs.md, 'Floating point'), and time. The contract
+tries them on some tables.
 
 If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
 neighbours differ in all records of one person, before the draw of the records that are kept.
@@ -52,7 +53,7 @@ from privcurve.learners.entry import Facts
 from privcurve.learners.shared.sealing import replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
@@ -169,6 +170,7 @@ class Verdict:
     n_pairs: int = 0  # neighbours that were tried
     refusal: str = ""  # why both sides of other pairs were refused
     unseen: str = ""  # a part of the fits that no script could answer
+    derived: bool = True  # whether each statement has the status `derived`
 
 
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
@@ -254,6 +256,7 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     first, second, model = sides
     verdict.n_pairs += 1
     verdict.unseen = verdict.unseen or first.all_unseen
+    verdict.derived &= model._fitted_statement.status == DERIVED
     _check_stated(verdict.case, model)
     check_costs(first, second, verdict)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ EXAMPLES = """\
 examples:
   privcurve compare patients
   privcurve compare patients --epsilon 1 --delta 1e-6    # as a release with this delta
-  privcurve compare patients --metric auc                # where one label is rare
+  privcurve compare patients --metric log_loss           # how good are probabilities?
   privcurve compare patients --want 'auc>=0.9'           # which epsilon is needed?
   privcurve compare patients --within 0.02               # of the accuracy without privacy
   privcurve compare patients --epsilon 1 --private-choice
@@ -72,9 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--metric",
-        choices=["accuracy", "balanced_accuracy", "auc"],
-        help="rank by this (default: accuracy); if one label is rare, use another. Of more than "
-        "two classes auc is the mean of each against the rest",
+        choices=["accuracy", "balanced_accuracy", "auc", "log_loss"],
+        help="rank by this (default: accuracy; auc where less than 20 %% of the records have "
+        "another label than the most frequent one). Of more than two classes auc is the mean of "
+        "each against the rest",
     )
     option(
         "--fresh",
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="train stored runs again if the code of their learner has changed since",
     )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
-    option("--cores", default="all", help="number of cores (default: all)")
+    option("--cores", default="all", help="number of cores, with Snakemake (default: all)")
     option("-v", "--verbose", action="store_true", help="show all that the run says")
     console.add_arguments(parser)
 
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> None:
     from privcurve.learners.entries import by_rule
     from privcurve.releases.budget_ledger import note_comparison
     from privcurve.workflow import running
-    from privcurve.workflow.comparison import EPSILONS, METRICS, WIDE, prepare
+    from privcurve.workflow.comparison import EPSILONS, WIDE, prepare
 
     if arguments.cores != "all" and not re.fullmatch(r"[1-9][0-9]*", arguments.cores):
         raise UsageError(f"--cores {arguments.cores}: give a number above 0, or all")
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.delta,
         tune=arguments.tune,
         repeats=10 if arguments.repeats is None else arguments.repeats,
-        metric=wish.metric if wish else arguments.metric or METRICS[0],
+        metric=wish.metric if wish and arguments.want else arguments.metric,
         wish=wish,
         fresh=arguments.fresh,
     )
@@ -124,8 +124,7 @@ def run(arguments: argparse.Namespace) -> None:
     note_comparison(arguments.dataset, epsilons, arguments.delta)
     output = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
     if extras.explain_missing("snakemake", "a comparison"):
-        cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
-        running.run_jobs(comparison.plan, name, cores, log, **output)
+        running.run_here(comparison.plan, name, log, **output)
     else:
         running.run(comparison.arguments(arguments.cores), log, **output, printed=notes)
     for note in datasets.data_notes(datasets.facts(CODED / arguments.dataset)):
@@ -235,7 +234,7 @@ def report(comparison: Comparison) -> str:
         parts += ["", *ranking.lines(free=ranking is ranked[-1]), ""]
         parts += [full_sentence(sentence) for sentence in (ranking.sentence(), *more)]
     if ranked and (remark := ranked[0].remark()):
-        parts += ["", f"{remark} Rank by one of them: --metric auc."]
+        parts += ["", remark]
     table = comparison.outputs["accuracy"].files.tables[0]
     files = [
         f"page:  {comparison.page}",

@@ -11,20 +11,25 @@ from typing import Any, NamedTuple
 from privcurve.experiments import provenance
 from privcurve.files import replace_text
 from privcurve.learners import own
+from privcurve.privacy.ledger import CLAIMED
 from privcurve.sources import PACKAGE, code_digest
 
 
 class Finding(NamedTuple):
-    """What the contract found of a learner: a word of :mod:`.learners.own`, and why."""
+    """What the contract found of a learner: a word of :mod:`.learners.own`, and why.
+
+    Its status is ``derived`` if the statements of all fits said so.
+    """
 
     result: str
     why: str
+    status: str = CLAIMED
 
 
-def write(name: str, finding: Finding) -> None:
-    """Store what the contract found of a learner's file as it is now."""
+def write(name: str, finding: Finding, tried: str) -> None:
+    """Store what the contract found of a learner whose :func:`digest` was `tried`."""
     content: dict[str, Any] = {"learner": name, **finding._asdict()}
-    content |= {"version": own.version(name), "digest": digest(name)}
+    content |= {"version": own.version(name), "digest": tried}
     text = json.dumps(content, indent=1, ensure_ascii=False)
     replace_text(own.contract_file(name), f"{text}\n")
 

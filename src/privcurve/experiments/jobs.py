@@ -5,7 +5,7 @@ its ε, or for a part of the runs at one ε.
 
 The file's name has method, ε, and a digest of all that the job depends on, except the data. So a
 file that is there fits the study as it is now, unless data have changed or trainings have failed:
-the file says so itself (`is_done`), and is then made anew under its second name.
+the file says so itself (`is_done`), and is then made anew.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ CELLS = Path("results/cells")
 SMALL = "small"
 # A curve that takes less than this share of the longest job is short.
 SHORT = 0.05
-# Suffix of a file's second name.
-AGAIN = "~again"
 # Digits of the digest in a file's name.
 DIGITS = 8
 # Most letters of a method in a file's name, which may have 255.
@@ -63,7 +61,7 @@ class Job:
 
     @property
     def runs(self) -> list[tuple[Curve, str]]:
-        """Its curves, each with the name of its grid and that of its fresh trainings."""
+        """Its curves with the names of their runs (`Curve.names`), in the order of the file."""
         return [(curve, name) for curve in self.curves for name in curve.names]
 
     @cached_property
@@ -100,18 +98,12 @@ class Job:
 
     @property
     def file(self) -> Path:
-        """The file that it has written, or is to write, with a row per run."""
-        names = [name for name in (self.first_file, other_name(self.first_file)) if name.exists()]
-        return max(names, key=lambda name: name.stat().st_mtime_ns, default=self.first_file)
-
-    @property
-    def first_file(self) -> Path:
-        """The first of the two names of its file (:func:`other_name`)."""
+        """The file that it writes, with a row per run."""
         return CELLS / self.study / f"{self.name}.parquet"
 
     @property
     def benchmark(self) -> Path:
-        """Snakemake's benchmark file of the run that wrote its file."""
+        """Snakemake's benchmark file of it."""
         return Path("benchmarks/train") / self.file.relative_to(CELLS).with_suffix(".tsv")
 
     @property
@@ -206,7 +198,7 @@ def find_job(
     seconds_per_job: float,
     about: Callable[[str], CurveData] = describe,
 ) -> Job | None:
-    """Return the job whose part has this name on a dataset of a study; None if there is none."""
+    """Return the job of a study whose file has this name on a dataset; None without such a job."""
     of_dataset = replace(study, datasets=(dataset,))
     jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
     # The digests of all other jobs may take seconds.
@@ -248,7 +240,7 @@ class StudyJobs:
         return {name: job for job in self.jobs.values() for _, name in job.runs}
 
     def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
-        """Return the jobs that train curves; without `grids` those that train their results."""
+        """Return the jobs that train curves; without `grids` only the jobs that train results."""
         parts = [part for curve in curves for part in curve.parts]
         wanted = [part for part in parts if grids or part.fresh or not part.selects]
         return list({job.name: job for job in map(self.job_of, wanted)}.values())
@@ -292,13 +284,3 @@ def group_jobs(curves: Sequence[Curve]) -> Iterator[Job]:
             yield from (Job((part,)) for part in curve.parts)
     for group in fill(short, lambda curve: curve.seconds, short[0].most if short else 0):
         yield Job(tuple(part for curve in group for part in curve.parts))
-
-
-def other_name(path: Path) -> Path:
-    """Return the other one of the two names of a job's file.
-
-    A file that does not fit is made anew under its other name: Snakemake goes by names, so it sees
-    a missing file.
-    """
-    stem = path.stem.removesuffix(AGAIN)
-    return path.with_name((stem if stem != path.stem else stem + AGAIN) + path.suffix)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -18,9 +17,9 @@ from privcurve import datasets
 from privcurve.analysis import selection
 from privcurve.experiments import provenance, results
 from privcurve.experiments.curves import STORE, Curve
-from privcurve.experiments.jobs import Job, other_name
+from privcurve.experiments.jobs import Job
 from privcurve.experiments.methods import Point
-from privcurve.experiments.provenance import FRESH, Trained
+from privcurve.experiments.provenance import Trained
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.privacy.seeds import Seed
@@ -28,12 +27,11 @@ from privcurve.stored import spoken, spoken_frame, stored_frame
 from privcurve.tables.table import read_table
 
 
-def work(job: Job, started: float | None = None, file: Path | None = None) -> None:
+def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None:
     """Train the runs of a job that are not in the store, and write its file.
 
-    `started` is when its process began, by `time.perf_counter`; now by default. `file` is one of
-    the job's two file names, by default the existing one; the other file is removed. With the
-    environment variable `FRESH` stored runs of other code than the present are trained again.
+    `started` is when its process began, by `time.perf_counter`; now by default. If `fresh`,
+    stored runs of other code than the present are trained again.
     Raises DatasetError if a dataset is not coded, or from another description; IncompleteError if a
     file that it selects from is missing, damaged, or of other data; WriteError if the store or the
     file can't be written.
@@ -52,7 +50,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
         print(spoken(name), flush=True)
         splitter = splitter_of(curve.data, curve.seed, curve.method.train_share)
         terms = (curve.method, curve.seed, STORE, splitter, curve.scores)
-        trainer = Trainer(read(curve.data), *terms, fresh=bool(os.environ.get(FRESH)))
+        trainer = Trainer(read(curve.data), *terms, fresh=fresh)
         selected: dict[str, Any] = {}
         if curve.is_fresh(name):
             if curve.chooses:
@@ -75,10 +73,7 @@ def work(job: Job, started: float | None = None, file: Path | None = None) -> No
             f"trained {trainer.n_trained} runs, reused {trainer.n_reused}, "
             f"failed {trainer.n_failed}"
         )
-    file = file or job.file
-    # Removed first: if both were there, nobody would know which one counts.
-    other_name(file).unlink(missing_ok=True)
-    results.write(file, tables.values(), [*facts.values()])
+    results.write(job.file, tables.values(), [*facts.values()])
 
 
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None) -> Trained:

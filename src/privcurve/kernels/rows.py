@@ -69,3 +69,57 @@ def _add_squares(
             weight = weights[i] * entries[k]
             for m in range(starts[i], starts[i + 1]):
                 sums[columns[k], columns[m]] += weight * entries[m]
+
+
+@compiled
+def add_whole(
+    values: Floats,
+    codes: Ints,
+    counts: Ints,
+    low: Floats,
+    high: Floats,
+    unit: float,
+    sums: Ints,
+) -> None:
+    """Add to `sums`, by code, the rows as often as they count, clipped and in whole units.
+
+    Not a number counts as 0, before it is clipped.
+    """
+    per = 1.0 / unit
+    for i in range(len(values)):
+        for j in range(values.shape[1]):
+            value = values[i, j]
+            if value != value:
+                value = 0.0
+            value = min(max(value, low[j]), high[j])
+            sums[codes[i], j] += counts[i] * np.int64(np.rint(value * per))
+
+
+@compiled
+def clip_norms(rows: Floats, longest: float) -> Floats:
+    """Return rows whose L2 norm is at most `longest`, shortened if they are longer.
+
+    Rows that have no finite norm become 0.
+    """
+    clipped = np.empty(rows.shape)
+    # More than the roundings of a norm, and of the products with a factor.
+    slack = 1.0 - (rows.shape[1] + 8) * 2.0**-52
+    for i in range(len(rows)):
+        squares = 0.0
+        for j in range(rows.shape[1]):
+            squares += rows[i, j] * rows[i, j]
+        norm = np.sqrt(squares)
+        factor = 0.0
+        if norm < np.inf:
+            factor = 1.0 if norm <= longest * slack else longest / norm * slack
+        for j in range(rows.shape[1]):
+            clipped[i, j] = factor * rows[i, j] if factor > 0.0 else 0.0
+    return clipped
+
+
+def times_matrix(rows: Floats, matrix: Floats) -> Floats:
+    """Return the product of the last axis of rows with a vector, or with a matrix by columns."""
+    flat = np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))
+    columns = matrix.reshape(len(matrix), -1).T
+    products = [arithmetic.times(flat, np.ascontiguousarray(column)) for column in columns]
+    return np.stack(products, axis=1).reshape((*rows.shape[:-1], *matrix.shape[1:]))

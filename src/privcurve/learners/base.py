@@ -296,10 +296,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         sealing.fit(learners, records, curators)
         copies: dict[int, Any] = {}  # of what settings share, such as the number of bins
         for learner, curator in zip(learners, curators, strict=True):
-            curator.check(learner._fitted_statement, entry(self._learner).peer)
-            left = curator.generator_exclusion, curator.float_exclusions
-            statement = learner._fitted_statement.of_fit(*left)
-            statement = sealing.check_asked(learner, sealing.statement_as_known(learner, statement))
+            statement = curator.check(learner._fitted_statement, entry(self._learner).peer)
+            statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
+            statement = sealing.check_asked(learner, sealing.state_fit(learner, statement, curator))
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
@@ -473,10 +472,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Announce the calls, train, and return what the fit guarantees.
-
-        A learner whose calls are not known beforehand overrides this.
-        """
+        """Announce the calls, train, and return the guarantee; for calls that are known before."""
         # Under add-remove the number of records is not public, so nothing may follow from it.
         statement = self._guarantee(0 if self._neighbours() == ADD_REMOVE else records.n)
         curator.announce(statement)
@@ -490,6 +486,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
         """Calibrate calls to the budget; `more` are other arguments of :func:`noise_of`."""
         budget = {name: getattr(self, name) for name in BUDGET}
+        if self._neighbours() == ADD_REMOVE:
+            more = {"neighbours": ADD_REMOVE, **more}
         return noise_of(self._learner, tuple(calls), **budget, **{"status": PROVED, **more})
 
     def _calls(self, n: int) -> Sequence[Announced]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
-from privcurve.coding import Codes, Floats, Ints, Records, Signs
+from privcurve.coding import Codes, Floats, Records
 from privcurve.kernels.arithmetic import log
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, log_shares
@@ -17,8 +17,6 @@ from privcurve.learners.shared.checks import require
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sealed import kernel
-from privcurve.privacy.sensitivity.counts import margins_l1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -69,12 +67,6 @@ class MajorityClassClassifier(ChanceClassifier):
 MARGIN = "margin of all labels"
 
 
-@kernel
-def margin_of(signs: Signs, counts: Ints) -> int:
-    """Return n₊ − n₋."""
-    return int((counts * signs).sum())
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyMajorityClassifier(PrivateClassifier):
     """The sign of n₊ − n₋ with Laplace noise, for all rows: the bar at small ε.
@@ -104,12 +96,12 @@ class NoisyMajorityClassifier(PrivateClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"margin_": float}
 
     def _calls(self, n: int) -> tuple[Announced, ...]:
-        return (Announced(MARGIN, l1=margins_l1(), source="docs/proofs.md, 'Counts'"),)
+        return (Announced(MARGIN),)
 
     def _release(self, records: Records, curator: Curator) -> None:
         self.n_records_, self.n_features_used_ = records.n, 0
-        margin = margin_of(records.labels, records.counts)
-        self.margin_ = curator.number(MARGIN, margin)
+        _, signs = curator.rows(records)
+        self.margin_ = curator.number(MARGIN, signs.sum())
 
     def _scores(self, codes: Codes) -> Floats:
         return np.full(len(codes), self.margin_)

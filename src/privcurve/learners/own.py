@@ -32,6 +32,7 @@ from typing import Any
 from privcurve import own, papers
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.ledger import CLAIMED
 
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
@@ -144,12 +145,21 @@ def tried(name: str) -> str:
 
     A study tries it, and so does ``python -m privcurve.audit contract`` (:mod:`.audit.trial`).
     """
+    return _read_finding(name, "result", NOT_TRIED)
+
+
+def status(name: str) -> str:
+    """Return the status of a learner's statements, as the contract found it: or ``claimed``."""
+    return _read_finding(name, "status", CLAIMED)
+
+
+def _read_finding(name: str, key: str, default: str) -> str:
     try:
         content = json.loads(contract_file(name).read_text("utf-8"))
         is_of_file = content["version"] == version(name)
-        return str(content["result"]) if is_of_file else NOT_TRIED
+        return str(content[key]) if is_of_file else default
     except (OSError, ValueError, TypeError, KeyError):
-        return NOT_TRIED
+        return default
 
 
 @cache

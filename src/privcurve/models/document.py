@@ -51,8 +51,8 @@ def save(
 ) -> None:
     """Write a fitted learner as a file of JSON (docs/model_file.md).
 
-    The file holds what the fit released, and nothing that is not paid for: no counts, no number of
-    records, no seed. Whoever has it can predict; its statement says what it may show.
+    The file holds what the fit released, and nothing that is not paid for: no exact counts, no
+    number of records, no seed. Whoever has it can predict; its statement says what it may show.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from privcurve.lazy import pd
 from privcurve.learners import own
 from privcurve.numerals import power
 from privcurve.outputs.base import OutputRequest, description_of, metric_name
+from privcurve.privacy.ledger import CLAIMED
 from privcurve.tables.table import MISSING, read_table
 
 LEDGERS = "ledgers"
@@ -81,10 +82,11 @@ RAW = "raw"
 CODES = "raw_codes"
 REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on codes"}
 DIGITS = 3
-# If one label has at least this share of the records, accuracy says little about the other.
-RARE = 0.9
+# A class with less than this share of the records is rare, if another has all the rest: accuracy
+# then says little about it.
+RARE = 0.2
 # Scores that are shown beside the accuracy in that case.
-BESIDE = {"balanced_accuracy": "balanced", "auc": "AUC"}
+BESIDE = {"auc": "AUC", "log_loss": "log-loss", "balanced_accuracy": "balanced"}
 # Scores count as level if they differ by at most this many standard errors of the difference, as
 # of unrelated means: a table has no splits by which to pair them.
 LEVEL = 2.0
@@ -170,7 +172,7 @@ class Ranking:
     @property
     def has_rare_label(self) -> bool:
         """Return whether one label is so frequent that accuracy says little of the other."""
-        return self.majority is not None and bool(self.majority[ACCURACY] >= RARE)
+        return self.majority is not None and bool(self.majority[ACCURACY] > 1 - RARE)
 
     def sentence(self) -> str:
         """Say which to take, what privacy costs, and how sure that is; no full stop."""
@@ -236,7 +238,8 @@ class Ranking:
         """Say in what way the best learner's ε is less than proved."""
         if best.get("kind") == UNPAID:
             return ["its setting was chosen on the records, which ε does not cover"]
-        if best["arm"] in self.contracts:
+        # Titles of own learners name their status (`Method.label`).
+        if f"({CLAIMED}; " in self.titles[best["arm"]]:
             return ["its ε is its author's word"]
         if best["calibration"] == "published":
             return ["its noise is as published, without a proof of this project"]
@@ -263,12 +266,13 @@ class Ranking:
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
 
     def remark(self) -> str:
-        """Return a warning that accuracy says little if a label is rare; else an empty text."""
-        if self.majority is None or not self.has_rare_label or self.metric != ACCURACY:
+        """Return a remark that accuracy says little if a label is rare; else an empty text."""
+        if self.majority is None or not self.has_rare_label:
             return ""
+        use = " Rank by AUC or log-loss: --metric auc." if self.metric == ACCURACY else ""
         return (
             f"{self.majority[ACCURACY]:.2%} of the records have one label: to give it always has "
-            "that accuracy and finds none of the others. Balanced accuracy and AUC tell more."
+            f"that accuracy and finds none of the others, so accuracy does not help here.{use}"
         )
 
     @property
@@ -292,7 +296,8 @@ class Ranking:
         """Write the score that ranks and, if a label is rare, the scores that say more."""
         others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
-            f"{short_metric_name(name)} {row[name]:.{DIGITS + (name == ACCURACY)}f}"
+            f"{short_metric_name(name)} "
+            + (MISSING if pd.isna(row[name]) else f"{row[name]:.{DIGITS + (name == ACCURACY)}f}")
             for name in others
             if name in row and name != self.metric
         ]

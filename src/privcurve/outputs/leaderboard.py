@@ -42,7 +42,8 @@ from privcurve.outputs.base import (
     metric_name,
 )
 from privcurve.outputs.wishes import Needed, Wish, needed_epsilon
-from privcurve.privacy.budget import LOOKED, PROVED
+from privcurve.privacy.budget import LOOKED
+from privcurve.privacy.ledger import KNOWN
 from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, read_table
 
@@ -83,7 +84,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 11
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
@@ -398,7 +399,7 @@ def _setting(row: pd.Series) -> str:
 
 def _ledger(row: pd.Series) -> str:
     """Write a model's ledger, with its status unless the claim is proved."""
-    status = "" if row["status"] == PROVED else f" ({row['status']})"
+    status = "" if row["status"] in KNOWN else f" ({row['status']})"
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 
 

@@ -10,20 +10,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privcurve.analysis.selection import ACCURACY
+from privcurve.analysis.selection import ACCURACY, LOSSES
 from privcurve.experiments.methods import TRAIN_SHARE
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
-# Scores from 0 to 1 of which more is better.
-METRICS = (ACCURACY, "balanced_accuracy", "auc")
-_WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
+# Measures that rank learners; all but losses are scores from 0 to 1.
+METRICS = (ACCURACY, "balanced_accuracy", "auc", "log_loss")
+_WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|<=|≤|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
 
 
 class Wish(NamedTuple):
-    """A wanted score: at least a number, or at most a number below that without privacy."""
+    """A wanted score: at least a number, or at most a number worse than without privacy.
+
+    A loss is at most the number.
+    """
 
     metric: str
     number: float
@@ -31,7 +34,10 @@ class Wish(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Wish:
-        """Read ``auc >= 0.9`` or ``auc within 0.02``; ValueError says what is wrong."""
+        """Read ``auc >= 0.9``, ``log_loss <= 0.2`` or ``auc within 0.02``.
+
+        ValueError says what is wrong.
+        """
         match = _WISH.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not of the form auc>=0.9")
@@ -42,12 +48,23 @@ class Wish(NamedTuple):
             number = float(written)
         except ValueError:
             raise ValueError(f"{text!r}: {written!r} is not a number") from None
-        if not 0 < number < 1:
-            raise ValueError(f"{text!r}: {written} is not between 0 and 1, as a share is")
-        return cls(metric, number, sign.lower() == WITHIN)
+        is_loss, within = metric in LOSSES, sign.lower() == WITHIN
+        if not within and is_loss != (sign in ("<=", "≤")):
+            better, right = ("smaller", "<=") if is_loss else ("larger", ">=")
+            raise ValueError(f"{text!r}: a {better} {match[1]} is better: write {right} for {sign}")
+        if not 0 < number < (math.inf if is_loss else 1):
+            what = "above 0" if is_loss else "between 0 and 1, as a share is"
+            raise ValueError(f"{text!r}: {written} is not {what}")
+        return cls(metric, number, within)
+
+    @property
+    def sign(self) -> int:
+        """1 if more is better; −1 for a loss."""
+        return -1 if self.metric in LOSSES else 1
 
     def __str__(self) -> str:
-        return f"{self.metric} {WITHIN if self.within else '>='} {self.number:g}"
+        relation = WITHIN if self.within else ">=" if self.sign > 0 else "<="
+        return f"{self.metric} {relation} {self.number:g}"
 
     @property
     def words(self) -> str:
@@ -90,12 +107,13 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]
-    means = np.array([float(row[wish.metric]) for _, row in curve])
+    # Of a loss, less is better: its negative is a score.
+    means = wish.sign * np.array([float(row[wish.metric]) for _, row in curve])
     errors = np.array([float(row["error"]) for _, row in curve])
-    target, last = wish.number, curve[-1]
+    target, last = wish.sign * wish.number, curve[-1]
     if wish.within:
         free = last[0].coded_models.iloc[0]
-        target = float(free[wish.metric]) - wish.number
+        target = wish.sign * float(free[wish.metric]) - wish.number
         errors = np.hypot(errors, float(free["error"]))
     # One repeat has no standard error, so its ε has no range.
     is_sure = not np.isnan(errors).any()
@@ -113,12 +131,12 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         sentence = f"{wish.words} is not reachable up to ε = {epsilons[-1]:g}: {reached}{perhaps}"
     elif epsilon == 0:
         sentence = f"for {wish.words} ε = {epsilons[0]:g} is enough, the smallest that was compared"
-        sentence += f", or {most} if its score is two standard errors lower" if high else ""
+        sentence += f", or {most} if its score is two standard errors worse" if high else ""
     else:
         least = f"below {epsilons[0]:g}" if low == 0 else f"{low:.2g}"
         between = f" ({least} to {most})" if is_sure else ""
         sentence = f"for {wish.words} you need ε ≈ {epsilon:.2g}{between} with {name}"
-    return Needed(target, epsilon, low, high, sentence)
+    return Needed(wish.sign * target, epsilon, low, high, sentence)
 
 
 def _find_crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:

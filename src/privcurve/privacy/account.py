@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +14,16 @@ from numpy.typing import NDArray
 
 from privcurve.privacy.budget import PROVED, REPLACE_ONE
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
-from privcurve.privacy.mechanisms import GAUSSIAN, LAPLACE, LOGISTIC, NOISY_LABEL, TWO_LAPLACE
+from privcurve.privacy.mechanisms import (
+    GAUSSIAN,
+    LAPLACE,
+    LOGISTIC,
+    NOISY_LABEL,
+    SELECTIONS,
+    TWO_LAPLACE,
+)
 from privcurve.privacy.refused import end_fit
+from privcurve.privacy.sums import Sum
 
 # The share by which a sum of costs may exceed its charge.
 ROUNDING = 1e-9
@@ -84,6 +92,30 @@ def _calls_of(statement: PrivacyStatement) -> Mapping[str, Call]:
     return calls
 
 
+# Where the rules of derived sensitivities are proved.
+RULES = "docs/proofs.md, 'Derived sensitivities'"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pending(LedgerEntry):
+    """An announced call whose sensitivity follows from the :class:`~.rows.Sum` that it releases.
+
+    Its rate is for a sensitivity of 1, or scores with a range of 1.
+    """
+
+    def settle(self, bound: float) -> LedgerEntry:
+        """Return the entry for a sensitivity, or a range of scores."""
+        sensitivity = bound / 2 if self.mechanism in SELECTIONS else bound
+        values = {name: getattr(self, name) for name in LedgerEntry.__slots__}
+        rate = self.noise_rate / bound
+        return LedgerEntry(**{**values, "noise_rate": rate, "sensitivity": sensitivity})
+
+
+@lru_cache(maxsize=2**14)
+def _settled_call(entry: Pending, bound: float) -> Call:
+    return call_of(entry.settle(bound))
+
+
 # One call for all numbers, or one for each place along the first axes.
 Calls = Call | Sequence[Any] | NDArray[Any]
 
@@ -116,6 +148,16 @@ class Account:
         self.paid: LedgerEntry | None = None
         # Of a private selection: the name of the law of its number of runs, and that number.
         self._law, self._n_runs = "", 1
+        # The announced statement, and whether the fit ended with it; the calls whose sensitivity
+        # was derived, before and after; and how many sums were answered.
+        self._stated: PrivacyStatement | None = None
+        self._is_stated = False
+        self._settled: dict[LedgerEntry, LedgerEntry] = {}
+        self._derived: set[LedgerEntry] = set()
+        self._n_sums = 0
+        # Whether the learner is of this project, whose theorems may be sharper than the rules; and
+        # whether one was.
+        self.has_theorems = self._is_sharper = False
         # Columns that were opened as public, and whether labels were.
         self._opened: set[int] = set()
         self._opened_label = False
@@ -125,7 +167,7 @@ class Account:
 
         A fit that is not private has no ledger, and all its answers are exact.
         """
-        self._announced = _calls_of(statement)
+        self._announced, self._stated = _calls_of(statement), statement
         self._n_announced = len(statement.ledger)
         self._exact = not statement.private
 
@@ -145,6 +187,65 @@ class Account:
             names = ", ".join(list(self._announced)[:5])
             raise DoorError(f"called, but not announced: {what!r}. Announced are: {names}")
         return self._announced[what]
+
+    def price(self, call: Call | str, exact: Any) -> Call:
+        """Return a call with the sensitivity of a sum, which follows from how it was made.
+
+        Where the call announces a sensitivity, it may not be smaller; a call for anything but a
+        :class:`~.rows.Sum` has to announce one.
+
+        Parameters
+        ----------
+        call : Call or str
+            A string is the name of what an announced call releases.
+        exact : Sum or other
+            For a choice the scores of all candidates.
+
+        Raises
+        ------
+        DoorError
+            If a smaller sensitivity is announced, or none where it does not follow.
+        """
+        call = self.call(call) if isinstance(call, str) else call
+        entry, stated = call.entry, self._stated
+        if entry is None or stated is None:
+            return call
+        is_choice = call.mechanism in SELECTIONS
+        if not isinstance(exact, Sum):
+            if isinstance(entry, Pending) or entry in self._derived:
+                raise DoorError(
+                    f"{entry.what}: no sensitivity is announced, and none is derived, as what is "
+                    "released is no sum of rows (curator.rows); make it one, or announce "
+                    + ("score_range" if is_choice else "l1 and l2")
+                )
+            return call
+        moves = exact.moves(stated.neighbours)
+        bound = float(moves.l1 if call.mechanism == LAPLACE else moves.l2)
+        if is_choice:
+            bound = exact.score_range(stated.neighbours)
+        if isinstance(entry, Pending):
+            if not bound:
+                raise DoorError(f"{entry.what}: no record can change it, so it is public")
+            call = _settled_call(entry, bound)
+            assert call.entry is not None
+            self._settled[entry] = call.entry
+            self._derived.add(call.entry)
+        else:
+            announced = entry.sensitivity * (1 + is_choice) * call.scale * entry.noise_rate
+            is_smaller = announced < bound * (1 - ROUNDING)
+            self._is_sharper |= is_smaller
+            if is_smaller and not (self.has_theorems and "proofs.md, '" in entry.source):
+                raise DoorError(
+                    f"{entry.what}: a sensitivity of {announced:g} is announced, and {bound:g} "
+                    "follows from how the sum is made: announce none"
+                )
+        return call
+
+    @property
+    def derived(self) -> bool:
+        """Whether the sensitivity of each call followed from its sum."""
+        alone = not (self.parties or self.inners or self._away or self._is_sharper)
+        return alone and self._is_stated and 0 < len(self._made) == self._n_sums
 
     def spend(self, what: str, share: float) -> None:
         """Take a share of the budget, in a fit whose calls depend on answers.
@@ -206,8 +307,10 @@ class Account:
         self._made.append(call.entry)
         return call
 
-    def check(self, statement: PrivacyStatement, by_package: bool = False) -> None:
+    def check(self, statement: PrivacyStatement, by_package: bool = False) -> PrivacyStatement:
         """Check that the calls are those that were announced, and cost no more than is stated.
+
+        Return the statement with the sensitivities that were derived.
 
         Parameters
         ----------
@@ -220,7 +323,8 @@ class Account:
         DoorError
             If they are not.
         """
-        self.statement = statement
+        self._is_stated = statement is self._stated
+        statement = self.statement = self._settle(statement)
         spent = statement.epsilon_spent
         if not spent <= statement.epsilon * (1 + ROUNDING):
             raise DoorError(f"the calls add up to epsilon = {spent}, not {statement.epsilon}")
@@ -233,7 +337,7 @@ class Account:
             self._check_runs(statement)
         elif self.ledger == statement.ledger:
             # Most fits call the ledger in its order; counting calls takes as long as a small fit.
-            return
+            return statement
         announced, made = Counter(statement.ledger), Counter(self._made)
         # The ledger of a private selection is that of one run.
         runs = self._n_runs
@@ -253,6 +357,17 @@ class Account:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
         for inner in self.inners:
             inner._check_paid()
+        return statement
+
+    def _settle(self, statement: PrivacyStatement) -> PrivacyStatement:
+        """Return a statement with the sensitivities that were derived; fits alike share one."""
+        if not self._settled:
+            return statement
+        ledger = tuple(self._settled.get(entry, entry) for entry in statement.ledger)
+        last: PrivacyStatement | None = vars(statement).get("_settled")
+        if last is None or last.ledger != ledger:
+            last = vars(statement)["_settled"] = replace(statement, ledger=ledger)
+        return last
 
     def _check_parties(self, statement: PrivacyStatement) -> None:
         """Check that holders made only announced calls, and all made the same ones.

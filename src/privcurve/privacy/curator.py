@@ -42,8 +42,10 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
+from privcurve.privacy.rows import Of, Rows, codes_between, labels_between
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import SEED, Start
+from privcurve.privacy.sums import MOST_RECORDS, LoopSum, Sum, is_open, joined
 
 if TYPE_CHECKING:
     from privcurve.privacy.selection import Runs
@@ -127,7 +129,8 @@ class Curator(Account):
             sensitivities, where floating-point sums no longer keep to the announced sensitivity.
         """
         values = self._values(exact)
-        call = self._charge(call, NUMBERS)
+        call = self._charge(self.price(call, exact), NUMBERS)
+        self._n_sums += self._is_derived(exact)
         if not call.private:
             return values.copy()
         if not np.abs(_require_finite(values)).sum() <= LARGEST * call.loss * call.scale:
@@ -139,7 +142,8 @@ class Curator(Account):
 
     def number(self, call: Call | str, exact: Any) -> float:
         """Return one number with noise."""
-        return float(self.numbers(call, [exact])[0])
+        one = exact.reshape(1) if isinstance(exact, Sum) else [exact]
+        return float(self.numbers(call, one)[0])
 
     def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
         """Draw a label for each margin, and return which are +; without noise, margins above 0.
@@ -170,8 +174,11 @@ class Curator(Account):
         scores : array-like of shape (n_candidates,)
             Higher is better.
         """
+        if isinstance(scores, (list, tuple)) and all(isinstance(one, Sum) for one in scores):
+            scores = cast(ArrayLike, joined([one.reshape(1) for one in scores]))
         values = self._values(scores)
-        call = self._charge(call, (*SELECTIONS, *NUMBERS))
+        call = self._charge(self.price(call, scores), (*SELECTIONS, *NUMBERS))
+        self._n_sums += self._is_derived(scores)
         self._left.add(OF_CHOICES)
         return (
             self._choose(call, _require_finite(values)) if call.private else int(np.argmax(values))
@@ -397,9 +404,46 @@ class Curator(Account):
         codes, labels, counts, n_bins = open_values(tuple(records))
         return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
+    def rows(self, records: Records, n_classes: int = 2) -> tuple[Rows, Rows]:
+        """Return codes and labels as rows, whose sums have the sensitivity that follows.
+
+        Parameters
+        ----------
+        records : Records
+            Those of the fit, sealed or open.
+        n_classes : int
+            Of a learner that takes more than two: labels are then 0 … n_classes − 1.
+
+        Returns
+        -------
+        codes : Rows of shape (n_rows, n_columns)
+        labels : Rows of shape (n_rows,)
+
+        Raises
+        ------
+        ValueError
+            If there are more records than whole sums have room for.
+        """
+        exact, stated = records.exact, self._stated
+        if exact.n > MOST_RECORDS:
+            raise ValueError(f"sums of rows are of up to {MOST_RECORDS:,} records")
+        public = stated.public_columns if stated is not None else ()
+        is_public = stated is not None and stated.public_label
+        private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
+        low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
+        of = Of(records.learner, exact.counts)
+        return (
+            Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
+            Rows.like(exact.labels, of, labels_between(low, high, is_public)),
+        )
+
+    def _is_derived(self, exact: Any) -> bool:
+        """Return whether the sensitivity of exact values follows; loops are for this project's."""
+        return isinstance(exact, Sum) and (self.has_theorems or not isinstance(exact, LoopSum))
+
     def _open(self, exact: Any) -> Any:
         """Return exact values; refuse those of another fit."""
-        if not self.sealed_for and has_sealed(exact):
+        if not self.sealed_for and has_sealed(exact) and not is_open(exact):
             raise DoorError("asked of a curator that is not the fit's")
         return public_rows(exact)
 

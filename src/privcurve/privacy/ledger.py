@@ -68,8 +68,7 @@ NOT_FLOATS = (
 OF_CHOICES = (
     f"{ANY_FLOATS}in choices and labels: their scores are taken as computed (rounded weights add "
     "less than 0.2 % to epsilon in LazyBB); each, among k candidates (a label has two), differs "
-    "from the proof's with a probability of at most (k + M)/2^44, M the largest score in units of "
-    "noise"
+    "from the proof's with a probability of at most (k + M)/2^44, M the largest score by its noise"
 )
 OF_SHARES = (
     f"{ANY_FLOATS}in the shares of Laplace noise of a secure sum: that rounding them costs nothing "
@@ -89,11 +88,11 @@ NOT_OTHERS = (
     "add up"
 )
 NOT_TIMING = "side channels such as the time that training takes"
-# Of a fit on sealed records.
 SEALED = (
     "Inside the fit the records were sealed, against accidental looks at exact values, not against "
     "intent (docs/audit.md lists known ways out)."
 )
+OF_RULES = "Sensitivities follow from how sums are made (docs/proofs.md, 'Derived sensitivities')."
 # Of a learner of a user's own.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
@@ -101,17 +100,17 @@ NOT_IMPLIED = "what public columns tell of private ones (a category that implies
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers. The fit puts its own generator in place of `OF_NUMBER`, and what its
-# answers leave in place of `NOT_FLOATS`.
+# What no statement covers; a fit has its own words for `OF_NUMBER` and `NOT_FLOATS` (`of_fit`).
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# The status of a guarantee, beside PROVED: its author's word; or wrong.
-CLAIMED, REFUTED = "claimed", "refuted"
+# Statuses beside PROVED: each sensitivity follows from its sum; its author's word; or wrong.
+DERIVED, CLAIMED, REFUTED = "derived", "claimed", "refuted"
+KNOWN = (DERIVED, PROVED)
 _STORED_CLAIMED = "not proved"  # by earlier versions
-STATUSES = (PROVED, CLAIMED, REFUTED)
+STATUSES = (*KNOWN, CLAIMED, REFUTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +153,7 @@ class LedgerEntry:
     parallel: str = ""
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit. These two fields tell apart the entries of one ledger,
-        # and of thousands of settings that are trained in one process.
+        # Entries are counted in every fit, and these two fields tell most of them apart.
         return hash((self.what, self.noise_rate))
 
 
@@ -179,9 +177,9 @@ class PrivacyStatement:
     assumptions, exclusions : tuple of str
         What is assumed public; what the guarantee does not cover.
     status : str
-        ``proved``, ``claimed`` (its author's word), or ``refuted`` (there is a counterexample).
+        A word of `STATUSES`; docs/privacy.md says what each means.
     caveat : str
-        Why the claim is not proved, or what refutes it; empty if it is proved.
+        Why the claim is not proved, or what refutes it; else empty.
     proved_epsilon : float or None
         The ε that is proved in place of a claim that is not, for `neighbours`; infinite if
         there is none, None if nothing is known.
@@ -223,7 +221,7 @@ class PrivacyStatement:
         relation(self.neighbours)
         if self.status not in STATUSES:
             raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
-        if (self.status == PROVED) == bool(self.caveat):
+        if (self.status in KNOWN) == bool(self.caveat):
             raise ValueError(
                 f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
             )
@@ -260,10 +258,7 @@ class PrivacyStatement:
         return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
 
     def of_persons(self, at_most: int) -> Self:
-        """Return the statement for persons of up to `at_most` records each.
-
-        Group privacy: what one record has, as many have together (:func:`budget.group_guarantee`).
-        """
+        """Return the statement for persons of up to `at_most` records each, by group privacy."""
         if not self.private:
             return self
         epsilon, delta = group_guarantee(self.epsilon, self.delta, at_most)
@@ -310,8 +305,7 @@ class PrivacyStatement:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
         document["calibration"] = stored(self.calibration)
-        # Keys that older files lack.
-        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}
+        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}  # in older files
         document = {key: item for key, item in document.items() if not lacking.get(key)}
         document["ledger"] = [
             {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
@@ -350,6 +344,8 @@ class PrivacyStatement:
         parts = [*self._claim(), *self._protection(), self.describe_ledger()]
         if self.calibration == PUBLISHED:
             parts.append(f"Calibration: {PUBLISHED} (the noise is as the paper prints it).")
+        elif self.status == DERIVED:
+            parts.append(OF_RULES)
         elif self.calibration is not None and self.status == PROVED:
             parts.append(f"Calibration: {PROVED} (docs/privacy.md says what is proved where).")
         if self.sealed:
@@ -366,7 +362,7 @@ class PrivacyStatement:
         """Return the claim in words, with its faults before its meaning."""
         level = f"epsilon = {self.epsilon:g}"
         level += f" and delta = {self.delta:g}" if self.delta > 0 else " (pure: delta = 0)"
-        if self.status == PROVED:
+        if self.status in KNOWN:
             return [f"{self.learner}: differentially private with {level}."]
         parts = [
             f"{self.learner}: claimed to be differentially private with {level}. "

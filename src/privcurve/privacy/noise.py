@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from privcurve.coding import Floats
+from privcurve.privacy.account import RULES, Pending
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import PROVED, REPLACE_ONE, check_budget, is_private
@@ -45,7 +46,8 @@ class Announced:
     """Mechanism calls that a learner announces, by public facts alone.
 
     One of `l1` (with `l2`), `score_range` and `margins` says what is called: numbers with noise, a
-    choice by noisy scores, or labels drawn by their margins.
+    choice by noisy scores, or labels drawn by their margins. Without any, the call is for a
+    :class:`~privcurve.privacy.rows.Sum`, from which the sensitivity follows.
 
     Attributes
     ----------
@@ -64,6 +66,8 @@ class Announced:
         the same direction.
     margins : float
         For labels: the L1 sensitivity of all margins of a call. With δ = 0 they get Laplace noise.
+    choice : bool
+        Whether a call without any of these is a choice, and not numbers.
     calls : int
         How many choices or numbers of a call are charged together.
     parallel : str
@@ -84,6 +88,7 @@ class Announced:
     l2: float = 0.0
     score_range: float = 0.0
     margins: float = 0.0
+    choice: bool = False
     calls: int = 1
     parallel: str = ""
     source: str = ""
@@ -92,17 +97,24 @@ class Announced:
 
     def __post_init__(self) -> None:
         kinds = (self.l1 > 0 or self.l2 > 0, self.score_range > 0, self.margins > 0)
-        if sum(kinds) != 1:
+        if sum(kinds) > 1 or (any(kinds) and self.choice):
             one = "numbers (l1, l2), a choice (score_range) or labels (margins)"
-            raise ValueError(f"{self.what}: announce one of {one}")
+            raise ValueError(f"{self.what}: announce one of {one}, or none")
+        if self.is_derived and (self.parts, self.calls) != (1, 1):
+            raise ValueError(f"{self.what}: calls in parts announce their sensitivity")
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
             raise ValueError(f"{self.what}: times = {self.times}, share = {self.share}")
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether its sensitivity follows from what it releases."""
+        return not (self.l1 or self.l2 or self.score_range or self.margins)
 
     def mechanism(self, pure: bool) -> str:
         """Return the mechanism of the calls, for δ = 0 or above."""
         if self.by:
             return self.by
-        if self.score_range:
+        if self.score_range or self.choice:
             return PERMUTE_AND_FLIP if pure else EXPONENTIAL
         if self.margins:
             return LAPLACE if pure else NOISY_LABEL
@@ -118,6 +130,8 @@ class Announced:
 
     def bound(self, pure: bool) -> float:
         """Return the factor that turns a rate into a call's cost: a range, or the noise's norm."""
+        if self.is_derived:
+            return 1.0
         bound = self.score_range or self.margins or (self.l1 if pure else self.l2)
         if not bound:
             needed = "= 0 needs its L1" if pure else "> 0 needs its L2"
@@ -126,7 +140,7 @@ class Announced:
 
     def cost(self) -> Cost:
         """Return the cost of the calls for δ > 0, in proportion to that of the other calls."""
-        if self.score_range or self.margins:
+        if self.score_range or self.margins or self.choice:
             # A choice of range r costs ρ = r²/8, Gaussian noise a²/2.
             return Cost(BOUNDED_RANGE_KIND, math.sqrt(8 * self.share / self.times), self.times)
         return Cost(GAUSSIAN_KIND, math.sqrt(2 * self.share / self.times), self.times)
@@ -134,15 +148,16 @@ class Announced:
     def entries(self, amount: float, pure: bool) -> list[LedgerEntry]:
         """Return the ledger's entries, each of which costs `amount`."""
         bound, mechanism = self.bound(pure), self.mechanism(pure)
+        kind = Pending if self.is_derived else LedgerEntry
         return [
-            LedgerEntry(
+            kind(
                 mechanism=mechanism,
                 what=self.what.format(k),
                 noise_rate=amount / (bound * self.parts),
                 sensitivity=bound / 2 if self.score_range else bound,
                 epsilon=math.inf if mechanism == GAUSSIAN else amount,
                 bounded_range=MECHANISMS[mechanism].bounded_range(amount),
-                source=self.source,
+                source=RULES if self.is_derived else self.source,
                 calls=self.calls,
                 parallel=self.parallel,
             )

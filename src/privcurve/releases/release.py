@@ -26,9 +26,9 @@ from privcurve.learners import registry
 from privcurve.parts import DASK, LOCAL, Engine, PartedRecords, PartError, open_engine
 from privcurve.privacy import seeds
 from privcurve.privacy.accountants.compose import NONE
-from privcurve.privacy.budget import ADD_REMOVE, PROVED
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import REFUTED, PrivacyStatement
+from privcurve.privacy.ledger import KNOWN, REFUTED, PrivacyStatement
 from privcurve.privacy.seeds import SecretSeed, Seed
 from privcurve.releases import budget_ledger, card, holdout
 from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, Price, Release
@@ -453,7 +453,7 @@ def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyState
         statement.epsilon > request.epsilon * slack
         or statement.delta > request.delta * slack
         or statement.neighbours != request.relation
-        or statement.status != PROVED
+        or statement.status not in KNOWN
     ):
         raise ReleaseError(
             f"what {request.learner} guarantees is not what was asked for: {statement}"

@@ -9,15 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 
 from privcurve import extras
-from privcurve.datasets import Description, describe
+from privcurve.datasets import Description, describe, is_current, read_coded
+from privcurve.datasets import prepare as prepare_data
+from privcurve.experiments.curves import CODED
 from privcurve.experiments.study import Study, StudyError
 from privcurve.files import replace_text
 from privcurve.home import home
 from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
+from privcurve.outputs.answers import RARE
 from privcurve.outputs.base import OutputRequest
 from privcurve.outputs.wishes import METRICS, Wish
 from privcurve.privacy.budget import check_budget
@@ -92,6 +96,18 @@ class Comparison(NamedTuple):
         ]
 
 
+def default_metric(dataset: str) -> str:
+    """Return the metric that ranks learners: AUC if a label is rare, else accuracy.
+
+    The labels are read, exactly: it is for the data owner, as all of a comparison is. Raises
+    DatasetError if the records can't be had.
+    """
+    folder = CODED / dataset
+    data = read_coded(folder) if is_current(folder) else prepare_data(dataset, folder)
+    largest = np.unique(data.y, return_counts=True)[1].max()
+    return "auc" if largest > (1 - RARE) * data.n_rows else METRICS[0]
+
+
 def prepare(
     dataset: str,
     epsilons: Sequence[float],
@@ -99,20 +115,24 @@ def prepare(
     *,
     tune: bool = False,
     repeats: int = 10,
-    metric: str = METRICS[0],
+    metric: str | None = METRICS[0],
     wish: Wish | None = None,
     fresh: bool = False,
 ) -> Comparison:
     """Check a request, and write the study and the configuration; nothing is trained.
 
     With `tune`, private selection of settings within ε is compared too. `repeats` is the number of
-    hold-outs; `metric`, one of `METRICS`, ranks learners; `wish` is a score whose ε is wanted. If
-    `fresh`, stored runs of other code than the present are trained again.
+    hold-outs. `metric`, one of `METRICS`, ranks learners; None: by :func:`default_metric`, which a
+    `wish` takes too. A wish is a score whose ε is wanted. If `fresh`, stored runs of other code
+    than the present are trained again.
     Raises DatasetError, StudyError or SchemaError if the study can't be run.
     """
     about = describe(dataset)
     _check(epsilons, delta, repeats)
     learners, left_out = _choose_learners(about, delta, tune)
+    if metric is None:
+        metric = default_metric(dataset)
+        wish = wish._replace(metric=metric) if wish else None
     name = f"{PREFIX}{dataset}"
     content = {
         "title": f"Comparison on {about.title.partition(':')[0]}",

@@ -14,6 +14,7 @@ import numpy as np
 
 from privcurve.coding import Codes, Ints, Records, code_type, merge_bins
 from privcurve.learners.registry import entry
+from privcurve.parts import SealedRecords
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
 
@@ -116,4 +117,5 @@ def _merge_records(learner: Any, records: Records, most: int) -> Records:
     learner.groups_ = merge_bins(records.n_bins, learner.mixed_bins, most)
     learner.n_bins_ = _count_groups(learner.groups_)
     codes = merge_codes(records.codes, learner.groups_)
-    return records._replace(codes=codes, n_bins=learner.n_bins_)
+    merged = records._replace(codes=codes, n_bins=learner.n_bins_)
+    return merged.trusted() if isinstance(merged, SealedRecords) else merged

@@ -8,6 +8,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from sys import getrefcount
 from types import MethodType
 from typing import Any
@@ -18,9 +19,9 @@ from privcurve.learners import own
 from privcurve.learners.registry import LEARNERS, entry, is_ours, is_shipped
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
-from privcurve.privacy.budget import ADD_REMOVE, is_private
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, is_private
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError, party_of
-from privcurve.privacy.ledger import AUTHORS_WORD, PrivacyStatement
+from privcurve.privacy.ledger import AUTHORS_WORD, DERIVED, PrivacyStatement
 from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed
@@ -30,6 +31,8 @@ FINAL = (
     *("fit", "fit_records", "_fit_rows", "_train"),
     *("_encode", "_targets", "_with_schema_facts"),
 )
+# Methods that make a statement of announced calls, and train by it.
+STATING = ("_fit_batch", "_fit_one", "_guarantee", "_noise_of", "_neighbours")
 # What says which guarantee a fit gives: only this project's classes may define it.
 STATED = "privacy_"
 
@@ -78,6 +81,26 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
     return statement
 
 
+def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
+    """Return the statement of a fit: ``derived`` where each sensitivity followed from its sum.
+
+    Of a user's own learner that is so if nothing but its calls is its own: what it announces, and
+    the noise of that, is then the library's.
+    """
+    if statement.status == DERIVED:
+        raise DoorError(f"status = {DERIVED!r} is for the library to say: state {PROVED!r}")
+    kind = type(learner)
+    states = not is_shipped(kind) and any(_is_replaced(kind, name) for name in STATING)
+    if statement.private and statement.status == PROVED and curator.derived and not states:
+        return replace(statement, status=DERIVED)
+    return statement_as_known(learner, statement)
+
+
+def _is_replaced(kind: type[Any], method: str) -> bool:
+    """Return whether a class has a method from elsewhere than this project."""
+    return not is_ours(str(getattr(getattr(kind, method), "__module__", "")))
+
+
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
     """Train learners that differ only in settings, on records in one memory or in parts.
 
@@ -99,6 +122,8 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
                 "over the curator of the fit, or one of its runs (curator.inner)"
             )
         fit_name = FitName(name)
+        for learner, door in zip(chosen, doors, strict=True):
+            door.has_theorems = is_shipped(type(learner))
         n_alone = getrefcount(fit_name)
         _seal_for(doors, fit_name)
         n_before = _count_references(doors)

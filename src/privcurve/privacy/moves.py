@@ -1,0 +1,163 @@
+"""How far a record can move a sum: bounds of what it adds, and of what changes if it is replaced.
+
+All numbers here are public. They are exact, or rounded up; the one square root of an L2 norm is
+rounded to nearest, which the slack of `grid.SLACK` pays for (docs/proofs.md, 'Derived
+sensitivities').
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privcurve.coding import Floats
+from privcurve.kernels.rows import times_matrix
+
+# What two roundings of a number to nearest move its distance from another by, as a share of it.
+ULP = 2.0**-52
+
+
+def add_up(values: ArrayLike) -> float:
+    """Return a sum of numbers, rounded up where it is not exact."""
+    numbers = np.asarray(values, dtype=np.float64).ravel().tolist()
+    total = math.fsum(numbers)
+    if math.isfinite(total) and math.fsum([*numbers, -total]) > 0:
+        return math.nextafter(total, math.inf)
+    return total
+
+
+def multiply_up(a: float, b: float) -> float:
+    """Return a product of two numbers that are not negative, rounded up where it is not exact."""
+    product = a * b
+    # Fractions take a hundred times as long as a product, and most factors are powers of two.
+    if math.frexp(a)[0] == 0.5 or math.frexp(b)[0] == 0.5 or not math.isfinite(product):
+        return product
+    return product if Fraction(product) >= Fraction(a) * Fraction(b) else math.nextafter(
+        product, math.inf)  # fmt: skip
+
+
+def _each_up(a: Floats, b: Any) -> Floats:
+    """Return products of numbers that are not negative, rounded up where they may not be exact."""
+    product = a * b
+    # The product of two numbers of 24 bits is exact.
+    short = (a == np.float32(a)) & (b == np.float32(b))
+    return np.asarray(np.where(short | (product == 0), product, np.nextafter(product, np.inf)))
+
+
+def _widths(low: Floats, high: Floats) -> Floats:
+    """Return distances, rounded up where they are not exact."""
+    width = high - low
+    back = width - high
+    missed = (high - (width - back)) - (low + back)
+    return np.asarray(np.where(missed > 0, np.nextafter(width, np.inf), width))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """Bounds of a vector: of each entry, of its L1 norm, and of its L2 norm factor · √square."""
+
+    entries: Floats
+    l1: float
+    factor: float
+    square: float
+
+    @property
+    def l2(self) -> float:
+        """The bound of the L2 norm."""
+        return self.factor * math.sqrt(self.square)
+
+    @classmethod
+    def of(cls, entries: Floats) -> Self:
+        """Return what bounds of entries say."""
+        return cls(entries, add_up(entries), 1.0, add_up(_each_up(entries, entries)))
+
+    @classmethod
+    def between(cls, low: Floats, high: Floats) -> Self:
+        """Return how far apart two vectors between bounds are."""
+        return cls.of(_widths(low, high))
+
+    def within(self, other: Moves) -> Self:
+        """Return the smaller of two bounds of the same vector, one by one."""
+        nearer = self if self.l2 <= other.l2 else other
+        return type(self)(
+            np.minimum(self.entries, other.entries),
+            min(self.l1, other.l1),
+            nearer.factor,
+            nearer.square,
+        )
+
+    def times(self, factor: float) -> Self:
+        """Return the bounds of a multiple."""
+        return type(self)(
+            _each_up(self.entries, factor),
+            multiply_up(self.l1, factor),
+            multiply_up(self.factor, factor),
+            self.square,
+        )
+
+    def plus(self, other: Moves) -> Self:
+        """Return the bounds of a sum."""
+        for one, still in ((self, other), (other, self)):
+            if still.is_zero:
+                return replace(self, l1=one.l1, factor=one.factor, square=one.square,
+                               entries=self.entries + other.entries)  # fmt: skip
+        entries = self.entries + other.entries
+        alone = (self.entries == 0) | (other.entries == 0)
+        entries = np.where(alone, entries, np.nextafter(entries, np.inf))
+        l2 = add_up([self.l2, other.l2]) * (1 + ULP)
+        return type(self)(entries, add_up([self.l1, other.l1]), l2, 1.0)
+
+    def loosened(self, error: float) -> Self:
+        """Return the bounds of numbers that are off by an error at most; what is 0 stays so."""
+        if not error:
+            return self
+        moved = self.entries > 0
+        n = np.count_nonzero(moved)
+        l1, l2 = self.l1 + n * error, self.l2 + math.sqrt(n) * error
+        entries = np.where(moved, np.nextafter(self.entries + error, np.inf), 0.0)
+        return type(self)(entries, l1 * (1 + 2 * ULP), l2 * (1 + 4 * ULP), 1.0)
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing moves."""
+        return not np.any(self.entries)
+
+    def with_entries(self, entries: Floats) -> Self:
+        """Return the bounds with others of the entries."""
+        return replace(self, entries=entries)
+
+    def take(self, index: Any) -> Self:
+        """Return the bounds of some of the entries."""
+        places = np.arange(self.entries.size).reshape(self.entries.shape)[index]
+        some = type(self).of(self.entries[index])
+        if len(np.unique(places)) < np.size(places):
+            return some
+        return some.within(self.with_entries(some.entries))
+
+    def mapped(self, matrix: Floats) -> Self:
+        """Return the bounds of a product of the last axis with a public matrix or vector."""
+        sizes = np.abs(matrix)
+        wide = sizes.reshape(len(sizes), -1)
+        rows, columns = wide.sum(axis=1).max(initial=0), wide.sum(axis=0).max(initial=0)
+        # The spectral norm is at most either of these.
+        norm = min(math.sqrt((wide * wide).sum()), math.sqrt(rows * columns))
+        n = 1 + 2 * wide.size * ULP
+        entries = times_matrix(self.entries, sizes) * n
+        l1 = self.l1 if rows == 1 == wide.shape[1] else multiply_up(self.l1, rows * n)
+        made = type(self)(entries, l1, multiply_up(self.factor, norm * n), self.square)
+        return made.within(type(self).of(entries))
+
+
+def join(parts: Sequence[Moves], entries: Floats) -> Moves:
+    """Return the bounds of vectors one after another; `entries` are those of all."""
+    l1 = add_up([part.l1 for part in parts])
+    if len({part.factor for part in parts}) == 1:
+        return Moves(entries, l1, parts[0].factor, add_up([part.square for part in parts]))
+    squares = [multiply_up(part.l2, part.l2) * (1 + 4 * ULP) for part in parts]
+    return Moves(entries, l1, 1.0, add_up(squares))

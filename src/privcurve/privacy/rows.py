@@ -1,0 +1,430 @@
+"""Sealed arrays that know their sensitivity: rows, of which each follows from its own record.
+
+Rows carry public bounds, and rules (docs/proofs.md, 'Derived sensitivities', D1 to D9) say how
+these follow through arithmetic. A sum of rows carries what one record can change of it, so that no
+learner announces that. What has no rule is sealed like any other exact value, without bounds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from privcurve.coding import Floats, Ints
+from privcurve.kernels import arithmetic
+from privcurve.kernels.rows import add_whole, clip_norms, times_matrix
+from privcurve.privacy.moves import ULP, Moves, multiply_up
+from privcurve.privacy.sealed import Sealed, open_values
+from privcurve.privacy.sums import (
+    MOST_UNITS,
+    Bounded,
+    Bounds,
+    Sum,
+    inverse_of,
+    join_bounds,
+    largest_of,
+    public_numbers,
+    unit_of,
+)
+
+
+class Of(NamedTuple):
+    """Whose rows they are: the learner's, and of the records that count so often each."""
+
+    learner: str
+    counts: Ints
+
+
+NOBODY = Of("", np.zeros(0, dtype=np.int64))
+
+
+@lru_cache(maxsize=256)
+def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
+    """Return no rows of codes from 0 to `most` each, of which those of private columns change."""
+    ends, moving = np.array(most, dtype=np.float64), np.zeros(len(most))
+    moving[list(private)] = 1.0
+    none = np.zeros((0, len(most)), dtype=np.uint8)
+    return Rows.make(none, NOBODY, 0.0, ends, 1.0, change=Moves.of(ends * moving))
+
+
+@lru_cache(maxsize=256)
+def labels_between(low: int, high: int, is_public: bool) -> Rows:
+    """Return no labels between two numbers, which do not change where they are public."""
+    change = _still(()) if is_public else None
+    return Rows.make(np.zeros(0), NOBODY, low, high, 1.0, change=change)
+
+
+class Rows(Bounded):
+    """Numbers of records: row i follows from record i alone, and is between public bounds.
+
+    They take NumPy's arithmetic with public numbers and with rows of the same records, comparisons,
+    `np.minimum`, `np.maximum`, `np.clip`, `np.exp` and other monotone functions, products with a
+    public matrix, public columns as an index, `np.column_stack`, and the methods below. Bounds have
+    to be finite. `sum` counts each row as often as it stands for a record.
+    """
+
+    __slots__ = ("_high", "_low", "_of")
+
+    _of: Of
+    _low: Floats
+    _high: Floats
+
+    @staticmethod
+    def make(
+        values: NDArray[Any],
+        of: Of,
+        low: ArrayLike,
+        high: ArrayLike,
+        unit: float = 0.0,
+        size: Moves | None = None,
+        change: Moves | None = None,
+    ) -> Rows:
+        """Return rows between bounds (D1), with sharper ones of their size and change."""
+        shape = values.shape[1:]
+        least, most = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (low, high))
+        _require_finite(least, most)
+        values = values.view()
+        values.flags.writeable = False
+        made = Rows(values, of.learner, 0)
+        made._of, made._low, made._high = of, least, most
+        largest = Moves.of(np.maximum(np.abs(least), np.abs(most)))
+        size = largest if size is None else largest.within(size)
+        apart = Moves.between(least, most)
+        if change is not None:
+            nearer = np.minimum(apart.entries, change.entries)
+            apart = Moves.of(nearer).within(change)
+        if not apart.is_zero:
+            # Two rows are apart by twice their length; of no negative entries, by less (D2).
+            aligned = bool((least >= 0).all() or (most <= 0).all())
+            factor, square = (1.0, 2.0) if aligned else (2.0, 1.0)
+            twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
+            apart = apart.within(twice)
+        made._bounds = Bounds(size, apart, unit)
+        return made
+
+    @staticmethod
+    def like(values: NDArray[Any], of: Of, bounded: Rows) -> Rows:
+        """Return other rows with the same bounds."""
+        made = Rows(values.view(), of.learner, 0)
+        made._array.flags.writeable = False
+        made._of, made._low, made._high = of, bounded._low, bounded._high
+        made._bounds = bounded._bounds
+        return made
+
+    def _make(self, values: NDArray[Any], low: Any, high: Any, bounds: Bounds) -> Rows:
+        return Rows.make(values, self._of, low, high, bounds.unit, bounds.size, bounds.change)
+
+    def _numbers(self) -> Floats:
+        return self._array.astype(np.float64)
+
+    def _is_beside(self, other: Any) -> bool:
+        """Return whether others are rows of the same records."""
+        return isinstance(other, Rows) and other._of.counts is self._of.counts
+
+    # NumPy's ---------------------------------------------------------------------------------
+
+    def _by_rule(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
+        if ufunc is np.matmul and inputs[0] is self:
+            return self._times_matrix(inputs[1])
+        if ufunc in _UNARY and len(inputs) == 1:
+            return self._mapped(*_UNARY[ufunc])
+        return self._combined(ufunc, *inputs) if ufunc in _BINARY else None
+
+    def __array_function__(
+        self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
+    ) -> Any:
+        alone = len(inputs) == 1 and not more
+        if function is np.sum and len(inputs) == 1 and set(more) <= {"axis"}:
+            return self.sum(**more)
+        if function is np.clip and len(inputs) == 3 and not more and inputs[0] is self:
+            return np.minimum(np.maximum(self, inputs[1]), inputs[2])
+        if function in (np.ones_like, np.zeros_like) and alone:
+            value = float(function is np.ones_like)
+            return Rows.make(np.full(self._array.shape, value), self._of, value, value, 1.0)
+        if function is np.column_stack and alone and all(map(self._is_beside, inputs[0])):
+            return self._stacked(inputs[0])
+        return super().__array_function__(function, types, inputs, more)
+
+    def __getitem__(self, index: Any) -> Any:
+        first, *rest = index if isinstance(index, tuple) else (index,)
+        is_all = isinstance(first, slice) and first == slice(None)
+        if not is_all or any(isinstance(part, Sealed) for part in rest):
+            return super().__getitem__(index)
+        others = tuple(rest)
+        return self._make(
+            self._array[index],
+            self._low[others],
+            self._high[others],
+            self._bounds.each(lambda moves: moves.take(others)),
+        )
+
+    def sum(self, axis: Any = None, keepdims: bool = False) -> Any:
+        """Return the sum over all records (`axis=0`), or over columns (`axis=1`)."""
+        if keepdims or axis not in (None, 0, 1) or (axis != 0 and self.ndim > 2):
+            return super().sum(axis=axis, keepdims=keepdims)
+        if axis == 1 == self.ndim - 1:
+            return self._times_matrix(np.ones(self._array.shape[1]))
+        total = self._added(None, 1)[0]
+        return total if axis == 0 or self.ndim == 1 else total.over(np.ones(total.shape))
+
+    def astype(self, dtype: Any) -> Any:
+        """Return itself as float64, in which all arithmetic with rows is."""
+        return self if np.dtype(dtype) == np.float64 else super().astype(dtype)
+
+    # What NumPy has no words for -------------------------------------------------------------
+
+    def clip_rows(self, longest: float) -> Rows:
+        """Return rows whose L2 norm is at most `longest`, longer ones shortened (D6)."""
+        if not (0 < longest < math.inf and self.ndim == 2):
+            raise ValueError(f"longest must be above 0, and rows have columns; got {longest!r}")
+        values = clip_norms(np.ascontiguousarray(self._numbers()), float(longest))
+        low = np.maximum(np.minimum(self._low, 0.0), -longest)
+        high = np.minimum(np.maximum(self._high, 0.0), longest)
+        entries, (size, change, _) = np.maximum(-low, high), self._bounds
+        most = math.sqrt(len(low)) * longest * (1 + 2 * ULP)
+        size = Moves(entries, most, float(longest), 1.0).within(size.with_entries(entries))
+        return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
+
+    def look_up(self, table: ArrayLike) -> Rows:
+        """Return the entry, or row, of a public table at each code (D7)."""
+        numbers = np.asarray(table, dtype=np.float64)
+        codes = self._codes(len(numbers))
+        each = [Moves.of(np.abs(row)) for row in numbers]
+        largest, square = max(one.l1 for one in each), max(one.square for one in each)
+        size = Moves(np.abs(numbers).max(axis=0), largest, 1.0, square)
+        change = _still(size.entries.shape) if self._bounds.change.is_zero else None
+        ends = numbers.min(axis=0), numbers.max(axis=0)
+        return Rows.make(numbers[codes], self._of, *ends, unit_of(numbers), size, change)
+
+    def one_hot(self, n_codes: int) -> Rows:
+        """Return a one in the column of each code (D7)."""
+        return self.look_up(np.eye(n_codes))
+
+    def outer(self) -> Rows:
+        """Return the products of each row with itself, in a matrix (D8)."""
+        rows, (size, change, unit) = self._numbers(), self._bounds
+        low, high = _corners(
+            np.multiply, (self._low[:, None], self._high[:, None]), (self._low, self._high)
+        )
+        entries = size.entries[:, None] * size.entries * (1 + 2 * ULP)
+        # The norm of such a matrix is the squared norm of the row; two have no obtuse angle.
+        norm = multiply_up(multiply_up(size.factor, size.factor), size.square)
+        l1 = multiply_up(size.l1, size.l1)
+        still = _still(entries.shape)
+        apart = still if change.is_zero else Moves(2 * entries, 2 * l1, norm, 2.0)
+        bounds = Bounds(Moves(entries, l1, norm, 1.0), apart, unit * unit)
+        error = bounds.error(largest_of(entries))
+        products = rows[:, :, None] * rows[:, None, :]
+        return self._make(products, low, high, bounds.each(lambda moves: moves.loosened(error)))
+
+    def by(self, codes: Rows, n_codes: int) -> Sum:
+        """Return the sums of the rows of each code, one below the other (D9)."""
+        if not self._is_beside(codes):
+            self._refuse("sums by what are no codes of the same records")
+        total, (size, change, unit) = self._added(codes._codes(n_codes), n_codes)
+        if not codes._bounds.change.is_zero:
+            # A record leaves one cell and enters another, or stays in its own.
+            moved = Moves(
+                np.maximum(size.entries, change.entries), 2 * size.l1, size.factor, 2 * size.square
+            )
+            farther = moved if moved.l2 >= change.l2 else change
+            most = max(moved.l1, change.l1)
+            change = Moves(moved.entries, most, farther.factor, farther.square)
+        shape = total.shape
+        bounds = Bounds(size, change, unit)
+        return Sum.make(open_values(total), self._learner, bounds.each(
+            lambda moves: moves.with_entries(np.broadcast_to(moves.entries, shape))))  # fmt: skip
+
+    # Rules -----------------------------------------------------------------------------------
+
+    def _codes(self, n_codes: int) -> Ints:
+        """Return whole numbers from 0 to before `n_codes`, one for each record."""
+        inside = self.ndim == 1 and self._low >= 0 and self._high <= n_codes - 1
+        if not (inside and self._bounds.unit >= 1):
+            raise ValueError(
+                f"codes must be whole numbers from 0 to {n_codes - 1}, one for each record; these "
+                f"are between {self._low} and {self._high}"
+            )
+        return cast(Ints, self._array.astype(np.int64))
+
+    def _stacked(self, parts: Sequence[Rows]) -> Rows:
+        some = [part if part.ndim == 2 else part[:, None] for part in parts]
+        low, high = (np.concatenate([getattr(p, name) for p in some]) for name in ("_low", "_high"))
+        values = np.concatenate([p._numbers() for p in some], axis=1)
+        return self._make(values, low, high, join_bounds([p._bounds for p in some]))
+
+    def _mapped(self, function: Callable[[Any], Any], keeps: str) -> Rows:
+        """Return a monotone or an even function of each number (D3)."""
+        with np.errstate(all="ignore"):
+            ends = np.stack([function(self._low), function(self._high)])
+            low, high = ends.min(axis=0), ends.max(axis=0)
+            if function in (np.abs, np.square):
+                low = np.where((self._low < 0) & (self._high > 0), 0.0, low)
+            _require_finite(low, high)
+            # A computed function may be a little less than monotone.
+            values = np.clip(function(self._numbers()), low, high)
+        if keeps == LENGTHS:
+            return self._make(values, low, high, self._bounds)
+        change = self._bounds.change
+        apart = Moves.of(np.where(change.entries > 0, Moves.between(low, high).entries, 0.0))
+        return Rows.make(values, self._of, low, high, float(keeps == WHOLE), None, apart)
+
+    def _combined(self, ufunc: np.ufunc, *inputs: Any) -> Rows | None:
+        """Return a sum, a product, … of two numbers of each record (D3 to D5)."""
+        sides = [self._side(one) for one in inputs]
+        if any(side is None for side in sides):
+            return None
+        a, b = cast(list[_Side], sides)
+        ends = (a.low, a.high), (b.low, b.high)
+        if ufunc is np.divide and np.any((b.low <= 0) & (b.high >= 0)):
+            ends = ends[0], (np.array(np.nan),) * 2  # no finite bounds
+        with np.errstate(all="ignore"):
+            values = np.asarray(ufunc(a.numbers, b.numbers), dtype=np.float64)
+            shape = values.shape[1:]
+            tests = tuple(np.full(shape, end) for end in (0.0, 1.0))
+            low, high = tests if ufunc in _TESTS else _corners(ufunc, *ends)
+        _require_finite(low, high)
+        apart = Moves.between(low, high)
+        bounds = _rule(ufunc, a.spread(shape), b.spread(shape), apart, ends)
+        error = bounds.error(max(map(largest_of, (low, high)))) * (ufunc in _ROUNDED)
+        return self._make(values, low, high, bounds.each(lambda moves: moves.loosened(error)))
+
+    def _side(self, one: Any) -> _Side | None:
+        """Return rows of the same records, or public numbers for all, as what is combined."""
+        if self._is_beside(one) and one.ndim == self.ndim:
+            return _Side(one._numbers(), one._low, one._high, one._bounds)
+        numbers = None if isinstance(one, Rows) else public_numbers(one)
+        if numbers is None or numbers.ndim > self.ndim:
+            return None
+        if numbers.ndim == self.ndim:
+            if len(numbers) != 1:
+                return None  # along the records: refused
+            numbers = numbers[0]
+        bounds = Bounds(Moves.of(np.abs(numbers)), _still(numbers.shape), unit_of(numbers))
+        return _Side(numbers, numbers, numbers, bounds)
+
+    def _times_matrix(self, matrix: Any) -> Rows | None:
+        """Return the product with a public matrix, or vector (D5)."""
+        numbers = public_numbers(matrix)
+        if numbers is None or self.ndim != 2 or numbers.ndim not in (1, 2):
+            return None
+        wide = numbers.reshape(len(numbers), -1)
+        values = times_matrix(self._numbers(), numbers)
+        ends = np.stack([self._low[:, None] * wide, self._high[:, None] * wide])
+        low, high = ends.min(axis=0).sum(axis=0), ends.max(axis=0).sum(axis=0)
+        unit = self._bounds.unit * unit_of(numbers)
+        bounds = self._bounds.each(lambda moves: moves.mapped(numbers), unit)
+        most = largest_of(times_matrix(self._bounds.size.entries, np.abs(wide)))
+        error = len(wide) * bounds.error(2 * most)
+        low, high = (np.reshape(end, numbers.shape[1:]) for end in (low - error, high + error))
+        bounds = bounds.each(lambda moves: moves.loosened(error))
+        return self._make(np.clip(values, low, high), low, high, bounds)
+
+    def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
+        """Add up the rows, by codes if there are some, in whole units of a public grid (D9)."""
+        most = max(largest_of(self._low), largest_of(self._high))
+        (size, change, unit), error = self._bounds, 0.0
+        if not (unit and most <= MOST_UNITS * unit):
+            error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
+        shape = self._low.shape if codes is None else (n_codes, *self._low.shape)
+        places = np.zeros(len(self._array), dtype=np.int64) if codes is None else codes
+        values = np.ascontiguousarray(self._numbers().reshape(-1, self._low.size))
+        sums = np.zeros((n_codes, values.shape[1]), dtype=np.int64)
+        low, high = (np.array(end).ravel() for end in (self._low, self._high))
+        add_whole(values, places, self._of.counts, low, high, unit, sums)
+        if error:
+            on_grid = (np.rint(end / unit) * unit for end in (self._low, self._high))
+            near, apart = change.loosened(error), Moves.between(*on_grid)
+            size, change = size.loosened(error / 2), near if near.is_zero else near.within(apart)
+        bounds = Bounds(size, change, unit)
+        return Sum.make(unit * sums.reshape(shape), self._learner, bounds), bounds
+
+
+def _require_finite(low: Floats, high: Floats) -> None:
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise ValueError(
+            "rows must have finite bounds; the last step has none (a quotient by what may be 0, a "
+            "logarithm, or too large a number): np.clip what goes into it"
+        )
+
+
+class _Side(NamedTuple):
+    """One of two numbers of each record that are combined."""
+
+    numbers: Floats
+    low: Floats
+    high: Floats
+    bounds: Bounds
+
+    def spread(self, shape: tuple[int, ...]) -> Bounds:
+        """Return the bounds of numbers that are repeated along columns."""
+        if np.shape(self.low) == shape:
+            return self.bounds
+        return self.bounds.each(lambda m: Moves.of(np.array(np.broadcast_to(m.entries, shape))))
+
+
+def _still(shape: tuple[int, ...]) -> Moves:
+    """Return the bounds of what does not move."""
+    return Moves(np.zeros(shape), 0.0, 0.0, 1.0)
+
+
+def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
+    """Return the bounds of a function that is monotone in either number."""
+    ends = [ufunc(a, b) for a, b in itertools.product(first, second)]
+    return cast(Floats, np.minimum.reduce(ends)), cast(Floats, np.maximum.reduce(ends))
+
+
+def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bounds:
+    """Return the bounds of a combination, beside those of its entries."""
+    moving = (a.change.entries > 0) | (b.change.entries > 0)
+    apart = Moves.of(np.where(moving, apart.entries, 0.0))
+    anything = Moves(np.full(moving.shape, np.inf), math.inf, math.inf, 1.0)
+    if ufunc in (np.add, np.subtract):
+        unit = min(a.unit, b.unit)
+        return Bounds(a.size.plus(b.size), a.change.plus(b.change), unit)
+    if ufunc in (np.minimum, np.maximum):
+        return Bounds(anything, a.change.plus(b.change).within(apart), min(a.unit, b.unit))
+    if ufunc is np.divide and b.change.is_zero and np.ndim(ends[1][0]) == 0:
+        factor, unit = inverse_of(float(ends[1][0]))
+        return a.each(lambda moves: moves.times(factor), a.unit * unit)
+    if ufunc is not np.multiply:
+        return Bounds(anything, apart, float(ufunc in _TESTS))
+    by_b, by_a = (largest_of(side.size.entries) for side in (b, a))
+    size = a.size.times(by_b).within(b.size.times(by_a))
+    # ab − a′b′ = (a − a′)b + a′(b − b′)
+    shared = a.size.times(largest_of(b.change.entries)).within(b.change.times(by_a))
+    change = a.change.times(by_b).plus(shared).within(apart)
+    return Bounds(size, change, a.unit * b.unit)
+
+
+_TESTS = {
+    np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal,
+    np.logical_and, np.logical_or,
+}  # fmt: skip
+_ROUNDED = {np.add, np.subtract, np.multiply, np.divide}
+_BINARY = {*_ROUNDED, np.minimum, np.maximum, *_TESTS}
+
+
+def _tanhs(values: Any) -> Floats:
+    return 2.0 * arithmetic.expits(2.0 * np.asarray(values)) - 1.0
+
+
+# What a function of one number keeps: lengths and distances; or whole numbers.
+LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
+
+# Monotone and even functions. A library's exponential may depend on where in an array a number is;
+# these do not.
+_UNARY: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
+    np.exp: (arithmetic.exps, NOTHING), np.expm1: (arithmetic.expm1s, NOTHING),
+    np.log: (arithmetic.logs, NOTHING), np.log1p: (arithmetic.log1ps, NOTHING),
+    np.tanh: (_tanhs, NOTHING), np.sqrt: (np.sqrt, NOTHING), np.square: (np.square, NOTHING),
+    np.negative: (np.negative, LENGTHS), np.absolute: (np.abs, LENGTHS),
+    np.rint: (np.rint, WHOLE), np.floor: (np.floor, WHOLE), np.ceil: (np.ceil, WHOLE),
+    np.sign: (np.sign, WHOLE),
+}  # fmt: skip

@@ -1,0 +1,283 @@
+"""Sums over records that know their sensitivity, and public linear functions of such.
+
+docs/proofs.md, 'Derived sensitivities', D9 to D11, has the rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, wraps
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privcurve.coding import Floats
+from privcurve.kernels.rows import times_matrix
+from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.moves import ULP, Moves, join
+from privcurve.privacy.sealed import Sealed, kernel, open_values
+
+# The most records whose sums fit in 64 bits, and the largest row in units of its grid.
+MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
+# Whole numbers up to here are exact in floating point.
+_EXACT = 2.0**53
+# Grids on which public numbers are looked for: most learners scale by such.
+_UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
+
+
+class Bounds(NamedTuple):
+    """Public bounds of what one record adds to numbers, and of what changes if it is replaced.
+
+    All numbers are whole multiples of `unit`, a power of two, unless it is 0.
+    """
+
+    size: Moves
+    change: Moves
+    unit: float
+
+    def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
+        """Return what a rule makes of either."""
+        unit = self.unit if unit is None else unit
+        return Bounds(rule(self.size), rule(self.change), unit)
+
+    def error(self, most: float) -> float:
+        """Return how far rounding moves two results apart, which are at most this large."""
+        return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
+
+
+def unit_of(numbers: Floats) -> float:
+    """Return a unit of public numbers; 0 if they have none that is known."""
+    return next((u for u in _UNITS if np.array_equal(np.rint(numbers / u) * u, numbers)), 0.0)
+
+
+def largest_of(numbers: Floats) -> float:
+    """Return the largest size of numbers; 0 if there are none."""
+    return float(np.abs(numbers).max(initial=0.0))
+
+
+def public_numbers(value: Any) -> Floats | None:
+    """Return public numbers; None for anything else."""
+    if isinstance(value, Sealed) or np.asarray(value).dtype.kind not in "biuf":
+        return None
+    return np.asarray(value, dtype=np.float64)
+
+
+class Bounded(Sealed):
+    """Exact values with public bounds."""
+
+    __slots__ = ("_bounds",)
+
+    _bounds: Bounds
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._refuse("what has bounds is not written into; np.where, or np.column_stack,")
+
+    def copy(self) -> Any:
+        """Return itself, which nothing writes into."""
+        return self
+
+    def _by_rule(self, ufunc: np.ufunc, *inputs: Any) -> Any:
+        raise NotImplementedError
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **more: Any
+    ) -> Any:
+        if out is not None and any(isinstance(one, Bounded) for one in out):
+            self._refuse("what has bounds as out")
+        if out is None and not more and method == "__call__":
+            made = self._by_rule(ufunc, *inputs)
+            if made is not None:
+                return made
+        if out is not None:
+            more["out"] = out
+        return super().__array_ufunc__(ufunc, method, *inputs, **more)
+
+
+class Sum(Bounded):
+    """Sums over records, and public linear functions of such, with their sensitivities (D10)."""
+
+    __slots__ = ()
+
+    @classmethod
+    def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
+        """Return sums with bounds of what one record adds to them, and changes."""
+        made = cls(values, learner)
+        made._bounds = bounds
+        return made
+
+    def _made(self, values: NDArray[Any], bounds: Bounds) -> Self:
+        return type(self).make(np.asarray(values), self._learner, bounds)
+
+    def _rounded(self, values: Floats, bounds: Bounds, steps: int = 1, more: float = 0.0) -> Self:
+        """Return a result with what rounding adds: no sum is larger than of the most records."""
+        most = MOST_RECORDS * largest_of(bounds.size.entries) + more
+        error = steps * bounds.error(most)
+        return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
+
+    def moves(self, neighbours: str) -> Moves:
+        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2."""
+        return self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
+
+    def score_range(self, neighbours: str) -> float:
+        """Return the range of the changes of scores, for a choice among them."""
+        moves = self.moves(neighbours)
+        return min(2 * largest_of(moves.entries), moves.l1)
+
+    def norm1(self) -> Self:
+        """Return the L1 norm of all numbers, which moves by no more than they do in L1."""
+        most = MOST_RECORDS * float(self._bounds.size.entries.sum())
+        error = self._array.size * self._bounds.error(most)
+        bounds = self._bounds.each(lambda m: Moves(np.array(m.l1), m.l1, m.l1, 1.0).loosened(error))
+        return self._made(np.abs(self._array).sum(), bounds)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, Sealed):
+            return super().__getitem__(index)
+        return self._made(self._array[index], self._bounds.each(lambda moves: moves.take(index)))
+
+    def reshape(self, *shape: Any) -> Any:
+        """As of an array."""
+        bounds = self._bounds.each(lambda m: m.with_entries(m.entries.reshape(*shape)))
+        return self._made(self._array.reshape(*shape), bounds)
+
+    def __array_function__(
+        self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
+    ) -> Any:
+        if function is np.concatenate and len(inputs) == 1 and not more:
+            parts = list(inputs[0])
+            if all(isinstance(part, Sum) for part in parts):
+                return joined(parts)
+        return super().__array_function__(function, types, inputs, more)
+
+    def _by_rule(self, ufunc: np.ufunc, *inputs: Any) -> Self | None:
+        bounds = self._bounds
+        if ufunc is np.negative:
+            return self._made(-self._array, bounds)
+        if len(inputs) != 2:
+            return None
+        left, right = inputs
+        if isinstance(left, Sum) and isinstance(right, Sum):
+            if ufunc not in (np.add, np.subtract) or left.shape != right.shape:
+                return None
+            values, (one, other) = ufunc(left._array, right._array), (left._bounds, right._bounds)
+            both = one.size.plus(other.size), one.change.plus(other.change)
+            return self._rounded(values, Bounds(*both, min(one.unit, other.unit)))
+        numbers = public_numbers(right if left is self else left)
+        if numbers is None or not np.isfinite(numbers).all():
+            return None
+        unit = unit_of(numbers)
+        if ufunc is np.matmul and left is self and 0 < numbers.ndim <= 2 and self.ndim:
+            return self.over(numbers)
+        if ufunc in (np.add, np.subtract) and numbers.shape in ((), self.shape):
+            values = ufunc(*(one._array if one is self else one for one in inputs))
+            beside = bounds._replace(unit=min(bounds.unit, unit))
+            return self._rounded(values, beside, more=largest_of(numbers))
+        if ufunc is np.divide and left is self and numbers.ndim == 0 and numbers:
+            return self._times(self._array / numbers, *inverse_of(float(numbers)))
+        if ufunc is np.multiply and numbers.ndim == 0:
+            return self._times(self._array * numbers, abs(float(numbers)), unit)
+        return None
+
+    def over(self, matrix: Floats) -> Self:
+        """Return the product of the last axis with a public matrix, or vector."""
+        unit = self._bounds.unit * unit_of(matrix)
+        bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
+        values = times_matrix(self._array.astype(np.float64), matrix)
+        return self._rounded(values, bounds, len(matrix))
+
+    def _times(self, values: Floats, factor: float, unit: float) -> Self:
+        bounds = self._bounds.each(lambda m: m.times(factor), self._bounds.unit * unit)
+        return self._rounded(values, bounds)
+
+
+def inverse_of(number: float) -> tuple[float, float]:
+    """Return the size of a reciprocal, rounded up, and its unit."""
+    inverse = abs(1.0 / number)
+    if math.frexp(inverse)[0] == 0.5:
+        return inverse, unit_of(np.asarray(inverse))
+    return math.nextafter(inverse, math.inf), 0.0
+
+
+class LoopSum(Sum):
+    """Sums of a registered loop (:func:`adds`), which relies on what this project hands to it."""
+
+    __slots__ = ()
+
+
+def joined(parts: Sequence[Sum]) -> Sum:
+    """Return sums one below the other."""
+    values = np.concatenate([part._array for part in parts])
+    kind = LoopSum if any(isinstance(part, LoopSum) for part in parts) else Sum
+    return kind.make(values, parts[0]._learner, join_bounds([part._bounds for part in parts]))
+
+
+def join_bounds(parts: Sequence[Bounds]) -> Bounds:
+    """Return the bounds of numbers one below the other."""
+    size, change = (
+        join(moves, np.concatenate([m.entries for m in moves]))
+        for moves in ([p.size for p in parts], [p.change for p in parts])
+    )
+    return Bounds(size, change, min(p.unit for p in parts))
+
+
+@lru_cache(maxsize=256)
+def one_cell(shape: tuple[int, ...]) -> Bounds:
+    """Return the bounds of counts of which a record adds one to a single cell (D7)."""
+    each = np.ones(shape)
+    return Bounds(Moves(each, 1.0, 1.0, 1.0), Moves(each, 2.0, 1.0, 2.0), 1.0)
+
+
+def is_open(values: Any) -> bool:
+    """Return whether values are rows or sums of open records, of a fit without privacy."""
+    return isinstance(values, Bounded) and not values._learner
+
+
+# Loops with bounds, by name.
+LOOPS: dict[str, Any] = {}
+
+
+def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
+    """Return what a loop added up as a sum; with several bounds, as one sum below the other."""
+    if isinstance(bounds, Bounds):
+        return LoopSum.make(total, learner, bounds)
+    ends = np.cumsum([len(part.size.entries) for part in bounds])
+    parts = zip(np.split(total, ends[:-1]), bounds, strict=True)
+    return [LoopSum.make(values, learner, part) for values, part in parts]
+
+
+def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a decorator of a method that adds up contributions of one part (`parts.Totals`).
+
+    `bounds` gets None in place of the part; see :func:`adds`.
+    """
+
+    def register(loop: Any) -> Any:
+        LOOPS[loop.__qualname__] = loop, bounds
+        loop.bounds = bounds
+        return loop
+
+    return register
+
+
+def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
+    """Return a decorator of a loop that adds up what each record contributes, into a `LoopSum`.
+
+    The loop clips each contribution to what `bounds` says of the loop's arguments, of which it may
+    use the public ones. Loops are listed in `LOOPS`; a test holds that the contribution of a record
+    does not depend on others, and is within its bounds.
+    """
+
+    def register(loop: Any) -> Any:
+        opened = kernel(adds_in_parts(bounds)(loop))
+
+        @wraps(loop)
+        def run(*given: Any) -> Any:
+            total = opened(*given)
+            learner = total._learner if isinstance(total, Sealed) else ""
+            return with_bounds(open_values(total), learner, bounds(*given))
+
+        return run
+
+    return register

@@ -1,0 +1,314 @@
+"""Derived sensitivities: random programs on small domains, whose neighbours are all enumerated."""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
+from privcurve.privacy.moves import Moves
+from privcurve.privacy.rows import Of, Rows
+from privcurve.privacy.sealed import Sealed, SealedError, kernel, open_values
+from privcurve.privacy.sums import MOST_UNITS, Sum
+
+BINS = (2, 3)
+DOMAIN = list(itertools.product(range(2), range(3), (-1, 1)))
+
+
+class Table(NamedTuple):
+    """Some records, with the first column and the label public or not."""
+
+    records: list
+    public: bool = False
+
+    def rows(self):
+        table = np.array(self.records, dtype=np.int64).reshape(-1, 3)
+        of, most = Of("test", np.ones(len(table), dtype=np.int64)), np.array(BINS) - 1.0
+        moves = Moves.of(most * [not self.public, True])
+        label = Moves.of(np.zeros(())) if self.public else None
+        return (
+            Rows.make(table[:, :2].astype(np.uint8), of, 0.0, most, 1.0, change=moves),
+            Rows.make(table[:, 2].astype(np.int8), of, -1, 1, 1.0, change=label),
+        )
+
+
+def magnitude(rng):
+    return 2.0 ** rng.integers(-30, 51)
+
+
+def near(rng, low, high):
+    """Return public numbers, as often whole as not."""
+    number = rng.uniform(low, high, size=rng.choice([1, 2, 3]))
+    return np.rint(number) if rng.random() < 0.5 else number
+
+
+# Steps of programs: functions of rows of two columns or more, and of a random stream.
+STEPS = {
+    "add": lambda x, rng: x + rng.choice([-1.0, 0.5, 1 / 3]),
+    "subtract": lambda x, rng: rng.choice([-1.0, 0.5, 2 / 3]) - x,
+    "scale": lambda x, rng: x * rng.choice([-2.0, 0.5, 1 / 3, magnitude(rng)]),
+    "divide": lambda x, rng: x / rng.choice([-2.0, 3.0, magnitude(rng)]),
+    "by a column": lambda x, rng: x * rng.choice([-1.0, 0.0, 0.7], size=x._low.shape),
+    "into": lambda x, rng: rng.choice([1.0, 0.7]) / (1.0 + x * x),
+    "beside": lambda x, rng: x + x[:, ::-1],
+    "product": lambda x, rng: x * x[:, :1],
+    "squares": lambda x, rng: x * x,
+    "quotient": lambda x, rng: x / (2.0 + np.abs(x[:, :1])),
+    "exponential": lambda x, rng: np.exp(np.clip(x, -3.0, 2.5)),
+    "logarithm": lambda x, rng: np.log1p(np.abs(x)),
+    "root": lambda x, rng: np.sqrt(np.abs(x)),
+    "tanh": lambda x, rng: np.tanh(x),
+    "square": lambda x, rng: np.square(x),
+    "sign": lambda x, rng: np.sign(x),
+    "round": lambda x, rng: np.rint(x),
+    "minimum": lambda x, rng: np.minimum(x, rng.choice([-0.5, 0.5, 1.0])),
+    "maximum": lambda x, rng: np.maximum(x, x[:, ::-1]),
+    "clip": lambda x, rng: np.clip(x, -0.4, 0.8),
+    "test": lambda x, rng: (x > rng.choice([-0.5, 0.0, 0.5])) * rng.choice([1.0, 0.3]),
+    "matrix": lambda x, rng: x @ rng.choice([-1.0, 0.0, 1.0, 0.3], size=(x._low.size, 2)),
+    "columns": lambda x, rng: x[:, rng.integers(0, x._low.size, size=2)],
+    "constant": lambda x, rng: np.column_stack([x, np.ones_like(x[:, 0])]),
+    "clip rows": lambda x, rng: x.clip_rows(float(rng.choice([0.5, 1.0, 3.0]))),
+    "total": lambda x, rng: np.column_stack([x.sum(axis=1), x[:, 0]]),
+}  # fmt: skip
+
+STARTS = {
+    "codes": lambda codes, label, rng: codes + 0.0,
+    "signed": lambda codes, label, rng: (codes - np.array([0.5, 1.0])) * label[:, None],
+    "one-hot": lambda codes, label, rng: codes[:, 1].one_hot(3),
+    "both": lambda codes, label, rng: np.column_stack([codes, label]),
+    "table": lambda codes, label, rng: codes[:, 1].look_up(rng.choice([-1.0, 0.2, 2.0], (3, 2))),
+    "signs": lambda codes, label, rng: np.column_stack([codes[:, 0].one_hot(2), label]),
+}
+
+SUMS = {
+    "sum": lambda x, codes, label: x.sum(axis=0),
+    "all": lambda x, codes, label: x.sum(),
+    "by code": lambda x, codes, label: x.by(codes[:, 1], 3),
+    "by public code": lambda x, codes, label: x.by(codes[:, 0], 2),
+    "outer": lambda x, codes, label: x.outer().sum(axis=0),
+    "count": lambda x, codes, label: np.ones_like(label).by(codes[:, 1], 3),
+}
+
+AFTER = {
+    "nothing": lambda s, rng: s,
+    "scale": lambda s, rng: s * rng.choice([0.3, -2.0, magnitude(rng)]) / 3.0,
+    "first": lambda s, rng: s.reshape(-1)[:2],
+    "join": lambda s, rng: np.concatenate([s.reshape(-1), s.reshape(-1)[:1]]),
+    "norm": lambda s, rng: s.norm1(),
+    "map": lambda s, rng: s.reshape(-1) @ rng.choice([-1.0, 0.5], (int(np.prod(s.shape)), 2)),
+    "twice": lambda s, rng: s + s - 1.5,
+}
+
+
+def program(seed):
+    """Return a random function of a table, and its name."""
+    rng = np.random.default_rng(seed)
+    start, end, after = (rng.choice(list(some)) for some in (STARTS, SUMS, AFTER))
+    steps = rng.choice(list(STEPS), size=rng.integers(0, 4))
+
+    def run(table):
+        codes, label = table.rows()
+        same = np.random.default_rng([seed, 1])
+        x = STARTS[start](codes, label, same)
+        for step in steps:
+            x = STEPS[step](x, same)
+        return AFTER[after](SUMS[end](x, codes, label), same)
+
+    return run, f"{seed}: {start}, {', '.join(steps)}, {end}, {after}"
+
+
+def changes(at, without, relation):
+    """Return the sums of all neighbours that share some records."""
+    if relation == ADD_REMOVE:
+        return [(value, without) for value in at.values()]
+    public = relation == PRIVATE_COLUMNS
+    return [
+        (at[one], at[other])
+        for one, other in itertools.combinations(DOMAIN, 2)
+        if not public or (one[0], one[2]) == (other[0], other[2])
+    ]
+
+
+def mixed(records, rng):
+    return [records[k] for k in rng.permutation(len(records))]
+
+
+def values(sums):
+    return np.asarray(open_values(sums)).ravel()
+
+
+def check(seed):
+    """Return how near the derived bounds of a program are to its true sensitivities."""
+    run, name = program(seed)
+    rng = np.random.default_rng([seed, 2])
+    base = [DOMAIN[k] for k in rng.integers(0, len(DOMAIN), size=rng.choice([0, 3]))]
+    # In any order.
+    at = {one: values(run(Table(mixed([*base, one], rng)))) for one in DOMAIN}
+    without, parts = values(run(Table(base))), []
+    for relation in (REPLACE_ONE, ADD_REMOVE, PRIVATE_COLUMNS):
+        moves = run(Table(base, relation == PRIVATE_COLUMNS)).moves(relation)
+        pairs = changes(at, without, relation)
+        apart = [np.abs(a - b) for a, b in pairs]
+        # Conversions to floating point, which the door allows for.
+        slack = max(np.abs(a).max() for pair in pairs for a in pair) * 2.0**-51
+        for bound, true in (
+            (moves.l1, max(d.sum() for d in apart)),
+            (moves.l2, max(np.sqrt((d * d).sum()) for d in apart)),
+            (moves.entries.max(), max(d.max() for d in apart)),
+        ):
+            assert true <= bound * (1 + 1e-12) + slack, f"{name}, {relation}: {true} > {bound}"
+            parts.append(true >= bound * (1 - 1e-5) - slack)
+    return np.array(parts).reshape(3, 3)[:, :2]
+
+
+def try_programs(seeds):
+    """Try programs; in either norm, of each relation, a third of the bounds have to be reached."""
+    tight = []
+    with np.errstate(all="ignore"):
+        for seed in seeds:
+            try:
+                tight.append(check(seed))
+            except ValueError as error:
+                if "finite bounds" not in str(error):
+                    raise
+    assert len(tight) > 0.8 * len(seeds)
+    shares = np.mean(tight, axis=0)
+    assert (shares >= 1 / 3).all(), shares
+
+
+def test_derived_sensitivities_are_never_too_small_and_often_equal():
+    try_programs(range(25))
+
+
+@pytest.mark.slow
+def test_derived_sensitivities_of_many_programs():
+    try_programs(range(1000, 1400))
+
+
+# What enforces bounds ---------------------------------------------------------------------------
+
+
+def rows_of(numbers, low, high):
+    numbers = np.asarray(numbers, dtype=float)
+    of = Of("test", np.ones(len(numbers), dtype=np.int64))
+    return Rows.make(numbers, of, low, high)
+
+
+def test_sums_are_whole_numbers_of_a_public_grid_in_any_order():
+    rng = np.random.default_rng(1)
+    for low, high in ((-(2.0**-30), 2.0**-31), (0.0, 2.0**50), (-1.0, 1 / 3)):
+        numbers = rng.uniform(low, high, size=(500, 2))
+        total = values(rows_of(numbers, low, high).sum(axis=0))
+        grid = 2.0 ** np.ceil(np.log2(max(-low, high))) / MOST_UNITS
+        assert np.array_equal(np.rint(total / grid) * grid, total)
+        assert np.allclose(total, numbers.sum(axis=0), atol=500 * grid, rtol=0)
+        for _ in range(3):
+            assert np.array_equal(
+                values(rows_of(rng.permutation(numbers), low, high).sum(axis=0)), total
+            )
+
+
+def test_what_is_not_a_number_or_beyond_the_bounds_is_added_as_a_public_value():
+    numbers = [[np.nan, 0.5], [np.inf, -np.inf], [7.0, -7.0]]
+    assert values(rows_of(numbers, -1.0, 1.0).sum(axis=0)).tolist() == [2.0, -1.5]
+    # 0 is not between these bounds: the nearest number is.
+    assert values(rows_of(numbers, 2.0, 3.0).sum(axis=0)).tolist() == [8.0, 6.0]
+    clipped = rows_of(numbers, -9.0, 9.0).clip_rows(1.0)
+    assert values(clipped.sum(axis=0)) == pytest.approx([2**-0.5, -(2**-0.5)], abs=1e-8)
+
+
+def test_clipped_rows_are_never_longer_than_the_bound():
+    from fractions import Fraction
+
+    rng = np.random.default_rng(2)
+    for scale in (2.0**-30, 1.0, 2.0**50):
+        numbers = scale * rng.standard_normal((300, 7)) * rng.choice([1e-3, 1, 1e3], (300, 1))
+        for longest in (scale, scale / 3):
+            clipped = open_values(rows_of(numbers, -9e3 * scale, 9e3 * scale).clip_rows(longest))
+            for row in clipped:
+                assert sum(Fraction(x) ** 2 for x in row) <= Fraction(longest) ** 2
+    # A row inside of the ball stays as it is.
+    inside = rows_of([[0.3, 0.4]], -1, 1).clip_rows(1.0)
+    assert open_values(inside).tolist() == [[0.3, 0.4]]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda codes, label: 1.0 / codes,
+        lambda codes, label: np.log(codes),
+        lambda codes, label: codes * np.inf,
+        lambda codes, label: np.exp(codes * 1e6),
+        lambda codes, label: codes + np.nan,
+        lambda codes, label: label / (label + 0.0),
+    ],
+)
+def test_a_step_without_finite_bounds_is_refused(step):
+    with pytest.raises(ValueError, match=r"finite bounds.*np\.clip"):
+        step(*Table(DOMAIN).rows())
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda codes, label: codes - kernel(np.mean)(codes),
+        lambda codes, label: np.sort(open_and_seal(codes), axis=0),
+        lambda codes, label: codes * kernel(np.copy, rows=0)(codes),
+        lambda codes, label: codes.T @ codes,
+        lambda codes, label: np.cumsum(codes, axis=1),
+        lambda codes, label: np.where(label[:, None] > 0, codes, 0),
+    ],
+)
+def test_what_has_no_rule_has_no_bounds(step):
+    codes, label = Table(DOMAIN).rows()
+    try:
+        made = step(codes, label)
+    except SealedError:
+        return
+    assert isinstance(made, Sealed)
+    assert not isinstance(made, (Rows, Sum))
+
+
+def open_and_seal(rows):
+    return kernel(np.copy)(rows)
+
+
+def test_rows_are_not_written_into():
+    codes, _ = Table(DOMAIN).rows()
+    for step in (
+        lambda: codes.__setitem__(0, 1.0),
+        lambda: np.add(codes, 1.0, out=codes),
+        lambda: np.multiply(kernel(np.copy)(codes), 1.0, out=codes),
+        lambda: kernel(annotated)(codes),
+    ):
+        with pytest.raises(SealedError):
+            step()
+
+
+def annotated(array) -> None:
+    array[:] = 1
+
+
+@pytest.mark.parametrize("look", [bool, float, len, list, repr, np.asarray, lambda x: x.tolist()])
+def test_rows_and_sums_are_sealed(look):
+    codes, label = Table(DOMAIN).rows()
+    for one in (codes, label, label.sum(), codes.sum(axis=0)):
+        if look is len and isinstance(one, Sum) and one.ndim:
+            continue
+        with pytest.raises(SealedError):
+            look(one)
+
+
+def test_codes_that_are_none_are_refused():
+    codes, label = Table(DOMAIN).rows()
+    for wrong in (label, codes[:, 1] / 2.0, codes[:, 1] + 1.0):
+        with pytest.raises(ValueError, match="codes must be whole numbers from 0 to 2"):
+            wrong.one_hot(3)
+    others, _ = Table(DOMAIN).rows()
+    with pytest.raises(SealedError, match="no codes of the same records"):
+        label.by(others[:, 1], 3)
+    # Rows of other records are no rows of these.
+    with pytest.raises(AssertionError):
+        assert isinstance(codes + others, Rows)
