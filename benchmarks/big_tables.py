@@ -66,7 +66,7 @@ def main() -> None:
 def measure(n_rows: int, in_one: bool, dask: bool) -> None:
     """Print the lines of one table."""
     write(n_rows, Path("table.csv"))
-    code = ["-m", "privcurve.workflow.job", "prepare", '{"dataset": "table"}']
+    code = ["-m", "privcurve.workflow.job", "prepare", "--dataset", "table"]
     forms = ("parts", "whole") if in_one else ("parts",)
     for form in forms:
         shutil.rmtree(form, ignore_errors=True)

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     os.chdir(folder)
     made = study.load(Path("config/studies/scale.yaml"))
     configuration = yaml.safe_load(Path("config/config.yaml").read_text())
-    per_job = configuration[PER_JOB]
-    study_jobs = StudyJobs(made, SEED, per_job)
+    study_jobs = StudyJobs(made, SEED, configuration[PER_JOB])
     grid = [job for job in study_jobs.jobs.values() if job.stage == 0]
     best = next(job for job in study_jobs.jobs.values() if job.stage == 1)
     n_runs = sum(job.curves[0].n_grid for job in grid)
@@ -77,7 +76,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     snakemake = ("-m", "snakemake", "--cores", str(options.cores))
     run(*snakemake, "results/data/ready/scale.txt")
     show("DAG, nothing done (dry run)", "< 10 s", *snakemake, "--dry-run")
-    show("summary, nothing done", "< 10 s", *summary(configuration))
+    show("summary, nothing done", "< 10 s", *summary())
     if options.run:
         show("all jobs", "", *snakemake)
     else:
@@ -87,16 +86,16 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         show("selection, tables, figure, manifest", "", *snakemake)
     best.file.unlink()
     show("DAG, trained (dry run)", "< 10 s", *snakemake, "--dry-run")
-    show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best, per_job))
+    show("aggregation (the selection alone)", "< 60 s, 1 GiB", *train(best))
     # What is made from the selection is older now.
     run(*snakemake)
     show("no-op rerun", "< 20 s", *snakemake, says="Nothing to be done")
-    show("summary, all done", "< 10 s", *summary(configuration))
+    show("summary, all done", "< 10 s", *summary())
     shutil.move("results/cells", "cells")
     says = f"trained 0 runs, reused {grid[0].curves[0].n_grid}, "
-    show("a job, all of its cells stored", "", *train(grid[0], per_job), says=says)
+    show("a job, all of its cells stored", "", *train(grid[0]), says=says)
     shutil.rmtree("results/cells")
-    show("summary, stored by other jobs", "< 10 s", *summary(configuration))
+    show("summary, stored by other jobs", "< 10 s", *summary())
     shutil.move("cells", "results/cells")
     return measured
 
@@ -205,15 +204,13 @@ def made_up(
         )
 
 
-def train(job: Job, seconds_per_job: float) -> list[str]:
-    terms = {"study": "config/studies/scale.yaml", "seed": SEED}
-    terms |= {"seconds_per_job": seconds_per_job, "dataset": job.dataset, "part": job.part}
-    return ["-m", "privcurve.workflow.job", "train", json.dumps(terms)]
+def train(job: Job) -> list[str]:
+    line = ["train", "--study", "scale", "--dataset", job.dataset, "--part", job.part]
+    return ["-m", "privcurve.workflow.job", *line]
 
 
-def summary(configuration: Mapping[str, Any]) -> list[str]:
-    terms = {"home": ".", "configuration": dict(configuration), "cores": 2}
-    return ["-m", "privcurve.workflow.job", "summary", json.dumps(terms)]
+def summary() -> list[str]:
+    return ["-m", "privcurve.workflow.job", "summary", "--cores", "2"]
 
 
 def run(*command: str, says: str = "") -> tuple[float, float]:

@@ -509,7 +509,7 @@ def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_
     made = comparison.prepare("mine", [1])
     Path("mine.csv").write_text("colour,label\ngreen,no\n")
     with pytest.raises(running.RunError, match="green"):
-        running.run_jobs(made.plan, made.study.name, 1, Path("logs/log"))
+        running.run_here(made.plan, made.study.name, Path("logs/log"))
 
 
 def test_a_rare_label_is_ranked_by_auc_unless_another_metric_is_asked_for(monkeypatch):

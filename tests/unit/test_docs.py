@@ -47,6 +47,7 @@ MOST_WORDS = {
     "docs/compare.md": 850,
     "docs/datasets.md": 2175,
     "docs/faults.md": 1050,
+    "docs/for_your_dpo.md": 900,
     "docs/model_file.md": 1675,
     "docs/own_method.md": 1300,
     "docs/worse_than_majority.md": 750,

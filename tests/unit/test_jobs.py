@@ -15,17 +15,15 @@ import pandas as pd
 import pytest
 import small_study
 import yaml
-from made_up_study import lay_out
 
 from privcurve import datasets, extras
-from privcurve.experiments import jobs, manifest, provenance, results, study, summary
+from privcurve.experiments import jobs, manifest, results, study, summary
 from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.work import work
-from privcurve.files import replace_text
 from privcurve.learners import lazybb, registry
-from privcurve.workflow import failures, running
+from privcurve.workflow import failures
 from privcurve.workflow import job as program
 from privcurve.workflow.reading import study_files
 
@@ -262,7 +260,8 @@ def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
 
 
 def step(job, path):
-    program.train(str(path), SEED, 30, job.dataset, job.part)
+    configuration = {"seed": SEED, "seconds_per_job": 30, "studies_folder": str(path.parent)}
+    program.train(program.Run(configuration, ROOT), path.stem, job.dataset, job.part)
 
 
 @pytest.mark.usefixtures("coded")
@@ -271,7 +270,7 @@ def test_a_step_refuses_a_study_that_was_edited_meanwhile(tmp_path):
     (job,) = jobs_of().jobs.values()
     for changes in ({"epsilons": [2]}, {"learners": {"boost": LEARNERS["boost"]}}):
         path.write_text(yaml.safe_dump(content(**changes), sort_keys=False))
-        with pytest.raises(study.StudyError, match="was changed after the workflow had read it"):
+        with pytest.raises(study.StudyError, match=r"t\.yaml, or the configuration, was changed"):
             step(job, path)
     assert not job.file.exists()
     path.write_text(yaml.safe_dump(content(), sort_keys=False))
@@ -503,80 +502,3 @@ def test_the_plan_and_its_outputs_load_no_pandas():
     assert {"privcurve.workflow.plan", "privcurve_papers_boosted_dp.ensembles"} <= loaded
     slow = {"pandas", "matplotlib", "seaborn", "sklearn.ensemble", "scipy.stats", "numba"}
     assert loaded & slow == set()
-
-
-# Messages instead of tracebacks
-
-
-@pytest.mark.slow
-def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("statistics", "random", "json", "logging"):
-        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
-    command = [sys.executable, "-m", "privcurve.workflow.job", "summary", "{}"]
-    job_error = subprocess.run(command, capture_output=True, text=True, check=False).stderr
-    assert "summary() missing" in job_error
-    running.run(["--version"], Path("log"))
-
-
-def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    steps, domain = [], Path("results/data/toy-line/domain.json")
-
-    def pretend(step, fresh):
-        steps.append(step[0])
-        if steps == ["prepare"]:
-            domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
-        return subprocess.CompletedProcess([], 0, "")
-
-    monkeypatch.setattr(running, "_run_step", pretend)
-    monkeypatch.setattr(running, "is_current", lambda folder: bool(steps))
-    running.run_jobs(lay_out(tmp_path), "tiny", 1, Path("log"), quiet=True)
-    assert steps[:3] == ["prepare", "ready", "train"]
-
-
-def test_without_snakemake_too_runs_of_other_code_are_trained_again(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    trained = []
-
-    def pretend(command, env, **options):
-        if "train" in command:
-            trained.append(env.get(provenance.FRESH))
-        return subprocess.CompletedProcess([], 0, "")
-
-    monkeypatch.setattr(subprocess, "run", pretend)
-    monkeypatch.setattr(running, "is_current", lambda folder: True)
-    plan = lay_out(tmp_path)
-    fresh = replace(plan, configuration={**plan.configuration, "fresh": True})
-    running.run_jobs(fresh, "tiny", 1, Path("log"), quiet=True)
-    assert trained == []
-    monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
-    running.run_jobs(plan, "tiny", 1, Path("log"), quiet=True)
-    assert trained == []
-    running.run_jobs(fresh, "tiny", 1, Path("log"), quiet=True)
-    assert trained == ["1"]
-
-
-def test_an_expected_error_is_one_line():
-    def work():
-        raise OSError("no space left")
-
-    with pytest.raises(SystemExit, match=r"^error: no space left$"):
-        program.run(work)
-
-
-def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(SystemExit) as caught:
-        program.run(lambda: replace_text(tmp_path / "file/x", ""))
-    assert caught.value.code.startswith(f"error: {tmp_path / 'file/x'} can't be written: ")
-    assert caught.value.code.endswith("then try again. What is trained is kept.")
-
-
-def test_a_description_that_was_changed_during_a_run_is_named(own):
-    with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
-        program._check_coded("mine", 1)
-    datasets.save(datasets.load("mine"), "results/data/mine")
-    own(missing="-")
-    with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
-        program._check_coded("mine", 1)

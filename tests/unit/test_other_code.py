@@ -14,7 +14,7 @@ from privcurve import datasets
 from privcurve.experiments import provenance, results
 from privcurve.experiments.curves import CODED, STORE
 from privcurve.experiments.jobs import StudyJobs
-from privcurve.experiments.provenance import FRESH, SELECTION
+from privcurve.experiments.provenance import SELECTION
 from privcurve.experiments.stamp import stamp
 from privcurve.experiments.study import StudyError
 from privcurve.experiments.work import work
@@ -90,8 +90,7 @@ def made(tiny, made_once):
 
 
 def make(request):
-    terms = plan().output_terms(request)
-    program.output(**json.loads(json.dumps(terms)))
+    program.make(plan(), request)
 
 
 def make_all():
@@ -180,7 +179,7 @@ def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
     text = Path("results/tables/tiny/audit.md").read_text()
     assert "Other code: the audit of one_rule comes from other code than" in text
     assert current() == WORDS
-    digest = plan().audit_terms_digest("one_rule")
+    digest = record.audit_digest("one_rule", plan().audited_dataset, plan().seed)
     record.audit_record("one_rule", "toy-line").write(digest, code={"one_rule": A})
     assert plan().audit_is_current("one_rule")
     assert not plan(fresh=True).audit_is_current("one_rule")
@@ -246,11 +245,11 @@ def jobs_of(learners=NOISY, seconds_per_job=30, **changes):
     return StudyJobs(study_of(learners, **changes), 1, seconds_per_job)
 
 
-def run(study_jobs):
+def run(study_jobs, **how):
     if not (CODED / "toy-line").exists():
         datasets.save(datasets.load("toy-line"), CODED / "toy-line")
     for job in study_jobs.jobs.values():
-        work(job)
+        work(job, **how)
     return provenance.add_up(job.trained for job in study_jobs.jobs.values())
 
 
@@ -283,8 +282,7 @@ def test_with_the_word_fresh_a_job_trains_what_other_code_has_trained(code, monk
     code("noisy_majority", "b")
     run(jobs_of(epsilons=[0.5, 2, 3]))
     assert done() == [("3", "6"), ("2", "4")]
-    monkeypatch.setenv(FRESH, "1")
-    assert run(jobs_of(epsilons=[0.5, 2, 3]))["noisy_majority"] == {B: 15}
+    assert run(jobs_of(epsilons=[0.5, 2, 3]), fresh=True)["noisy_majority"] == {B: 15}
     assert done() == [("6", "3"), ("4", "2")]
     # Another study that has these runs takes them from the store.
     run(jobs_of(name="other"))
@@ -330,9 +328,7 @@ def test_runs_with_other_bits_are_not_stamped(code, monkeypatch):
 def test_a_sample_is_of_the_code_in_question_also_if_others_trained_the_same_runs(code):
     run(jobs_of())
     code("noisy_majority", "b")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(FRESH, "1")
-        assert run(jobs_of())["noisy_majority"] == {B: 10}
+    assert run(jobs_of(), fresh=True)["noisy_majority"] == {B: 10}
     code("noisy_majority", "c")
     said = []
     assert stamp({"t": jobs_of()}, said.append) == []
@@ -371,9 +367,10 @@ def test_the_command_says_what_to_do_about_other_bits(code, capsys):
     terms = {"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30}
     terms["studies_folder"] = "config/studies"
     shutil.copytree(ROOT / "workflow/schemas", "workflow/schemas")
-    program.stamp(".", terms)
+    run = program.Run(terms, Path())
+    program.stamp(run)
     assert capsys.readouterr().out.startswith("nothing to stamp: the present code has trained all")
     code("lazybb", "b")
     with pytest.raises(StudyError, match="the runs of lazybb may not be mixed with new ones"):
-        program.stamp(".", terms)
+        program.stamp(run)
     assert "36 runs of lazybb: not stamped: their data have changed" in capsys.readouterr().out

@@ -403,8 +403,8 @@ def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(ti
 
 def is_stale(run, request, **changes):
     """Ask a plan that knows nothing yet, as each start of Snakemake does."""
-    plan = replace(run, configuration={**run.configuration, **changes})
-    return plan.is_stale(request.files.all, partial(plan.is_current, request))
+    new = replace(run, configuration={**run.configuration, **changes})
+    return new.is_stale(request.files.all, partial(new.is_current, request))
 
 
 def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):

@@ -303,11 +303,12 @@ def test_the_model_prints_itself():
     assert "code 19" in lines[1]
     names = [[f"{c} is {k}" for k in range(n)] for c, n in zip("abc", N_BINS, strict=True)]
     assert "where a is 19" in model.in_words("abc", names)
-    none = type(model).from_scores(np.zeros(1), [0 * s[None] for s in model.shapes])
+    zero = tuple(0 * values for values in model.shapes)
+    none = type(model)(0.0, 0.0, zero, zero)
     assert "Without effect: column 0, column 1, column 2." in str(none)
     assert none.n_used == 0
-    # This version estimates no standard errors.
-    assert "±" not in str(model)
+    assert "(± " in lines[0]
+    assert "±" not in str(none)
 
 
 def test_a_model_of_classes_names_the_classes_of_its_ends():

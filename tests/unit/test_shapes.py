@@ -13,8 +13,7 @@ from privcurve.datasets import Column, Domain, Label
 from privcurve.experiments.study import StudyError
 from privcurve.learners import PrivGAMClassifier, registry
 from privcurve.learners.additive.model import AdditiveModel
-from privcurve.outputs import shapes
-from privcurve.workflow.plan import Plan
+from privcurve.outputs import record, shapes
 
 GAM = ADDITIVE["learners"]["gam"]
 DOMAIN = Domain(
@@ -39,7 +38,7 @@ def ask(learner=GAM, given=None, **changes):
 def test_another_version_of_fits_to_more_classes_makes_them_again(monkeypatch):
     def facts():
         two, three = ask(), ask(datasets=["winered-grades"])
-        return two.reads.facts, three.reads.facts, Plan({}, {}).audit_digest("privgam")
+        return two.reads.facts, three.reads.facts, record.auditor_digest("privgam")
 
     before, entry = facts(), registry.entry("privgam")
     raised = dataclasses.replace(entry, class_version=entry.class_version + 1)

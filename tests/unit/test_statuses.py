@@ -221,7 +221,7 @@ LEARNERS = {
 
 
 def write(name, result):
-    contracts.write(name, contracts.Finding(result, "why"))
+    contracts.write(name, contracts.Finding(result, "why"), contracts.digest(name))
 
 
 def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(folder):

@@ -1,5 +1,7 @@
 """The summary: what is done, failed and to do, at any moment of a run."""
 
+from pathlib import Path
+
 import pytest
 from small_study import content, read, study_of
 
@@ -13,6 +15,7 @@ from privcurve.workflow import job as program
 
 LEARNERS = {"b": {"learner": "lazybb", "grid": {"n_rounds": [3, 7, 9, 11, 15]}}}
 GRID, FRESH = 2 * 5 * 3, 2 * 2
+CONFIGURATION = {"studies": ["good"], "audit": False, "seed": 1, "seconds_per_job": 30}
 
 
 @pytest.fixture(autouse=True)
@@ -99,11 +102,32 @@ def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
     read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
     for name in ("good", "ill"):
         (tmp_path / CELLS / name).mkdir(parents=True)
-    program.summary(".", {"studies": ["good"], "seed": 1, "seconds_per_job": 30}, 1)
+    program.summary(program.Run(CONFIGURATION, tmp_path), "1")
     *table, last = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in table[2:]] == ["good"]
     assert last.startswith("left out: config/studies/ill.yaml: ")
     assert "learnerss" in last
+
+
+def test_old_files_of_jobs_are_listed_and_removed(tmp_path, capsys):
+    read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
+    run = program.Run(CONFIGURATION, tmp_path)
+    (tmp_path / CELLS / "good").mkdir(parents=True)
+    (job,) = program._list_begun(run)[0]["good"].jobs.values()
+    kept = [job.file, job.file.with_name(".1.a.part.parquet"), CELLS / "ill/toy-line/x.parquet"]
+    kept.append(CELLS / "gone/toy-line/x.parquet")
+    old = [job.file.with_name(f"{name}.parquet") for name in (f"{job.part}~again", "small~0")]
+    for path in (*kept, *old):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x" * 10**5)
+    program.prune(run)
+    assert all(map(Path.exists, kept))
+    assert not any(map(Path.exists, old))
+    first, second, left_out, *places, last = capsys.readouterr().out.splitlines()
+    assert [first, second] == sorted(map(str, old))
+    assert left_out.startswith("left out: config/studies/ill.yaml")
+    assert places == [f"kept: {CELLS / name}: no study of this run" for name in ("gone", "ill")]
+    assert last == "removed 2 files (0.2 MB); results/store keeps what is trained"
 
 
 def test_the_table_has_a_total_and_no_false_hundred():

@@ -64,7 +64,7 @@ def test_another_workflow_uses_ours_as_a_module(importer):
     assert (importer.folder / "count.txt").read_text().strip() == str(n_lines)
     # Targets of the importer, and ours under their names there.
     assert "Nothing to be done" in importer.run("count")
-    assert "privcurve_tiny_learning_curves" in importer.run("--dry-run", "privcurve_tiny")
+    assert "Make tiny_learning_curves" in importer.run("--dry-run", "privcurve_tiny")
 
 
 def test_a_module_takes_from_a_command_line_what_changes_no_result():
@@ -111,7 +111,7 @@ def test_a_study_of_a_module_that_can_not_be_read_is_refused(importer):
     old.parent.mkdir(parents=True)
     old.write_text("dataset\n")
     said = importer.run("--dry-run", "count", ok=False)
-    assert "rule privcurve_tiny_refused" in said
+    assert "rule privcurve_refused" in said
     assert "tiny.yaml is not valid YAML" in said.partition("InputFunctionException")[2]
 
 

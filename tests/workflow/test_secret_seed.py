@@ -43,7 +43,6 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
 def test_a_step_by_hand_refuses_too(private):
     project, seeds = private
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
-    terms = {"study": "config/studies/tiny.yaml", "seed": 1, "dataset": "patients"}
-    file = "results/cells/tiny/patients/x.parquet"
-    said = project.job("train", **terms, job="x", file=file, methods=["boost~proved"])
+    words = ("--study", "tiny", "--dataset", "patients", "--part", "x", "--config", "seed=1")
+    said = project.job("train", *words)
     assert "are private" in said

@@ -36,14 +36,14 @@ def test_a_rule_of_a_user_is_a_target(project):
 @pytest.mark.slow
 def test_rules_are_forced_stopped_at_and_left_out(finished):
     made, stored = finished.outputs(), finished.stored()
-    after = {"tiny_accuracy", "tiny_selected_settings", "tiny_learning_curves", "tiny"}
+    after = {"accuracy", "selected_settings", "learning_curves", "tiny"}
     force = ("--forcerun", "train")
     planned = finished.run("--dry-run", *force, "--", "tiny")
     assert set(jobs_of(planned)) == {"train", "total", *after}
-    until = finished.run(*force, "--until", "tiny_accuracy", "--", "tiny")
-    assert set(jobs_of(until)) == {"train", "tiny_accuracy", "total"}
-    omit = finished.run(*force, "--omit-from", "tiny_learning_curves", "--", "tiny")
-    assert set(jobs_of(omit)) == {"train", "tiny_accuracy", "tiny_selected_settings", "total"}
+    until = finished.run(*force, "--until", "accuracy", "--", "tiny")
+    assert set(jobs_of(until)) == {"train", "accuracy", "total"}
+    omit = finished.run(*force, "--omit-from", "learning_curves", "--", "tiny")
+    assert set(jobs_of(omit)) == {"train", "accuracy", "selected_settings", "total"}
     # Trained again, the runs have the same bytes: what was left out is of them still.
     assert "Nothing to be done" in finished.run()
     assert (finished.outputs(), finished.stored()) == (made, stored)
@@ -95,7 +95,7 @@ def test_what_is_not_complete_is_made_again(finished):
 @pytest.mark.slow
 def test_the_rule_graph_names_what_a_study_is_made_of(finished):
     graph = finished.run("--rulegraph", "--", "tiny")
-    for rule in ("prepare", "datasets_ready", "train", "tiny_accuracy"):
+    for rule in ("prepare", "datasets_ready", "train", "accuracy"):
         assert f'label = "{rule}"' in graph
     jobs = finished.run("--dag", "--", "tiny")
     assert "dataset: toy-line" in jobs

@@ -28,11 +28,13 @@ rule audit_learner:
         ),
         runtime=grow_by_attempt(30),
     params:
-        terms=lambda wildcards: json.dumps(PLAN.audit_terms(wildcards.learner)),
+        dataset=lambda wildcards: PLAN.audited_dataset,
+        options=reading.options(config, HOME, ["seed"]),
     message:
         "Audit {wildcards.learner}"
     shell:
-        "python -m privcurve.workflow.job audit {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job audit --learner {wildcards.learner} "
+        "--dataset {params.dataset} {params.options} > {log} 2>&1"
 
 
 # The contract of a user's own learner, once for each state of its file: the outputs of its studies
@@ -54,9 +56,7 @@ rule try_contract:
     resources:
         mem_mb=grow_by_attempt(2000),
         runtime=grow_by_attempt(30),
-    params:
-        terms=lambda wildcards: json.dumps(PLAN.contract_terms(wildcards.learner)),
     message:
         "Try the contract of {wildcards.learner}"
     shell:
-        "python -m privcurve.workflow.job contract {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job contract --learner {wildcards.learner} > {log} 2>&1"

@@ -1,7 +1,7 @@
 # The plan of the run, wildcards, and what rules take. What is asked for is said in
 # src/privcurve/workflow/plan.py; this file puts Snakemake's names to it.
-import json
 import os
+import re
 import time
 import sys
 from functools import partial
@@ -42,9 +42,7 @@ try:
     # The files of an importer may say more than this workflow knows.
     files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
-    if PLAN.is_fresh:
-        # No parameter of a job: files say themselves which code has trained their runs.
-        os.environ.update({provenance.FRESH: "1"})
+    os.environ[provenance.FRESH] = "1" if PLAN.is_fresh else ""
     if workflow.is_main_process:
         for note in (*CONFIGURATION_NOTES, *PLAN.notes(sys.argv[1:])):
             logger.warning(note)
@@ -56,14 +54,9 @@ except (ValueError, datasets.DatasetError, OSError) as error:
 MANIFEST = plan.MANIFEST
 RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.files.all]
 
-# Where raw files may be found is no parameter of a job: checksums tell what they are,
-# so that another place is no reason to read them again. Nor is `fresh`, once it is done.
-OF_RUN = {
-    "home": os.path.relpath(HOME),
-    "configuration": {
-        k: config[k] for k in sorted(config) if k not in ("data_mirror", "fresh")
-    },
-}
+# Options of jobs: the configuration, where config/config.yaml says something else.
+OF_RUN = reading.options(config, HOME)
+OF_STUDY = reading.options(config, HOME, reading.OF_STUDY)
 
 
 wildcard_constraints:
@@ -74,7 +67,7 @@ wildcard_constraints:
 
 def job(wildcards):
     """Return the job whose file is named."""
-    return PLAN.job(wildcards.study, f"{wildcards.dataset}/{wildcards.part}")
+    return PLAN.jobs(wildcards.study).jobs[f"{wildcards.dataset}/{wildcards.part}"]
 
 
 def to_prepare(wildcards):
@@ -88,10 +81,7 @@ def to_train(wildcards):
 
 
 def remake(files, is_current):
-    """Let Snakemake make files again that are not what is asked for; return no input.
-
-    The way of `--forcerun`, for these files if they are needed.
-    """
+    """Let Snakemake make stale files again if it needs them, as `--forcerun` would; return no input."""
     if workflow.is_main_process and PLAN.is_stale(files, is_current):
         workflow.dag.forcefiles.update(map(str, files))
     return []
@@ -130,6 +120,27 @@ def inputs(request):
     """Return the files that an output is made from."""
     remake(request.files.all, partial(PLAN.is_current, request))
     return PLAN.inputs(request)
+
+
+def options(request):
+    """Return the options of the job that makes an output."""
+    word = f"--output {request.key}"
+    if request.target in (plan.AUDIT, plan.LEADERBOARD):
+        return f"{word} {OF_RUN}"
+    return f"--study {request.study.name} {word} {OF_STUDY}"
+
+
+def shown(kind):
+    """Return the files of a kind of output; tables and figures for readers go into the report."""
+    page = {"category": lambda wildcards: kind.request(wildcards).study.name}
+    if kind.output.report_text:
+        page["caption"] = str(kind.output.report_text)
+    for path in kind.files:
+        word = {".md": "table", ".png": "figure"}.get(os.path.splitext(path)[1])
+        labels = lambda wildcards, word=word: {
+            word: kind.request(wildcards).key.replace("_", " ")
+        }
+        yield report(path, labels=labels, **page) if word else path
 
 
 def per_dataset(pattern):

@@ -17,12 +17,10 @@ rule prepare:
     resources:
         mem_mb=memory(to_prepare),
         runtime=minutes(to_prepare),
-    params:
-        terms=lambda wildcards: json.dumps({"dataset": wildcards.dataset}),
     message:
         "Fetch, check and code {wildcards.dataset}"
     shell:
-        "python -m privcurve.workflow.job prepare {params.terms:q} > {log} 2>&1 && "
+        "python -m privcurve.workflow.job prepare --dataset {wildcards.dataset} > {log} 2>&1 && "
         # What the user should see though nothing failed.
         "{{ grep '^warning: ' {log} >&2 || true; }}"
 
@@ -43,10 +41,10 @@ rule datasets_ready:
         mem_mb=grow_by_attempt(1000),
         runtime=grow_by_attempt(10),
     params:
-        terms=lambda wildcards: json.dumps({"study": str(PLAN.files[wildcards.study])}),
+        options=OF_STUDY,
         # What decides whether a dataset will do.
         resampling=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
         "All datasets of {wildcards.study} are coded"
     shell:
-        "python -m privcurve.workflow.job ready {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job ready --study {wildcards.study} {params.options} > {log} 2>&1"

@@ -1,70 +1,62 @@
-# Tables and figures: one rule an output, and a target named after each study. What an output
-# reads, writes and depends on, it says itself (src/privcurve/outputs/).
+# Tables and figures: one rule for each kind of output. What an output reads, writes and depends on, it
+# says itself (src/privcurve/outputs/).
 
-
-def shown(request):
-    """Return the files of an output; those that a reader wants to see go into the report."""
-    page = {"category": request.study.name}
-    if request.output.report_text:
-        page["caption"] = str(request.output.report_text)
-    for path in map(str, request.files.all):
-        kind = {".md": "table", ".png": "figure"}.get(os.path.splitext(path)[1])
-        named = {kind: request.key.replace("_", " ")}
-        yield report(path, labels=named, **page) if kind else path
-
-
-for request in PLAN.outputs.values():
+for name, kind in PLAN.kinds.items():
 
     rule:
         name:
-            request.target
+            name
         input:
-            lambda wildcards, request=request: inputs(request),
+            lambda wildcards, kind=kind: inputs(kind.request(wildcards)),
         output:
-            *shown(request),
+            *shown(kind),
         log:
-            f"logs/{request.output.word}/{request.target}.log",
+            f"logs/{kind.output.word}/{kind.name}.log",
         benchmark:
-            plan.benchmark(request)
+            f"benchmarks/{kind.output.word}/{kind.name}.tsv"
+        wildcard_constraints:
+            name="|".join(map(re.escape, kind.requests)),
         # Before any more training: when a study is trained, its tables are made.
         priority: 2
-        localrule: request.output.local and PLAN.is_local("outputs")
+        localrule: kind.output.local and PLAN.is_local("outputs")
         resources:
             mem_mb=grow_by_attempt(
-                lambda wildcards, request=request: needs.output_memory(
-                    request.output.memory, map(plan.description_of, request.reads.data)
+                lambda wildcards, kind=kind: needs.output_memory(
+                    kind.output.memory,
+                    map(plan.description_of, kind.request(wildcards).reads.data),
                 )
             ),
             runtime=grow_by_attempt(10),
         params:
-            terms=lambda wildcards, request=request: json.dumps(
-                PLAN.output_terms(request)
-            ),
+            target=lambda wildcards, kind=kind: kind.request(wildcards).target,
+            options=lambda wildcards, kind=kind: options(kind.request(wildcards)),
         message:
-            f"Make {request.target}"
+            "Make {params.target}"
         shell:
-            "python -m privcurve.workflow.job output {params.terms:q} > {log} 2>&1"
+            "python -m privcurve.workflow.job output {params.options} > {log} 2>&1"
 
 
-for name in dict.fromkeys([*PLAN.studies, *PLAN.refusals]):
-    if name not in (*plan.RULES, *PLAN.outputs):
+# Names of studies and outputs are targets too, if the command line or the configuration has them.
+for name, files in PLAN.targets(sys.argv[1:]).items():
 
-        rule:
-            name:
-                name
-            input:
-                ours.files_or_refusal(PLAN.refusals, name, PLAN.files_of([name])),
+    rule:
+        name:
+            name
+        input:
+            ours.files_or_refusal(PLAN.refusals, name, files),
 
 
 # Tables of a study that can't be read: a rule of one's own that takes them is told why, also where
 # old ones are there, which Snakemake would take for raw files.
-for name in PLAN.broken:
+if PLAN.broken:
 
-    rule:
-        name:
-            f"{name}_refused"
+    rule refused:
         input:
-            ours.files_or_refusal(PLAN.refusals, name, []),
+            lambda wildcards: ours.files_or_refusal(
+                PLAN.refusals, wildcards.broken, []
+            )(wildcards),
         output:
-            f"results/tables/{name}/{{file}}",
-            f"results/figures/{name}/{{file}}",
+            "results/tables/{broken}/{file}",
+            "results/figures/{broken}/{file}",
+        wildcard_constraints:
+            broken="|".join(map(re.escape, PLAN.broken)),

@@ -14,11 +14,11 @@ rule manifest:
         mem_mb=grow_by_attempt(1000),
         runtime=grow_by_attempt(10),
     params:
-        terms=json.dumps({**OF_RUN, "benchmarks": PLAN.run_benchmarks}),
+        options=OF_RUN,
     message:
         "Write down versions, data, machine and cost of this run"
     shell:
-        "python -m privcurve.workflow.job manifest {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job manifest {params.options} > {log} 2>&1"
 
 
 # No output: runs whenever it is asked for. No input: asks for nothing, and no run that holds
@@ -28,11 +28,25 @@ rule summary:
         "logs/summary.log",
     localrule: True
     params:
-        terms=json.dumps({**OF_RUN, "cores": ours.jobs_at_once(workflow)}),
+        cores=ours.jobs_at_once(workflow),
+        options=OF_RUN,
     message:
         "Count what is done and what is left"
     shell:
-        "python -m privcurve.workflow.job summary {params.terms:q} 2>&1 | tee {log}"
+        "python -m privcurve.workflow.job summary --cores {params.cores} {params.options} 2>&1 | tee {log}"
+
+
+# Old files of jobs: results/store keeps what is trained.
+rule prune:
+    log:
+        "logs/prune.log",
+    localrule: True
+    params:
+        options=OF_RUN,
+    message:
+        "List and remove old files in results/cells"
+    shell:
+        "python -m privcurve.workflow.job prune {params.options} 2>&1 | tee {log}"
 
 
 # For code that was only moved or renamed: a sample of what other code has trained is trained again.
@@ -41,8 +55,8 @@ rule stamp:
         "logs/stamp.log",
     localrule: True
     params:
-        terms=json.dumps(OF_RUN),
+        options=OF_RUN,
     message:
         "Train a sample of the runs again whose code has changed"
     shell:
-        "python -m privcurve.workflow.job stamp {params.terms:q} 2>&1 | tee {log}"
+        "python -m privcurve.workflow.job stamp {params.options} 2>&1 | tee {log}"

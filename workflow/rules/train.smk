@@ -21,9 +21,10 @@ rule train:
         mem_mb=memory(to_train),
         runtime=minutes(to_train),
     params:
-        terms=lambda wildcards: json.dumps(PLAN.job_terms(job(wildcards))),
+        options=OF_STUDY,
         title=lambda wildcards: job(wildcards).title,
     message:
         "Train {params.title}"
     shell:
-        "python -m privcurve.workflow.job train {params.terms:q} > {log} 2>&1"
+        "python -m privcurve.workflow.job train --study {wildcards.study} "
+        "--dataset {wildcards.dataset} --part {wildcards.part:q} {params.options} > {log} 2>&1"

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.table.write_text(insert_table(table(verdicts), old))
     for name in set(names) & set(own.names()):
         mine = [verdict for verdict in verdicts if verdict.case.learner == name]
-        contracts.write(name, of_verdicts(mine))
+        contracts.write(name, of_verdicts(mine), contracts.digest(name))
     broken = [verdict for verdict in verdicts if verdict.breach]
     seconds = time.monotonic() - start
     print(f"{len(verdicts) - len(broken)} of {len(verdicts)} settings keep it ({seconds:.0f} s).")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="train stored runs again if the code of their learner has changed since",
     )
     option("--repeats", type=count, help="number of hold-outs (default: 10)")
-    option("--cores", default="all", help="number of cores (default: all)")
+    option("--cores", default="all", help="number of cores, with Snakemake (default: all)")
     option("-v", "--verbose", action="store_true", help="show all that the run says")
     console.add_arguments(parser)
 
@@ -125,8 +124,7 @@ def run(arguments: argparse.Namespace) -> None:
     note_comparison(arguments.dataset, epsilons, arguments.delta)
     output = {"verbose": arguments.verbose, "quiet": arguments.quiet or arguments.json}
     if extras.explain_missing("snakemake", "a comparison"):
-        cores = os.cpu_count() or 1 if arguments.cores == "all" else int(arguments.cores)
-        running.run_jobs(comparison.plan, name, cores, log, **output)
+        running.run_here(comparison.plan, name, log, **output)
     else:
         running.run(comparison.arguments(arguments.cores), log, **output, printed=notes)
     for note in datasets.data_notes(datasets.facts(CODED / arguments.dataset)):

@@ -26,10 +26,10 @@ class Finding(NamedTuple):
     status: str = CLAIMED
 
 
-def write(name: str, finding: Finding) -> None:
-    """Store what the contract found of a learner's file as it is now."""
+def write(name: str, finding: Finding, tried: str) -> None:
+    """Store what the contract found of a learner whose :func:`digest` was `tried`."""
     content: dict[str, Any] = {"learner": name, **finding._asdict()}
-    content |= {"version": own.version(name), "digest": digest(name)}
+    content |= {"version": own.version(name), "digest": tried}
     text = json.dumps(content, indent=1, ensure_ascii=False)
     replace_text(own.contract_file(name), f"{text}\n")
 

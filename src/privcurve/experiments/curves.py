@@ -1,4 +1,4 @@
-"""A curve: a method of a study on a dataset, with all of its runs or those that one job trains.
+"""A curve: a method of a study on a dataset, with all of its runs or with the runs of one job.
 
 A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study: what is
 appended to a study leaves earlier parts unchanged.
@@ -59,9 +59,9 @@ class CurveData(NamedData, Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset: what is to be trained, whatever results are there.
+    """A method of a study on a dataset, and the runs to train, whatever results are there.
 
-    It has all of its runs, or those that one job trains (`parts`).
+    A curve has all of its runs; a part of it (`parts`) has the runs of one job.
     """
 
     study: Study
@@ -144,7 +144,7 @@ class Curve:
 
     @property
     def reads(self) -> list[Curve]:
-        """The other parts that a part needs: those of the grid, or the first one that selects."""
+        """The parts that a part needs: all parts of the grid, or the first part that selects."""
         if not self.fresh or self.grid or self.skips_grid:
             return []
         parts = self.at(self.epsilons).cut()
@@ -189,7 +189,7 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """The names of its runs in a file: of those of the grid, of the fresh ones, or of both."""
+        """The names of its runs in a file: for the grid, for the fresh trainings, or both."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 
@@ -310,7 +310,7 @@ class Curve:
 
     @property
     def n_fresh(self) -> int:
-        """Number of runs that depend on a selection: fresh ones, and those of a second round."""
+        """Number of runs that depend on a selection: fresh trainings, and a second round if any."""
         return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
 
     @property

@@ -61,7 +61,7 @@ class Job:
 
     @property
     def runs(self) -> list[tuple[Curve, str]]:
-        """Its curves, each with the name of its grid and that of its fresh trainings."""
+        """Its curves with the names of their runs (`Curve.names`), in the order of the file."""
         return [(curve, name) for curve in self.curves for name in curve.names]
 
     @cached_property
@@ -198,7 +198,7 @@ def find_job(
     seconds_per_job: float,
     about: Callable[[str], CurveData] = describe,
 ) -> Job | None:
-    """Return the job whose part has this name on a dataset of a study; None if there is none."""
+    """Return the job of a study whose file has this name on a dataset; None without such a job."""
     of_dataset = replace(study, datasets=(dataset,))
     jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
     # The digests of all other jobs may take seconds.
@@ -240,7 +240,7 @@ class StudyJobs:
         return {name: job for job in self.jobs.values() for _, name in job.runs}
 
     def jobs_of(self, curves: Iterable[Curve], *, grids: bool = True) -> list[Job]:
-        """Return the jobs that train curves; without `grids` those that train their results."""
+        """Return the jobs that train curves; without `grids` only the jobs that train results."""
         parts = [part for curve in curves for part in curve.parts]
         wanted = [part for part in parts if grids or part.fresh or not part.selects]
         return list({job.name: job for job in map(self.job_of, wanted)}.values())

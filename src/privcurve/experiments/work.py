@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -20,7 +19,7 @@ from privcurve.experiments import provenance, results
 from privcurve.experiments.curves import STORE, Curve
 from privcurve.experiments.jobs import Job
 from privcurve.experiments.methods import Point
-from privcurve.experiments.provenance import FRESH, Trained
+from privcurve.experiments.provenance import Trained
 from privcurve.experiments.splits import Splitter
 from privcurve.experiments.train import Trainer
 from privcurve.privacy.seeds import Seed
@@ -28,11 +27,11 @@ from privcurve.stored import spoken, spoken_frame, stored_frame
 from privcurve.tables.table import read_table
 
 
-def work(job: Job, started: float | None = None) -> None:
+def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None:
     """Train the runs of a job that are not in the store, and write its file.
 
-    `started` is when its process began, by `time.perf_counter`; now by default. With the
-    environment variable `FRESH` stored runs of other code than the present are trained again.
+    `started` is when its process began, by `time.perf_counter`; now by default. If `fresh`,
+    stored runs of other code than the present are trained again.
     Raises DatasetError if a dataset is not coded, or from another description; IncompleteError if a
     file that it selects from is missing, damaged, or of other data; WriteError if the store or the
     file can't be written.
@@ -51,7 +50,7 @@ def work(job: Job, started: float | None = None) -> None:
         print(spoken(name), flush=True)
         splitter = splitter_of(curve.data, curve.seed, curve.method.train_share)
         terms = (curve.method, curve.seed, STORE, splitter, curve.scores)
-        trainer = Trainer(read(curve.data), *terms, fresh=bool(os.environ.get(FRESH)))
+        trainer = Trainer(read(curve.data), *terms, fresh=fresh)
         selected: dict[str, Any] = {}
         if curve.is_fresh(name):
             if curve.chooses:

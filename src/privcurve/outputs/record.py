@@ -13,13 +13,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from privcurve import audit
 from privcurve.experiments import canonical
 from privcurve.experiments.curves import Curve, coded_facts
 from privcurve.experiments.provenance import Trained
 from privcurve.files import replace_text
+from privcurve.learners import own, registry
 from privcurve.outputs.base import AUDITS, MADE, Context, OutputRequest
+from privcurve.own import files_of
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
+from privcurve.sources import code_digest
 
 
 def digest(
@@ -150,6 +154,21 @@ def output_record(context: Context) -> Record:
 def audit_record(learner: str, dataset: str) -> Record:
     """Return the record of the audit of a learner; its canaries are put into a dataset."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
+
+
+def auditor_digest(learner: str) -> str:
+    """Return a digest of the auditor and a learner, without the data."""
+    files = files_of(own.path_of(learner)) if learner in own.names() else []
+    sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    code = code_digest(Path(audit.__file__).parent)
+    entry = registry.entry(learner)
+    of_classes = [f"of classes {entry.class_version}"] if entry.class_version > 1 else []
+    return " ".join([str(entry.run_version), *of_classes, code, *sums])
+
+
+def audit_digest(learner: str, dataset: str, seed: Seed) -> str:
+    """Return a digest of all that an audit depends on, except the data."""
+    return canonical.digest([auditor_digest(learner), seeds.public_name(seed), dataset])
 
 
 def audited_code(learner: str) -> Trained:

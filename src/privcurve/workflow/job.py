@@ -1,21 +1,26 @@
-"""The jobs of the rules: ``python -m privcurve.workflow.job <job> <arguments as JSON>``.
+"""The jobs of the rules. A line of a rule can be typed, to repeat one job.
 
-An expected error is one message and exit code 1. Imports that only some jobs need are late.
-
-Rules call it by ``shell:``. With ``script:`` the study `quickstart` takes about as much CPU time,
-but all of its 13 jobs run again when the script is newer than their files, as in a fresh checkout.
+Jobs read config/config.yaml; --config replaces keys of it. An expected error is one message and
+exit code 1.
 """
+
+# Imports that only some jobs need are late. Rules call this by ``shell:``. With ``script:`` all
+# jobs run again when the script is newer than their files, as in a fresh checkout.
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import json
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from privcurve import datasets
 from privcurve.datasets import DatasetError
@@ -23,15 +28,68 @@ from privcurve.errors import ExpectedError
 from privcurve.experiments import provenance
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED
-from privcurve.experiments.jobs import StudyJobs, find_job
+from privcurve.experiments.jobs import CELLS, StudyJobs, find_job
 from privcurve.experiments.study import StudyError
 from privcurve.files import WriteError, replace_file, replace_text
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
+from privcurve.schema import suggestion
 from privcurve.stored import stored_frame
+
+if TYPE_CHECKING:
+    from privcurve.outputs.base import OutputRequest
+    from privcurve.workflow.plan import Plan
 
 # When this process began: until here it has only computed, so CPU time is the time since then.
 STARTED = time.perf_counter() - time.process_time()
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Run:
+    """The run that a job belongs to: its configuration, and the folder of the workflow."""
+
+    configuration: Mapping[str, Any]
+    home: Path
+
+    def __getitem__(self, key: str) -> Any:
+        """Return a key of the configuration; StudyError without it."""
+        if key not in self.configuration:
+            raise StudyError(f"configuration: {key!r} is missing: add --config {key}=…")
+        return self.configuration[key]
+
+    @property
+    def seed(self) -> Seed:
+        """The base seed."""
+        return seeds.resolve(self["seed"])
+
+    def file(self, study: str) -> Path:
+        """Return the file of a study; StudyError without one."""
+        from privcurve.workflow.reading import study_files
+
+        return _pick("study", study, study_files(self.configuration, self.home))
+
+    def plan(self, study: str = "") -> Plan:
+        """Return the plan of a study and of those whose outputs it reads; by default of all."""
+        from privcurve.outputs.base import foreign_outputs
+        from privcurve.workflow import reading
+
+        if not study:
+            return reading.read(self.configuration, self.home, decides=False)
+        terms = self.file(study), self.seed, self["seconds_per_job"]
+        requests = reading.read_one(*terms).study_outputs(study)
+        names = {name for one in requests for name, _ in foreign_outputs(one.reads.outputs)}
+        return reading.read_one(*terms, {name: self.file(name) for name in names})
+
+
+def _pick(what: str, name: str, things: Mapping[str, T]) -> T:
+    """Return the thing of a name; StudyError, with the nearest name and all, without one."""
+    if name not in things:
+        hint, names = suggestion(name, things), ", ".join(things)
+        raise StudyError(f"there is no {what} {name!r}{hint} There are: {names}")
+    return things[name]
 
 
 def prepare(dataset: str) -> None:
@@ -51,74 +109,80 @@ def prepare(dataset: str) -> None:
         print(f"warning: {note}")
 
 
-def ready(study: str) -> None:
+def ready(run: Run, study: str) -> None:
     """Check that a study can be trained on its coded datasets, before any training."""
     from privcurve.experiments import readiness
 
-    loaded = studies.load(Path(study))
+    path = run.file(study)
+    loaded = studies.load(path)
     lines, faults = [], []
     for name in loaded.datasets:
         data = datasets.read_coded(CODED / name)
         try:
             readiness.check(loaded, data)
         except ValueError as error:
-            faults.append(f"{study}: {data.name}: {error}")
+            faults.append(f"{path}: {data.name}: {error}")
         lines.append(f"{data.name} {data.checksum}\n")
     if faults:
         raise StudyError("\n".join(faults))
     replace_text(CODED / "ready" / f"{loaded.name}.txt", "".join(lines))
 
 
-def train(study: str, seed: int | str, seconds_per_job: float, dataset: str, part: str) -> None:
-    """Train a part of a study's curves on a dataset, and write their file."""
+def train(run: Run, study: str, dataset: str, part: str) -> None:
+    """Train a part of a study's curves on a dataset, and write its file."""
     from privcurve.experiments.work import work
 
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s"
     )
-    loaded, base_seed = studies.load(Path(study)), seeds.resolve(seed)
-    _check_coded(dataset, base_seed)
-    job = find_job(loaded, dataset, part, base_seed, seconds_per_job)
+    path, seed = run.file(study), run.seed
+    _check_coded(dataset, seed)
+    job = find_job(studies.load(path), dataset, part, seed, run["seconds_per_job"])
     if job is None:
-        raise _make_edit_error(study)
-    work(job, STARTED)
+        raise StudyError(
+            f"{path}, or the configuration, was changed after the workflow had read it; run the "
+            "same command again. What is trained is kept."
+        )
+    work(job, STARTED, fresh=bool(os.environ.get(provenance.FRESH)))
 
 
-def output(
-    study: str,
-    output: str,
-    options: Mapping[str, Any],
-    seed: int | str,
-    seconds_per_job: float,
-    digest: str,
-    others: Mapping[str, str] | None = None,
-) -> None:
-    """Make one output of a study: a table, a figure, or both.
+def output(run: Run, output: str, study: str = "") -> None:
+    """Make one output, a table, a figure or both: of a study, or of the whole run."""
+    plan = run.plan(study)
+    of_run = [request for request in (plan.audit, plan.leaderboard) if request]
+    requests = {one.key: one for one in (plan.study_outputs(study) if study else of_run)}
+    make(plan, _pick("output", output, requests))
 
-    `others` are the files of other studies whose outputs it reads, by name.
-    """
+
+def make(plan: Plan, request: OutputRequest) -> None:
+    """Make an output of a plan, and record what it was made for."""
     from privcurve.outputs import record
-    from privcurve.outputs.base import foreign_outputs, request_output
-    from privcurve.outputs.registry import OUTPUTS
-    from privcurve.workflow import reading
 
-    path = Path(study)
-    paths = {name: Path(other) for name, other in (others or {}).items()}
-    plan = reading.read_one(path, seeds.resolve(seed), seconds_per_job, paths)
-    request = request_output(OUTPUTS, plan.studies[path.stem], output, options, study)
-    named = {name for name, _ in foreign_outputs(request.reads.outputs)}
-    if not named <= plan.studies.keys() or plan.digest(request) != digest:
-        raise _make_edit_error(study)
     context = plan.context(request)
+    # Of what is there before it is made: a file may be edited meanwhile.
+    digest = plan.digest(request)
     with provenance.watch() as trained:
         request.output.make(context)
     code = {learners: provenance.checksum(learners) for learners in trained}
     record.output_record(context).write(digest, complete=context.is_complete, code=code)
 
 
-def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
+def _plan_of(run: Run, study: str) -> Plan:
+    """Return the plan of a study and of those whose outputs it reads; without one, of the run."""
+    from privcurve.outputs.base import foreign_outputs
+    from privcurve.workflow import reading
+
+    if not study:
+        return reading.read(run.configuration, run.home, decides=False)
+    terms = run.file(study), run.seed, run["seconds_per_job"]
+    requests = reading.read_one(*terms).study_outputs(study)
+    names = {name for one in requests for name, _ in foreign_outputs(one.reads.outputs)}
+    return reading.read_one(*terms, {name: run.file(name) for name in names})
+
+
+def audit(run: Run, learner: str, dataset: str) -> None:
     """Audit one learner: search for a larger ε than it claims."""
-    from privcurve.audit import run
+    from privcurve.audit import run as attack
     from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
     from privcurve.audit.pairs import Target, records
     from privcurve.learners import own
@@ -127,11 +191,12 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
 
     claims = {**ATTACKS, **own.claims()}
     if learner not in claims:
-        raise StudyError(run.no_attack_message(learner))
-    data, base_seed = datasets.read(CODED / dataset), seeds.resolve(seed)
-    seeds.check(base_seed, data.name, datasets.is_public(data.name, data.origin))
+        raise StudyError(attack.no_attack_message(learner))
+    data, seed = datasets.read(CODED / dataset), run.seed
+    seeds.check(seed, data.name, datasets.is_public(data.name, data.origin))
+    digest = record.audit_digest(learner, data.name, seed)
     target = Target(data.name, records(data.X, data.y, data.domain.n_bins))
-    frame = run.run(claims[learner], target, base_seed, COMPARISONS)
+    frame = attack.run(claims[learner], target, seed, COMPARISONS)
     file = AUDITS / f"{learner}.csv"
     # Twelve digits: the last bits of an exponential differ between machines.
     replace_file(
@@ -142,51 +207,52 @@ def audit(learner: str, dataset: str, seed: int | str, digest: str) -> None:
     print(frame["verdict"].value_counts().to_string())
 
 
-def contract(learner: str, digest: str) -> None:
+def contract(learner: str) -> None:
     """Try the contract on a user's own learner, and store what it found."""
     from privcurve.audit import trial
     from privcurve.experiments import contracts
-    from privcurve.learners import own
 
-    if contracts.digest(learner) != digest:
-        raise _make_edit_error(str(own.path_of(learner)))
+    digest = contracts.digest(learner)
     finding = trial.try_own(learner)
-    contracts.write(learner, finding)
+    contracts.write(learner, finding, digest)
     print(f"{learner}: {finding.result}: {finding.why}")
 
 
-def manifest(home: str, configuration: Mapping[str, Any], benchmarks: Sequence[str]) -> None:
+def manifest(run: Run) -> None:
     """Write what a run was made with and what it cost."""
     from privcurve.experiments import manifest
-    from privcurve.workflow.plan import MANIFEST
+    from privcurve.workflow import plan, reading
 
-    studies = _load_jobs(Path(home), configuration, configuration["studies"])
-    content = manifest.manifest(configuration, studies, map(Path, benchmarks))
-    replace_text(Path(MANIFEST), json.dumps(content, indent=1) + "\n")
+    planned = run.plan()
+    shown = {k: run[k] for k in sorted(run.configuration) if k not in reading.UNTOLD}
+    jobs = {name: planned.jobs(name) for name in run["studies"]}
+    content = manifest.manifest(shown, jobs, map(Path, planned.run_benchmarks))
+    replace_text(Path(plan.MANIFEST), json.dumps(content, indent=1) + "\n")
 
 
-def summary(home: str, configuration: Mapping[str, Any], cores: int) -> None:
+def summary(run: Run, cores: str) -> None:
     """Print how far each study is: runs done, failed and to do, and the time left."""
     from privcurve.experiments import summary
 
-    studies, left_out = _load_begun(home, configuration)
-    print(summary.table({name: summary.progress(study) for name, study in studies.items()}, cores))
-    print(*left_out, sep="\n", end="\n" if left_out else "")
+    begun, left_out = _list_begun(run)
+    progress = {name: summary.progress(study) for name, study in begun.items()}
+    print(*[summary.table(progress, int(cores)), *left_out], sep="\n")
 
 
-def stamp(home: str, configuration: Mapping[str, Any]) -> None:
+def stamp(run: Run) -> None:
     """Let stored runs whose code has changed count, if a sample of them has the same bits."""
     from privcurve.experiments.stamp import stamp
 
-    studies, left_out = _load_begun(home, configuration)
+    begun, left_out = _list_begun(run)
     lines: list[str] = []
 
     def say(line: str) -> None:
         lines.append(line)
         print(line, flush=True)
 
-    refused = stamp(studies, say)
-    print(*left_out, sep="\n", end="\n" if left_out else "")
+    refused = stamp(begun, say)
+    for line in left_out:
+        print(line)
     if refused:
         raise StudyError(
             f"the runs of {', '.join(dict.fromkeys(refused))} may not be mixed with new ones. If "
@@ -197,50 +263,36 @@ def stamp(home: str, configuration: Mapping[str, Any]) -> None:
         print("nothing to stamp: the present code has trained all stored runs of these studies")
 
 
-def _load_begun(
-    home: str, configuration: Mapping[str, Any]
-) -> tuple[dict[str, StudyJobs], list[str]]:
-    """Return the jobs of the configured studies and of those that were started by name.
+def prune(run: Run) -> None:
+    """List and remove old files in results/cells: no job of their study writes them now."""
+    begun, left_out = _list_begun(run)
+    n_files = n_bytes = 0
+    for name, study in begun.items():
+        wanted = {job.file for job in study.jobs.values()}
+        # Hidden files are of jobs that are writing them.
+        for path in sorted((CELLS / name).glob("*/[!.]*.parquet")):
+            if path not in wanted:
+                n_files, n_bytes = n_files + 1, n_bytes + path.stat().st_size
+                path.unlink()
+                print(path)
+    kept = [path for path in sorted(CELLS.glob("*")) if path.name not in begun]
+    for line in (*left_out, *(f"kept: {path}: no study of this run" for path in kept)):
+        print(line)
+    print(
+        f"removed {n_files:,} files ({n_bytes / 1e6:.1f} MB); results/store keeps what is trained"
+    )
+
+
+def _list_begun(run: Run) -> tuple[dict[str, StudyJobs], list[str]]:
+    """Return the jobs of the configured studies and of studies with files in results/cells.
 
     A study that can't be read has a line in place of its jobs.
     """
-    from privcurve.experiments import jobs
-    from privcurve.workflow import reading
-
-    there = reading.study_files(configuration, Path(home))
-    begun = [name for name in there if (jobs.CELLS / name).is_dir()]
-    names, left_out = [], []
-    for name in dict.fromkeys([*configuration["studies"], *begun]):
-        try:
-            if name in there:
-                reading.read_study(there[name], Path(home))
-        except (ValueError, DatasetError, OSError) as error:
-            left_out.append(f"left out: {there[name]}: {error}")
-        else:
-            names.append(name)
-    return _load_jobs(Path(home), configuration, names), left_out
-
-
-def _load_jobs(
-    home: Path, configuration: Mapping[str, Any], names: Sequence[str] | dict[str, None]
-) -> dict[str, StudyJobs]:
-    """Return the jobs of studies, by name; `home` is the folder of the workflow."""
-    from privcurve.workflow.reading import study_files
-
-    seed, seconds = seeds.resolve(configuration["seed"]), configuration["seconds_per_job"]
-    paths = study_files(configuration, home)
-    if gone := [name for name in names if name not in paths]:
-        raise _make_edit_error(gone[0])
-    loaded = {name: studies.load(paths[name]) for name in names}
-    return {name: StudyJobs(study, seed, seconds) for name, study in loaded.items()}
-
-
-def _make_edit_error(study: str) -> StudyError:
-    """Return the error for a study file that was edited while the workflow ran."""
-    return StudyError(
-        f"{study} was changed after the workflow had read it; run the same command again. "
-        "What is trained is kept."
-    )
+    plan = run.plan()
+    begun = [name for name in plan.files if (CELLS / name).is_dir()]
+    names = dict.fromkeys([*run["studies"], *begun])
+    left_out = [f"left out: {plan.broken[name]}" for name in names if name in plan.broken]
+    return {name: plan.jobs(name) for name in names if name in plan.studies}, left_out
 
 
 def _check_coded(name: str, seed: Seed) -> None:
@@ -253,27 +305,64 @@ def _check_coded(name: str, seed: Seed) -> None:
     seeds.check(seed, name, datasets.is_public(name, notes.get("origin", {})))
 
 
-JOBS: Mapping[str, Callable[..., None]] = {
-    job.__name__: job
-    for job in (prepare, ready, train, output, audit, contract, manifest, summary, stamp)
+JOBS = (prepare, ready, train, output, audit, contract, manifest, summary, stamp, prune)
+# Options of the jobs, after their parameters.
+OPTIONS = {
+    "study": "name of the study",
+    "dataset": "name of the dataset",
+    "part": "name of the job's file in results/cells/<study>/<dataset>, without its ending",
+    "output": "word or name of the output",
+    "learner": "name of the learner",
+    "cores": "how many jobs run at once",
 }
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Run the job that the arguments name, with its arguments as JSON."""
-    what, terms = arguments
-    run(partial(JOBS[what], **json.loads(terms)))
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the job that a command line names."""
+    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
+    commands = parser.add_subparsers(metavar="JOB", required=True)
+    for job in JOBS:
+        about = (job.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(job.__name__, help=about, description=about)
+        command.set_defaults(job=job)
+        for name, one in inspect.signature(job).parameters.items():
+            if name in OPTIONS:
+                command.add_argument(
+                    f"--{name}", required=one.default is one.empty, help=OPTIONS[name]
+                )
+        changes = "keys of config/config.yaml that are different in this run"
+        command.add_argument("--config", nargs="+", default=[], metavar="KEY=VALUE", help=changes)
+        command.add_argument("--home", type=Path, help="folder of the workflow, if it is not found")
+    given = vars(parser.parse_args(arguments))
+    run(partial(_do, given.pop("job"), given.pop("config"), given.pop("home"), given))
+
+
+def _do(job: Callable[..., None], words: list[str], home: Path | None, given: Any) -> None:
+    from privcurve.workflow import reading
+
+    configuration = reading.overridden(words)
+    # Snakemake has set these, whatever the file says.
+    os.environ.setdefault(provenance.FRESH, "1" if configuration.get("fresh") else "")
+    if mirror := configuration.get("data_mirror"):
+        os.environ.setdefault("PRIVCURVE_DATA", str(mirror))
+    if "run" in inspect.signature(job).parameters:
+        given["run"] = Run(configuration, home or reading.root())
+    job(**{name: value for name, value in given.items() if value is not None})
 
 
 def run(work: Callable[[], None]) -> None:
     """Call a function; an expected error becomes one message and exit code 1."""
     try:
         work()
-    except WriteError as error:
-        sys.exit(f"error: {error} What is trained is kept.")
     except (ExpectedError, OSError) as error:
-        sys.exit(f"error: {error}")
+        sys.exit(explain(error))
+
+
+def explain(error: Exception) -> str:
+    """Return the message of an expected error."""
+    kept = " What is trained is kept." if isinstance(error, WriteError) else ""
+    return f"error: {error}{kept}"
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

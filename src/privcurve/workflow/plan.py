@@ -5,24 +5,22 @@ Pure planning: no Snakemake, no training.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from privcurve import audit
 from privcurve.errors import ExpectedError
-from privcurve.experiments import canonical, contracts
+from privcurve.experiments import contracts
 from privcurve.experiments import study as studies
 from privcurve.experiments.curves import CODED, STORE
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.provenance import Stamps, Trained
 from privcurve.experiments.study import Study, StudyError
-from privcurve.learners import own, registry
+from privcurve.learners import own
 from privcurve.outputs import record
 from privcurve.outputs.audit import audited_learners
 from privcurve.outputs.base import (
@@ -32,6 +30,7 @@ from privcurve.outputs.base import (
     SLASH,
     TABLES,
     Context,
+    Output,
     OutputRequest,
     description_of,
     foreign_outputs,
@@ -40,28 +39,41 @@ from privcurve.outputs.base import (
 from privcurve.outputs.leaderboard import RUN_AUDIT, page_tables
 from privcurve.outputs.learning_curves import LearningCurves
 from privcurve.outputs.registry import OUTPUTS
-from privcurve.own import files_of
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import SecretSeed, Seed
-from privcurve.sources import code_digest
 from privcurve.workflow import failures
 from privcurve.workflow.other_code import OtherCode
 
-# The workflow's own targets and rules: no study or output may have such a name.
+# The workflow's own rules and targets: no study or output may have such a name.
 EVERYTHING = ("all", "manifest")
 PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
-RULES = (
-    *(*EVERYTHING, PAPERS, AUDIT, LEADERBOARD, "audit_learner", "try_contract"),
-    *("summary", "stamp"),
-    *("prepare", "datasets_ready", "train"),
+OWN_RULES = (
+    *(*EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune"),
+    *("prepare", "datasets_ready", "train", "refused"),
 )
+RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 
 # Jobs that run where Snakemake runs: nodes may lack internet, and some jobs take only seconds.
 LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
+# What the rule of a kind of output has in the place of each output's own name.
+WILDCARD = "{name}"
+
+
+class Kind(NamedTuple):
+    """Outputs of one word whose files differ in one name alone, so that one rule can make them."""
+
+    output: Output
+    files: tuple[str, ...]  # with `WILDCARD`, unless there is only one such output
+    name: str  # `WILDCARD`, or the name of the one output
+    requests: Mapping[str, OutputRequest]  # by that name
+
+    def request(self, wildcards: Mapping[str, str]) -> OutputRequest:
+        """Return the output that wildcards name."""
+        return self.requests[dict(wildcards.items()).get("name", self.name)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +104,6 @@ class Plan:
             self._jobs[study] = StudyJobs(self.studies[study], self.seed, per_job, description_of)
         return self._jobs[study]
 
-    def job(self, study: str, name: str) -> Job:
-        """Return a job by its name in the study."""
-        return self.jobs(study).jobs[name]
-
     def is_done(self, job: Job) -> bool:
         """Return whether the file of a job counts: with `fresh` not if other code trained it."""
         return job.is_done and not (self.is_fresh and self.code.is_in(job.trained))
@@ -111,53 +119,21 @@ class Plan:
         """What is to be said of runs that other code has trained."""
         return OtherCode(Stamps(STORE))
 
-    def is_stale(self, files: Iterable[Path], is_current: Callable[[], bool]) -> bool:
+    def is_stale(self, files: Sequence[Path], is_current: Callable[[], bool]) -> bool:
         """Return whether files are there, and not what this plan asks for.
 
         The files say so themselves: Snakemake's record of them may be lost, and does not know that
         learners or descriptions have changed, or that a file was damaged. The answer is of the
         first time: later the run makes them.
         """
-        name, *_ = files = list(files)
-        if name not in self._stale:
-            self._stale[name] = any(map(Path.exists, files)) and not _holds(is_current)
-        return self._stale[name]
-
-    # Arguments of the programs of rules, as plain JSON; for a secret seed, the path of its file.
-
-    def job_terms(self, job: Job) -> dict[str, Any]:
-        """Return the arguments of a training job."""
-        return {
-            **self._study_terms(job.study),
-            "seconds_per_job": self.configuration["seconds_per_job"],
-            "dataset": job.dataset,
-            "part": job.part,
-        }
-
-    def output_terms(self, request: OutputRequest) -> dict[str, Any]:
-        """Return the arguments of the job of an output."""
-        foreign = foreign_outputs(request.reads.outputs)
-        others = {name: str(self.files[name]) for name, _ in foreign}
-        return {
-            **self._study_terms(request.study.name),
-            "output": request.output.word,
-            "options": dict(request.options),
-            **({"others": others} if others else {}),
-            "seconds_per_job": self.configuration["seconds_per_job"],
-            "digest": self.digest(request),
-        }
-
-    def audit_terms(self, learner: str) -> dict[str, Any]:
-        """Return the arguments of the audit of a learner."""
-        return {
-            "learner": learner,
-            "dataset": self.audited_dataset,
-            "seed": self.configuration["seed"],
-            "digest": self.audit_terms_digest(learner),
-        }
-
-    def _study_terms(self, study: str) -> dict[str, Any]:
-        return {"study": str(self.files[study]), "seed": self.configuration["seed"]}
+        if files[0] not in self._stale:
+            try:
+                stale = any(map(Path.exists, files)) and not is_current()
+            except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
+                logging.getLogger(__name__).debug("made again", exc_info=True)
+                stale = True
+            self._stale[files[0]] = stale
+        return self._stale[files[0]]
 
     def is_local(self, what: str) -> bool:
         """Return whether jobs of a kind in `LOCAL_JOBS` run where Snakemake runs."""
@@ -182,6 +158,41 @@ class Plan:
         """All outputs of all studies, and those of the whole run, by their targets."""
         of_studies = itertools.chain(*map(self.study_outputs, self.studies))
         return {r.target: r for r in (*of_studies, self.audit, self.leaderboard) if r}
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """All outputs by the rules that make them. A rule has the name of its kind of output.
+
+        If the files of a kind differ in more than a name, further rules have numbers. An output
+        whose target is the name of its kind, such as the audit, has that rule alone.
+        """
+        groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
+        for request in self.outputs.values():
+            (name, files), word = _split_files(request), request.output.word
+            groups.setdefault((word, request.target != word, files), {})[name] = request
+        kinds: dict[str, Kind] = {}
+        names = {*self.outputs, *self.studies, *self.broken, *RULES}
+        for word, others, files in sorted(groups, key=lambda one: (one[1], -len(groups[one]))):
+            requests = groups[word, others, files]
+            (name, first), *more = requests.items()
+            taken = {*kinds, *(names if others else ())}
+            numbered = (f"{word}_{k}" for k in itertools.count(2))
+            rule = word if word not in taken else next(one for one in numbered if one not in taken)
+            if not more:
+                files = tuple(file.replace(WILDCARD, name) for file in files)
+            kinds[rule] = Kind(first.output, files, WILDCARD if more else name, requests)
+        return kinds
+
+    def targets(self, words: Iterable[str]) -> dict[str, list[str]]:
+        """Return the files of configured studies, and of studies and outputs that words name.
+
+        Where this workflow is a module, names have a prefix on the command line.
+        """
+        files = {name: self.files_of([name]) for name in (*self.studies, *self.refusals)}
+        files |= {name: [*map(str, one.files.all)] for name, one in self.outputs.items()}
+        ends = tuple(f"_{word}" for word in (*words, *self.configuration["studies"]))
+        wanted = [name for name in files if any(end.endswith(f"_{name}") for end in ends)]
+        return {n: files[n] for n in wanted if n not in self.kinds and n not in OWN_RULES}
 
     def study_outputs(self, study: str) -> list[OutputRequest]:
         """Return the outputs of a study."""
@@ -262,7 +273,7 @@ class Plan:
         if request.target not in self._digests:
             context = self._context(request)
             others = {word: self.digest(other) for word, other in context.others.items()}
-            audits = {name: self.audit_digest(name) for name in request.reads.audits}
+            audits = {name: record.auditor_digest(name) for name in request.reads.audits}
             tried = {name: contracts.digest(name) for name in request.study.own_learners}
             of_others = others, audits, tried
             self._digests[request.target] = record.digest(
@@ -282,28 +293,11 @@ class Plan:
         paths += request.reads.resources
         return [str(path) for path in dict.fromkeys(paths)]
 
-    def contract_terms(self, learner: str) -> dict[str, Any]:
-        """Return the arguments of the contract of a user's own learner."""
-        return {"learner": learner, "digest": contracts.digest(learner)}
-
-    def audit_digest(self, learner: str) -> str:
-        """Return a digest of the auditor and the learner, without the data."""
-        files = files_of(own.path_of(learner)) if learner in own.names() else []
-        sums = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
-        code = code_digest(Path(audit.__file__).parent)
-        entry = registry.entry(learner)
-        of_classes = [f"of classes {entry.class_version}"] if entry.class_version > 1 else []
-        return " ".join([str(entry.run_version), *of_classes, code, *sums])
-
-    def audit_terms_digest(self, learner: str) -> str:
-        """Return a digest of all that an audit depends on, except the data."""
-        seed = seeds.public_name(self.seed)
-        return canonical.digest([self.audit_digest(learner), seed, self.audited_dataset])
-
     def audit_is_current(self, learner: str) -> bool:
         """Return whether the file of an audit is there, unchanged, and made for this plan."""
         made = record.audit_record(learner, self.audited_dataset)
-        is_current = made.is_current(self.audit_terms_digest(learner))
+        wanted = record.audit_digest(learner, self.audited_dataset, self.seed)
+        is_current = made.is_current(wanted)
         return is_current and not (self.is_fresh and self.code.is_in(made.trained))
 
     def is_current(self, request: OutputRequest) -> bool:
@@ -434,17 +428,24 @@ class Plan:
             self.local_files(dataset)
 
 
-def _holds(is_current: Callable[[], bool]) -> bool:
-    try:
-        return is_current()
-    except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
-        logging.getLogger(__name__).debug("made again", exc_info=True)
-        return False
-
-
 def benchmark(request: OutputRequest) -> str:
     """Return Snakemake's benchmark file of an output."""
-    return f"benchmarks/{request.output.word}/{request.target}.tsv"
+    return f"benchmarks/{request.output.word}/{_split_files(request)[0]}.tsv"
+
+
+def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
+    """Return the name that distinguishes the files of an output from others of its kind.
+
+    It is its place, its figure's, or its study; and the files, with `WILDCARD` in its place. If no
+    such name is in all of the files, it is the target, and the files are as they are.
+    """
+    top = TABLES.parent
+    paths = [str(path.relative_to(top)) for path in request.files.all]
+    figures = [str(path.relative_to(FIGURES)) for path in request.files.figures]
+    for name in (str(request.place), *figures[:1], request.study.name):
+        if all(name in path for path in paths):
+            return name, tuple(f"{top}/{path.replace(name, WILDCARD, 1)}" for path in paths)
+    return request.target, tuple(f"{top}/{path}" for path in paths)
 
 
 def outputs_of(study: Study, where: str) -> list[OutputRequest]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from privcurve import schema
 from privcurve.datasets import DatasetError
 from privcurve.experiments import study as studies
 from privcurve.experiments.study import Study, StudyError
+from privcurve.home import home
 from privcurve.outputs.base import (
     FILE_NAME,
     PAPERS,
@@ -22,8 +25,13 @@ from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.workflow.plan import RULES, Plan, outputs_of
 
-# Key of the configuration.
+CONFIGURATION = Path("config/config.yaml")
+# Keys of the configuration.
 STUDIES_FOLDER = "studies_folder"
+OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
+# Keys that jobs are not told. Checksums say what raw files are, and stored runs which code trained
+# them: a change is no reason to do a job again.
+UNTOLD = ("data_mirror", "fresh")
 SCHEMAS = "workflow/schemas"
 # Not the hidden files of editors.
 STUDY_FILES = f"[!.]*{schema.ENDING}"
@@ -97,6 +105,51 @@ def read(
                 del studies_read[name]
     in_order = {name: studies_read[name] for name in paths if name in studies_read}
     return Plan(configuration, in_order, broken, paths)
+
+
+def root() -> Path:
+    """Return the folder of the workflow: the working folder if it has one, or the installed one."""
+    return Path() if Path(SCHEMAS).is_dir() else home()
+
+
+def configured() -> dict[str, Any]:
+    """Return the content of config/config.yaml in the working folder; empty without the file."""
+    return dict(schema.read_yaml(CONFIGURATION) or {}) if CONFIGURATION.is_file() else {}
+
+
+def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
+    """Return the options that tell a job what config/config.yaml does not say of a configuration.
+
+    `folder` is the workflow's; `keys` matter to the job, by default all but `UNTOLD`.
+    :func:`overridden` reads the options.
+    """
+    written = configured()
+    keys = keys or [key for key in {**written, **configuration} if key not in UNTOLD]
+    chosen = {key: configuration.get(key) for key in keys}
+    words = [
+        f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+        for key, value in chosen.items()
+        if value != written.get(key)
+    ]
+    elsewhere = [] if folder.resolve() == root().resolve() else ["--home", str(folder)]
+    return shlex.join([*(("--config", *words) if words else ()), *elsewhere])
+
+
+def overridden(words: Iterable[str]) -> dict[str, Any]:
+    """Return config/config.yaml with some of its keys replaced, each given as ``key=value``.
+
+    A value is YAML; null removes the key. Raises SchemaError if one is not.
+    """
+    pairs = (word.partition("=") for word in words)
+    changes = {key: _read_value(text, f"--config {key}") for key, _, text in pairs}
+    return {k: value for k, value in {**configured(), **changes}.items() if value is not None}
+
+
+def _read_value(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)  # numbers such as 1e-09, which YAML takes for text
+    except ValueError:
+        return schema.parse_yaml(text, where)
 
 
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
+import logging
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from functools import partial
 from graphlib import TopologicalSorter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,14 @@ from privcurve import extras
 from privcurve.datasets import is_current
 from privcurve.errors import ExpectedError
 from privcurve.experiments.curves import CODED
-from privcurve.experiments.provenance import FRESH
+from privcurve.home import home
 from privcurve.progress import Progress
-from privcurve.workflow import failures, other_code
+from privcurve.workflow import failures, job, other_code
 from privcurve.workflow.plan import Plan
 
 LOGS = Path("logs")
 _DONE = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done")
 _MOST_LINES = 15
-# Options of processes: all their output comes in one stream of text.
-_PIPED: Any = {
-    "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"
-}  # fmt: skip
 
 
 class RunError(ExpectedError, RuntimeError):
@@ -56,7 +53,11 @@ def run(
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
     progress, remarks = Progress(), []
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as file, subprocess.Popen(command, **_PIPED) as process:
+    one_stream: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(command, **one_stream, errors="replace") as process,
+    ):
         assert process.stdout is not None
         for line in process.stdout:
             file.write(line)
@@ -77,68 +78,67 @@ def run(
     print(*new, sep="", end="", file=sys.stderr)
 
 
-def run_jobs(
-    plan: Plan, study: str, cores: int, log: Path, *, verbose: bool = False, quiet: bool = False
+def run_here(
+    plan: Plan, study: str, log: Path, *, verbose: bool = False, quiet: bool = False
 ) -> None:
-    """Run the jobs of one study without Snakemake, where it is not installed.
+    """Run a study in this process, one job after the other, where Snakemake is not installed.
 
-    Jobs run in the order of the rules, up to `cores` at a time. Files that are current are kept.
-    The other arguments, and `RunError`, are those of `run`.
+    Current files are kept. :func:`run` explains the other arguments, and `RunError`.
     """
     started, progress = time.time(), Progress()
-    n_steps = n_done = 0
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as file, ThreadPoolExecutor(cores) as pool:
-        for place, phase in enumerate(_plan_phases(plan, study)):
-            # Counted again when data have been coded: if anew, more is due.
-            n_left = sum(map(len, _plan_phases(plan, study))) if place < 2 else len(phase)
-            n_steps = max(n_steps, n_done + n_left)
-            for step in pool.map(partial(_run_step, fresh=plan.is_fresh), phase):
-                file.write(step.stdout)
+    with log.open("w+", encoding="utf-8") as file, ExitStack() as stack:
+        handler, logger = logging.StreamHandler(file), logging.getLogger("privcurve")
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        stack.callback(logger.removeHandler, handler)
+        steps = _list_steps(plan, study)
+        for place, (is_done, do) in enumerate(steps, 1):
+            begun = file.tell()
+            try:
+                with redirect_stdout(file), redirect_stderr(file):
+                    # Asked now: earlier steps may have changed the answer.
+                    if not is_done():
+                        do()
+            except Exception as error:
+                expected = isinstance(error, (ExpectedError, OSError))
+                file.write(f"{job.explain(error)}\n" if expected else traceback.format_exc())
                 file.flush()
-                if step.returncode:
-                    pool.shutdown(cancel_futures=True)
-                    progress.end()
-                    raise RunError(_explain_failure(log))
-                n_done += 1
-                if verbose:
-                    print(step.stdout, end="", flush=True)
-                elif not quiet:
-                    progress.tell(n_done / n_steps, f"{n_done} of {n_steps} steps")
+                progress.end()
+                raise RunError(_explain_failure(log)) from error
+            if verbose:
+                file.seek(begun)
+                print(file.read(), end="", flush=True)
+            elif not quiet:
+                progress.tell(place / len(steps), f"{place} of {len(steps)} steps")
     progress.end()
     for line in plan.remarks(started):
         print(line, file=sys.stderr)
     plan.code.adopt()
 
 
-def _plan_phases(plan: Plan, study: str) -> Iterator[list[tuple[str, Mapping[str, Any]]]]:
-    """Yield lists of jobs, with arguments, that can run at once after the jobs before."""
-    folders = {name: CODED / name for name in plan.studies[study].datasets}
-    yield [
-        ("prepare", {"dataset": name}) for name, folder in folders.items() if not is_current(folder)
-    ]
-    yield [("ready", {"study": str(plan.files[study])})]
-    for stage in range(3):
-        jobs = [job for job in plan.jobs(study).jobs.values() if job.stage == stage]
-        # Asked when data have been coded, of which a file may be no longer.
-        due = [job for job in jobs if not plan.is_done(job)]
-        yield [("train", plan.job_terms(job)) for job in due]
+def _list_steps(plan: Plan, study: str) -> list[tuple[Callable[[], bool], Callable[[], None]]]:
+    """Return the steps of a study, in an order in which they can be done.
+
+    A step says whether it is done, and does it.
+    """
+    from privcurve.experiments.work import work
+
+    jobs = sorted(plan.jobs(study).jobs.values(), key=attrgetter("stage"))
     outputs = {request.key: request for request in plan.study_outputs(study)}
     reads = {
         key: [other.key for other in plan.context(request).others.values()]
         for key, request in outputs.items()
     }
-    for request in map(outputs.__getitem__, TopologicalSorter(reads).static_order()):
-        if not plan.is_current(request):
-            yield [("output", plan.output_terms(request))]
-
-
-def _run_step(step: tuple[str, Mapping[str, Any]], fresh: bool) -> subprocess.CompletedProcess[str]:
-    """Run a job in a process of its own, and return its output."""
-    what, terms = step
-    command = [sys.executable, "-m", "privcurve.workflow.job", what, json.dumps(terms)]
-    environment = {**os.environ, **({FRESH: "1"} if fresh else {})}
-    return subprocess.run(command, check=False, env=environment, **_PIPED)
+    in_order = [outputs[key] for key in TopologicalSorter(reads).static_order()]
+    run = job.Run(plan.configuration, home())
+    names = plan.studies[study].datasets
+    return [
+        *((partial(is_current, CODED / name), partial(job.prepare, name)) for name in names),
+        (bool, partial(job.ready, run, study)),
+        *((partial(plan.is_done, one), partial(work, one, fresh=plan.is_fresh)) for one in jobs),
+        *((partial(plan.is_current, one), partial(job.make, plan, one)) for one in in_order),
+    ]
 
 
 def _explain_failure(log: Path) -> str:
