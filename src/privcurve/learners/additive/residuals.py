@@ -77,19 +77,18 @@ class Query(NamedTuple):
 def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     """Return the bounds of sums by bin, and of totals (docs/proofs.md, 'PrivGAM', 1 to 3).
 
-    A record adds no negative number: 1 to a cell of each column, or a residual; of more than two
-    classes it adds as much again to other cells of the column.
+    A record adds no negative number: `clip` at most to a cell of each column, and as a residual of
+    more than two classes as much again to other cells of the column.
     """
-    largest = query.clip if of_residuals else 1
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
     # In the L2 norm a residual is clipped at 1/√2, and √2 is rounded up.
     longer = ROOT_TWO if many and query.norm == 2 else 1.0
     made = []
     for n_columns, n_cells in ((query.n_columns, query.n_bins), (1, 1)):
-        each = np.full((*rows, n_cells), largest * longer)
-        l1, square = n_columns * (1 + many) * largest * longer, float(n_columns * (1 + many))
-        size, change = (Moves(each, k * l1, largest, k * square) for k in (1, 2))
+        each = np.full((*rows, n_cells), query.clip * longer)
+        l1, square = n_columns * (1 + many) * query.clip * longer, float(n_columns * (1 + many))
+        size, change = (Moves(each, k * l1, query.clip, k * square) for k in (1, 2))
         made.append(Bounds(size, change, 1.0))
     return made[0], made[1]
 
@@ -115,8 +114,9 @@ class ScoredRows:
 
     @adds_in_parts(lambda rows, query: bounds_of(query, False))
     def counts(self, query: Query) -> Ints:
-        """Count the records by class and bin; then by class."""
-        return self._with_totals(count_labels(self._rows, self._n_classes, self._n_bins))
+        """Count the records by class and bin, then by class; each counts `clip`."""
+        counts = count_labels(self._rows, self._n_classes, self._n_bins)
+        return self._with_totals(query.clip * counts)
 
     def _with_totals(self, sums: Ints) -> Ints:
         # Each record is in one bin of the first column.
@@ -170,11 +170,11 @@ class BinSums:
 
         Shapes (n_classes, n_bins) and (n_classes,).
         """
-        return [one * self._query.clip for one in self._ask("counts")]
+        return self._ask("counts")
 
     def _ask(self, question: str, *scores: Ints) -> list[Sum]:
         by_bin, totals = self._totals.ask(question, *scores, self._query)
-        return [by_bin, totals[..., 0]]
+        return [by_bin, totals.reshape(totals.shape[:-1])]
 
     def sums(self, scores: Ints, intercepts: Ints) -> list[Sum]:
         """Return the sums of residuals of records of each class, and of what others give to it.
