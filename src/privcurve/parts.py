@@ -429,7 +429,8 @@ class Totals:
 
         The answer of a loop with bounds (`sums.adds`) is a sum that has them.
         """
-        bounds = getattr(getattr(self._make, question, None), "bounds", None)
+        rows = getattr(self._make, "func", self._make)
+        bounds = getattr(getattr(rows, question, None), "bounds", None)
         answer = self._ask(question, *arguments)
         if bounds is not None:
             return with_bounds(answer, self._learner, bounds(None, *arguments))

@@ -7,8 +7,10 @@ import pytest
 
 from privcurve.audit.pairs import records
 from privcurve.learners import noisy_bayes
+from privcurve.learners.additive.residuals import Asked, ScoredRows, bounds_of, round_scores
 from privcurve.learners.linear import joint
 from privcurve.privacy import sums
+from privcurve.privacy.sealed import open_values
 from privcurve.privacy.sums import LOOPS
 
 BINS = (2, 3, 4)
@@ -28,7 +30,19 @@ GIVEN = {
     "logistic_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
     "linear_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
     "packed_gram": lambda part: (one_hot(part), part.counts, 4, WIDTH),
+    "ScoredRows.counts": lambda part: (scored(part, 2), asked(2)),
+    "ScoredRows.sums": lambda part: (scored(part, 2), *SCORES, asked(2)),
 }  # fmt: skip
+SCORES = round_scores(MODEL[None, :-1]), round_scores(MODEL[-1:])
+BITS = 20
+
+
+def scored(part, n_classes):
+    return ScoredRows(part, GROUPS, n_classes, BITS, 1)
+
+
+def asked(n_classes):
+    return Asked(n_classes, len(BINS), sum(BINS), 2 ** (BITS - 1), 1)
 
 
 def table(rows, counts):
@@ -36,8 +50,10 @@ def table(rows, counts):
     return records(rows[:, :-1], rows[:, -1], BINS, np.array(counts, dtype=np.int64))
 
 
-def together(bounds):
-    return bounds if isinstance(bounds, sums.Bounds) else sums.join_bounds(bounds)
+def parts_of(total, bounds):
+    """The sums that a loop returns together, and their bounds."""
+    made = sums.with_bounds(total, "", bounds)
+    return made if isinstance(made, list) else [made]
 
 
 def test_each_loop_is_tried():
@@ -63,15 +79,42 @@ def test_what_a_record_adds_does_not_depend_on_others(name):
 @pytest.mark.parametrize("name", GIVEN)
 def test_what_a_record_adds_is_within_the_bounds(name):
     loop, bounds = LOOPS[name]
-    size, change, _ = together(bounds(*GIVEN[name](table(DOMAIN[:1], [1]))))
-    at = [loop(*GIVEN[name](table([row], [1]))) for row in DOMAIN]
-    for moves, apart in (
-        (size, at),
-        (change, [one - other for one, other in itertools.combinations(at, 2)]),
-    ):
-        apart = np.abs(np.array(apart)).reshape(len(apart), -1)
-        assert (apart <= moves.entries.ravel() * (1 + 1e-15)).all()
-        assert apart.sum(axis=1).max() <= moves.l1
-        largest = np.sqrt((apart**2).sum(axis=1).max())
-        # Bounds are reached, or nearly: two rows share the one of the intercept.
-        assert 0.8 * moves.l2 <= largest <= moves.l2 * (1 + 1e-15)
+    bounds = bounds(*GIVEN[name](table(DOMAIN[:1], [1])))
+    at = [parts_of(loop(*GIVEN[name](table([row], [1]))), bounds) for row in DOMAIN]
+    for part in zip(*at, strict=True):
+        size, change, _ = part[0]._bounds
+        alone = [open_values(one) for one in part]
+        for moves, apart in (
+            (size, alone),
+            (change, [one - other for one, other in itertools.combinations(alone, 2)]),
+        ):
+            apart = np.abs(np.array(apart)).reshape(len(apart), -1)
+            assert (apart <= moves.entries.ravel() * (1 + 1e-15)).all()
+            assert apart.sum(axis=1).max() <= moves.l1
+            largest = np.sqrt((apart**2).sum(axis=1).max())
+            # Bounds are reached, or nearly: two rows share the one of the intercept.
+            assert 0.7 * moves.l2 <= largest <= moves.l2 * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_residuals_of_several_classes_are_within_the_bounds(norm):
+    """Labels are positions there, so they are tried apart."""
+    rng = np.random.default_rng(2)
+    scores = (
+        round_scores(rng.normal(scale=4, size=(3, sum(BINS)))),
+        round_scores(rng.normal(size=3)),
+    )
+    form = Asked(3, len(BINS), sum(BINS), 2 ** (BITS - 1), norm)
+    alone = []
+    for row in itertools.product(*map(range, BINS), range(3)):
+        part = records([row[:-1]], [row[-1]], BINS)
+        made = ScoredRows(part, GROUPS, 3, BITS, norm)
+        alone.append(parts_of(made.sums(*scores, form), bounds_of(form, True)))
+    for part in zip(*alone, strict=True):
+        _, change, _ = part[0]._bounds
+        values = [open_values(one).ravel() for one in part]
+        apart = np.abs([one - other for one, other in itertools.combinations(values, 2)])
+        assert (apart <= change.entries.ravel()).all()
+        bound = change.l1 if norm == 1 else change.l2
+        largest = np.linalg.norm(apart, norm, axis=1).max()
+        assert 0.8 * bound <= largest <= bound * (1 + 1e-15)

@@ -516,7 +516,7 @@ def a_rate_halved_from_the_fourth_step_on(own, *given, steps=[]):  # noqa: B006
 @mutant(residuals.BinSums, "sums", ROUNDS)
 def bins_dropped_by_their_exact_sums(own, self, *scores):
     sums = own(self, *scores)
-    return sums if np.abs(sums).sum() > 100 else 0 * sums
+    return sums if sums[0].norm1() > 100 else [0 * one for one in sums]
 
 
 @mutant(Curator, "whole_numbers", ROUNDS)

@@ -127,7 +127,7 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkey
     assert released.learner.n_records_ == released.n_train
     card = released.path(CARD).read_text()
     assert f"{released.n_train} records; {released.n_held} others are held out" in card
-    assert "Of a person who has records in both parts the two add up" in card
+    assert "Of a person with one record in each part the two add up" in card
     assert "at ε = 1; all numbers here follow from it" in card
     monkeypatch.setattr(releasing, "_train", train)
     release(request())

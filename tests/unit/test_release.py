@@ -124,10 +124,11 @@ def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(
     release(request(learner="privgam", delta=1e-6))
 
 
-def test_a_card_has_no_standard_errors_where_a_model_has_none(mine):
-    made = release(request(learner="privgam"))
-    assert "A score is the sum" in made.path(CARD).read_text()
-    assert "±" not in made.path(CARD).read_text() + made.path(PAGE).read_text()
+def test_a_card_has_intervals_where_a_model_has_errors(mine):
+    for learner, has_errors in (("privgam", True), ("lazybb", False)):
+        card = release(request(learner=learner)).path(CARD).read_text()
+        assert ("± is a 95 % interval" in card) == has_errors
+        assert ("evidence of an effect" in card) == has_errors
 
 
 def test_a_card_begins_with_who_when_and_what_for(mine):
@@ -254,7 +255,7 @@ def test_shapes_are_drawn_where_their_numbers_are(mine):
     shape = np.zeros(widths[0])
     shape[2:4] = 2.0
     shapes = [shape, *(0 * each for each in released.learner.model_.shapes[1:])]
-    without = told(released, intercept=0.5, shapes=shapes, people=())
+    without = told(released, intercept=0.5, shapes=shapes, people=(), intercept_error=0.0)
     (picture,) = cards._draw_columns(without)
     assert picture.title == "age"
     first = html.unescape(picture.html)

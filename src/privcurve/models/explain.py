@@ -18,6 +18,7 @@ from tabulate import tabulate
 from privcurve import extras
 from privcurve.coding import Codes, Floats, Ints, code_type
 from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
+from privcurve.learners.additive.errors import FALSE_ALARM, HALF_WIDTH
 from privcurve.models.document import check
 from privcurve.models.errors import ModelError
 from privcurve.models.shape import Shape
@@ -86,6 +87,24 @@ class Explanation:
         """Names of the other columns."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
+    def evidence_text(self) -> str:
+        """Say which columns show evidence of an effect; empty where the model has no tests."""
+        tested = [shape for shape in self.shapes if shape.evidence is not None]
+        if not tested:
+            return ""
+        shown, others = (
+            [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is found]  # type: ignore[operator]
+            for found in (True, False)
+        )
+        rule = f"(a test with a false alarm of {FALSE_ALARM:.0%} over all columns)"
+        if not shown:
+            return (
+                f"No column shows evidence of an effect {rule}: the model is not distinguishable "
+                "from a constant."
+            )
+        text = f"Evidence of an effect {rule}: {', '.join(shown)}."
+        return text + (f" No evidence of an effect: {', '.join(others)}." if others else "")
+
     def without_effect_text(self) -> str:
         """Name the other columns in a sentence; means over a few cells may miss what they do."""
         where = "of their own" if self.is_sum else "on these means"
@@ -144,7 +163,12 @@ class Explanation:
             else "Importance: how far a column moves the score, on average over all of its values."
         )
         if any(shape.errors is not None for shape in self.used):
-            yield "± is a standard error, of noise and of the spread of records (approximate)."
+            yield (
+                "± is a 95 % interval for the best additive model: of noise, and of the choice of "
+                "the records (on average over columns; large scores are covered less often)."
+            )
+        if text := self.evidence_text():
+            yield text
 
     def plot(self, most: int = PANELS, axes: Sequence[Axes] | None = None) -> Any:
         """Draw the shapes of the most important columns, with error bands.
@@ -237,14 +261,15 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         domain = _domain_of(fitted) if fitted.schema is None else fitted.schema.domain
     chosen, domain = chosen._on_groups(domain)
     model: Any = getattr(chosen, "model_", None)
-    people = getattr(model, "people", ())
+    people, evidence = getattr(model, "people", ()), getattr(model, "evidence", ())
     if hasattr(model, "class_shapes"):
         errors = list(model.class_errors) if model.intercept_errors.any() else None
         return _make_explanation(domain, model.intercepts, model.class_shapes, errors, people)
     if hasattr(model, "intercept_error"):
-        errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
+        known = model.intercept_error > 0
+        errors = [HALF_WIDTH * own[None] for own in model.errors] if known else None
         constant, shapes = np.array([model.intercept]), [shape[None] for shape in model.shapes]
-        return _make_explanation(domain, constant, shapes, errors, people)
+        return _make_explanation(domain, constant, shapes, errors, people, evidence=evidence)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)
     values, moves = effects.values, effects.importances
     return _make_explanation(domain, effects.constant, values, None, (), moves, effects.is_sum)
@@ -331,13 +356,16 @@ def _make_explanation(
     people: Sequence[Floats],
     importances: Sequence[float] | None = None,
     is_sum: bool = True,
+    evidence: Sequence[float] = (),
 ) -> Explanation:
     shapes = []
     for j, column in enumerate(domain.columns):
         own = people[j] if people else None
         moves = _importance(values[j], own) if importances is None else importances[j]
-        shapes.append(Shape(column, values[j], None if errors is None else errors[j], moves, own))
-    shapes.sort(key=lambda shape: -shape.importance)
+        widths, p = None if errors is None else errors[j], evidence[j] if evidence else None
+        shapes.append(Shape(column, values[j], widths, moves, own, p))
+    # Columns with evidence first.
+    shapes.sort(key=lambda shape: ((shape.evidence or 0.0) > FALSE_ALARM, -shape.importance))
     return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
 
 

@@ -16,11 +16,14 @@ class Shape:
 
     column: Column
     values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
-    errors: Floats | None  # their standard errors; None where the model has none
+    # Half the widths of their 95 % intervals; None where the model has none.
+    errors: Floats | None
     # Mean distance between the values of two people drawn at random. Where `people` is None: mean
     # distance of the codes' values from their mean.
     importance: float
     people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
+    # The p-value of no effect times the number of columns; None where the model has none.
+    evidence: float | None = None
 
     @property
     def spread(self) -> Floats:
@@ -63,7 +66,7 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest distance from 0, one standard error included."""
+        """The largest distance from 0, intervals included."""
         return float((abs(self.values) + self.spread).max())
 
     def merge(self) -> Shape:

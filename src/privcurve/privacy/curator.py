@@ -238,7 +238,7 @@ class Curator(Account):
         self._charge_all(calls, shape)
         return self._as_noise(self._source.random(shape))
 
-    def whole_numbers(self, call: Call, exact: Ints) -> Ints:
+    def whole_numbers(self, call: Call, exact: Ints | Sum) -> Ints:
         """Return whole numbers with exact whole noise (``privacy.discrete``).
 
         Gaussian noise is real Gaussian noise, rounded down, so its mean is −1/2.
@@ -247,10 +247,11 @@ class Curator(Account):
         ----------
         call : Call
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
-        exact : ndarray of int64
+        exact : ndarray of int64, or Sum of such
         """
         values = self._require_whole(call, exact)
-        self._charge(call, NUMBERS)
+        self._charge(self.price(call, exact), NUMBERS)
+        self._n_sums += self._is_derived(exact)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:

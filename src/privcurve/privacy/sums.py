@@ -23,6 +23,7 @@ from privcurve.privacy.sealed import Sealed, kernel, open_values
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
 # Whole numbers up to here are exact in floating point.
 _EXACT = 2.0**53
+_MOST_WHOLE = 2.0**63
 # Grids on which public numbers are looked for: most learners scale by such.
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
@@ -113,7 +114,9 @@ class Sum(Bounded):
     def _rounded(self, values: Floats, bounds: Bounds, steps: int = 1, more: float = 0.0) -> Self:
         """Return a result with what rounding adds: no sum is larger than of the most records."""
         most = MOST_RECORDS * largest_of(bounds.size.entries) + more
-        error = steps * bounds.error(most)
+        # Whole numbers are not rounded, and do not leave 64 bits.
+        is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
+        error = 0.0 if is_whole else steps * bounds.error(most)
         return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
 
     def moves(self, neighbours: str) -> Moves:
@@ -177,7 +180,8 @@ class Sum(Bounded):
         if ufunc is np.divide and left is self and numbers.ndim == 0 and numbers:
             return self._times(self._array / numbers, *inverse_of(float(numbers)))
         if ufunc is np.multiply and numbers.ndim == 0:
-            return self._times(self._array * numbers, abs(float(numbers)), unit)
+            number = right if left is self else left  # whole numbers stay so
+            return self._times(self._array * number, abs(float(numbers)), unit)
         return None
 
     def over(self, matrix: Floats) -> Self:
@@ -239,11 +243,14 @@ LOOPS: dict[str, Any] = {}
 
 
 def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
-    """Return what a loop added up as a sum; with several bounds, as one sum below the other."""
+    """Return what a loop added up as a sum; with several bounds, as sums side by side."""
     if isinstance(bounds, Bounds):
         return LoopSum.make(total, learner, bounds)
-    ends = np.cumsum([len(part.size.entries) for part in bounds])
-    parts = zip(np.split(total, ends[:-1]), bounds, strict=True)
+    shapes = [part.size.entries.shape for part in bounds]
+    # Along the one axis along which they are parts.
+    axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
+    ends = np.cumsum([shape[axis] for shape in shapes])
+    parts = zip(np.split(total, ends[:-1], axis=axis), bounds, strict=True)
     return [LoopSum.make(values, learner, part) for values, part in parts]
 
 

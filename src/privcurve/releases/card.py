@@ -232,7 +232,7 @@ def _explain_budget(released: Released) -> Iterator[Block]:
         both = Price(price.epsilon + released.judgement.epsilon, price.delta, price.neighbours)
         yield Text(
             "A record either trained the model or was held out to measure it, so each costs that "
-            "once. Of a person who has records in both parts the two add up: for them they guess "
+            "once. Of a person with one record in each part the two add up: for them they guess "
             f"right {_format_guess(both)}."
         )
     yield Text(name_pages(FOR_THE_DPO))
@@ -575,7 +575,7 @@ def _list_exclusions(released: Released) -> Iterator[str]:
     if isinstance(released.seed, SecretSeed):
         yield (
             "The seed is the data owner's secret. The noise follows from it and from a random word "
-            "of this release, so that no other release has the same."
+            "that this release alone has."
         )
     if released.release.n_comparisons:
         yield COMPARED
