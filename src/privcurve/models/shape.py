@@ -12,14 +12,14 @@ from privcurve.datasets.domain import NUMERIC, Column
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What a column adds to a score, by code."""
+    """The values that a column adds to a score, by code."""
 
     column: Column
     values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
     # Half the widths of their 95 % intervals; None where the model has none.
     errors: Floats | None
-    # Mean distance of what it adds to two people drawn at random; where `people` is None, of what
-    # codes add from their mean.
+    # Mean distance between the values of two people drawn at random. Where `people` is None: mean
+    # distance of the codes' values from their mean.
     importance: float
     people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
     # The p-value of no effect times the number of columns; None where the model has none.

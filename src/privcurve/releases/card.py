@@ -398,9 +398,9 @@ def _draw_columns(explanation: Explanation) -> Iterator[Block]:
     reach = max((shape.reach for shape in shapes), default=1.0)
     if any(shape.people is not None for shape in shapes):
         yield Text(
-            "Under a shape stands how many people are where, with their number; in brackets how "
-            "many have a value. Counts have noise. Where nobody is, nothing is drawn: there the "
-            "model guesses by what is near."
+            "The grey area under a shape shows how many people have these values, with their "
+            "number; brackets hold the number of people of one value. Counts have noise. Values "
+            "that nobody has are left out: the model guesses there by its neighbours."
         )
     for shape in shapes:
         yield Picture(_draw_shape(shape, (-reach, reach)), title=shape.column.name)
