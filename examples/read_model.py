@@ -234,6 +234,8 @@ def edges(column):
         inner = [low + (high - low) * k / bins for k in range(1, bins)]
         if column.get("rounded"):
             inner = [float(f"{edge:.12g}") for edge in inner]
+    elif spacing == "whole":
+        inner = [math.ceil(low + (high + 1 - low) * k / bins) for k in range(1, bins)]
     else:
         if spacing.startswith("mixed"):
             inner = mixed(low, high, bins, spacing == "mixed-high")

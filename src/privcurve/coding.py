@@ -34,6 +34,7 @@ LOG = "log"
 LOG1P = "log1p"
 MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
+WHOLE = "whole"
 
 # The logarithmic half of mixed bins halves the range this often: the finest bins are about 2^-14 of
 # the range wide, so a public bound that is ten thousand times too wide costs little.
@@ -138,14 +139,16 @@ def edges(
         of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
         over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
         side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
+        ``whole``: bins of whole numbers, each of as many as possible; both bounds are whole.
     exact : bool
         Whether edges of equal width stay as they are computed.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low` and the last `high`. All others are rounded to twelve digits,
-        so that they are the numbers that people read, and the same on every machine.
+        Increasing; the first is `low` and the last `high`; of whole numbers, `high` + 1. All others
+        are rounded to twelve digits, so that they are the numbers that people read, and the same
+        on every machine.
 
     Raises
     ------
@@ -163,6 +166,9 @@ def edges(
         if spacing == EQUAL:
             evenly = low + (high - low) * steps / n_bins
             inner = evenly if exact else _round_edges(evenly)
+        elif spacing == WHOLE:
+            high += 1
+            inner = np.ceil(low + (high - low) * steps / n_bins)
         elif spacing in (MIXED, MIXED_HIGH):
             inner = _lower_mixed_edges(low, high, n_bins, spacing == MIXED_HIGH)
         else:

@@ -57,3 +57,8 @@ def power(value: float) -> str:
         return digits
     ten = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
     return ten if digits == "1" else f"{digits}·{ten}"
+
+
+def two_digits(value: float) -> str:
+    """Write a large number with two digits other than 0, such as 7,200."""
+    return f"{float(f'{value:.2g}'):,.0f}"

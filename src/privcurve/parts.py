@@ -34,6 +34,7 @@ from privcurve import extras
 from privcurve.coding import Records
 from privcurve.errors import ExpectedError
 from privcurve.privacy.sealed import NUMBER, SealedError, call_open, open_values, seal
+from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
@@ -414,7 +415,7 @@ class Totals:
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
-        self._learner = records.learner
+        self._learner, self._make = records.learner, make
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(_open_parts(records.parts), make)
@@ -424,22 +425,29 @@ class Totals:
             self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Return the sum of all parts' answers to a question: a method by its name."""
+        """Return the sum of all parts' answers to a question: a method by its name.
+
+        The answer of a loop with bounds (`sums.adds`) is a sum that has them.
+        """
+        rows = getattr(self._make, "func", self._make)
+        bounds = getattr(getattr(rows, question, None), "bounds", None)
+        answer = self._ask(question, *arguments)
+        if bounds is not None:
+            return with_bounds(answer, self._learner, bounds(None, *arguments))
+        if self._learner and answer is None:
+            raise SealedError(self._learner, "an answer about records that is None")
+        return seal(answer, self._learner) if self._learner else answer
+
+    def _ask(self, question: str, *arguments: Any) -> Any:
         if not self._learner:
             return self._answer(question, *arguments)
         if self._engine is None:
-            method = getattr(self._state, question)
-            return self._seal(call_open(self._learner, method, arguments, {}))
+            return call_open(self._learner, getattr(self._state, question), arguments, {})
         given = (question, *arguments)
         answer = call_open(self._learner, self._answer_or_fault, given, {})
         if isinstance(answer, PartError):
             raise answer
-        return self._seal(answer)
-
-    def _seal(self, answer: Any) -> Any:
-        if answer is None:
-            raise SealedError(self._learner, "an answer about records that is None")
-        return seal(answer, self._learner)
+        return answer
 
     def _answer_or_fault(self, question: str, *arguments: Any) -> Any:
         try:

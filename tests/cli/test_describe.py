@@ -120,7 +120,7 @@ NUMBER = {
             {"kind": "date", "bounds": None, "format": None, "missing": "bin"},
         ),
         # A few words among numbers are told of by check.
-        ([*range(7, 47), "old"], NUMBER),
+        ([*range(7, 47), "old"], {**NUMBER, "whole": True}),
         # One after another, texts of their own, one value, no value.
         (range(1, 101), None),
         ([f"name {k}" for k in range(100)], None),
@@ -138,7 +138,7 @@ def test_names_and_conventions_settle_what_they_can(folder):
     lines = ["age,Sex,smokes,pct,sick", "31,F,Yes,.1,ja", "45,male,no,.9,nein", "46,m,N,25,Ja"]
     content, made = drafted(lines)
     age, sex, smokes, pct = content["columns"]
-    assert (age["bounds"], age["n_bins"]) == ([0, 120], 120)
+    assert (age["bounds"], age["n_bins"]) == ([0, 120], 121)
     assert set(sex["groups"]) == {"female", "male"}
     assert set(smokes["groups"]) == {"yes", "no"}
     assert content["label"]["positive"] == ["ja", "Ja"]

@@ -9,6 +9,7 @@ from privcurve.learners.boosting import aim, mst
 from privcurve.learners.boosting.aim import Rounds
 from privcurve.learners.boosting.synthetic import SyntheticClassifier
 from privcurve.learners.linear import joint
+from privcurve.privacy import sums
 from privcurve.privacy.budget import ADD_REMOVE
 
 STEPS = Case("dp_newton", {"n_steps": 2, "delta": 1e-2})
@@ -20,14 +21,14 @@ ADDED, MODEL_ADDED = (
 )
 
 
-@mistake(joint, "residual_norm", SENSITIVITY, STEPS, ROUNDS)
-def slopes_without_a_clip(own, n_classes):
-    return 2 * own(n_classes)
+@mistake(joint, "_add_clipped", SENSITIVITY, STEPS, ROUNDS)
+def slopes_without_a_clip(own, rows, residuals, counts):
+    return joint.weighted_sum(rows, counts * residuals)
 
 
-@mistake(joint, "one_hot_gram_l2", SENSITIVITY, STEPS, ROUNDS)
-def gram_for_an_added_record(own, n_ones, neighbours):
-    return own(n_ones, ADD_REMOVE)
+@mistake(sums.Sum, "moves", SENSITIVITY, STEPS, ROUNDS)
+def gram_for_an_added_record(own, self, neighbours):
+    return own(self, ADD_REMOVE)
 
 
 @mistake(mst, "histogram_l1", SENSITIVITY, SYNTHETIC)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mistakes_any import COUNTS, MAJORITY, VOTES, mistake
+from mistakes_any import COUNTS, MAJORITY, mistake
 
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, candidates
@@ -10,7 +10,6 @@ from privcurve.audit.distant import check_distant
 from privcurve.audit.replay_fits import CHARGE, CONTROL, POST_PROCESSING, SEALED
 from privcurve.learners import noisy_bayes
 from privcurve.learners.base import CodedClassifier, PrivateClassifier
-from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.linear import joint
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.majority import NoisyMajorityClassifier
@@ -128,7 +127,7 @@ kept_while_scored(DPLogisticRegressionClassifier, LINEAR, "_memo", dict, scores_
 kept_while_scored(
     NoisyBayesClassifier, COUNTS, "n_positive_", lambda: np.zeros(1, np.int64), answers_counted
 )
-kept_while_scored(DPForestClassifier, VOTES, "seen_", set, codes_seen_marked)
+kept_while_scored(NoisyBayesClassifier, COUNTS, "seen_", set, codes_seen_marked)
 
 
 @mutant(NoisyBayesClassifier, "_scores", COUNTS, POST_PROCESSING, "changes log_ratios_")
@@ -182,18 +181,16 @@ def what_is_told_is_said_to_stay_with_the_owner(own, self, records, curator):
     self.told_, self._held = len(kernel(np.unique)(records.codes)), ("told_", "_held")
 
 
-@mutant(NoisyBayesClassifier, "_release", COUNTS, CONTROL, "numbers of the shape")
+@mutant(NoisyBayesClassifier, "_release", COUNTS, CHARGE, "is no sum of rows")
 def empty_bins_get_no_noise(own, self, records, curator):
     call = curator.call(noisy_bayes.COUNTS.format(2))
     counts = kernel(lambda x, n: np.bincount(x[:, 0], n))(records.codes, records.counts)
     curator.numbers(call, kernel(lambda c: c[c > 0])(counts))
 
 
-@mutant(joint, "gram_kernel", Case("dp_newton", {"n_steps": 2, "delta": 1e-2}), CONTROL, "shape")
-def columns_of_zeros_dropped(own, rows, counts):
-    return kernel(lambda gram: gram[np.ix_(*[np.flatnonzero(gram.diagonal())] * 2)])(
-        own(rows, counts)
-    )
+@mutant(joint, "packed_gram", Case("dp_newton", {"n_steps": 2, "delta": 1e-2}), CHARGE, "no sum")
+def columns_of_zeros_dropped(own, *given):
+    return kernel(lambda gram: gram[gram > 0])(own(*given))
 
 
 # Around the fit: `fit_records`, which a study calls, does none of this.

@@ -343,7 +343,7 @@ def the_seed_is_noted(self, records, curator):
 
 @mutant(
     "a call that fails is left out", "whether all codes occur", by(check_distant, COUNTS, sizes=()),
-    CONTROL, "numbers of the shape", NoisyBayesClassifier, "_release",
+    CHARGE, "is no sum of rows", NoisyBayesClassifier, "_release",
 )  # fmt: skip
 def a_call_that_fails_is_left_out(own, self, records, curator):
     first = next(iter(curator._announced))

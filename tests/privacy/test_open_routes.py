@@ -39,7 +39,7 @@ def sealed():
     return seal(PLAIN, "mine")
 
 
-@open_route("The seal prevents mistakes inside a fit, not intent: private names open every value")
+@open_route("The seal is against mistakes inside a fit, not against intent: private names")
 def private_names(monkeypatch, tmp_path, capsys):
     assert sealed()._array.sum() == PLAIN.sum()
 

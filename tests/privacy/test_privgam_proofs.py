@@ -26,6 +26,7 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.privacy.calibration import privgam as bounds
 from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.calibration.shares import gaussian_budget
+from privcurve.privacy.sealed import open_values
 
 TARGET = Target("none", records([[0]], [1], [2]))
 BITS = 20
@@ -58,7 +59,7 @@ def added(n_classes, norm, scores):
     """What each record of the domain adds to half of the counts, or to sums at some scores."""
     domain = [(*codes, label) for codes in DOMAIN for label in range(n_classes)]
     each = [sums_of([row], n_classes, norm) for row in domain]
-    answers = [one.sums(*scores) if scores else one.counts() for one in each]
+    answers = [open_values((one.sums(*scores) if scores else one.counts())[0]) for one in each]
     return np.array(answers) / 2.0**BITS
 
 
@@ -106,12 +107,16 @@ def test_stated_sensitivities_are_those_of_the_page():
 def test_what_a_record_adds_follows_from_it_alone(n_classes):
     """Bit for bit: with any other records, in any order."""
     scores = scores_of(n_classes, 1.0)
-    alone = sums_of([(1, 1, 1)], n_classes, 1).sums(*scores)
+
+    def by_bin(some):
+        return open_values(sums_of(some, n_classes, 1).sums(*scores)[0])
+
+    alone = by_bin([(1, 1, 1)])
     assert alone.any()
     others = [(*codes, k % n_classes) for k, codes in enumerate(DOMAIN[:4])]
-    without = sums_of(others, n_classes, 1).sums(*scores)
+    without = by_bin(others)
     for order in itertools.permutations([(1, 1, 1), *others]):
-        assert np.array_equal(sums_of(order, n_classes, 1).sums(*scores) - without, alone)
+        assert np.array_equal(by_bin(order) - without, alone)
 
 
 def test_residuals_are_clipped_and_fall_with_the_margin():
@@ -145,7 +150,8 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkey
     rows = Records(np.arange(n)[:, None].astype(np.uint16), labels, ones, np.array([n]))
     # Each record has a bin of its own.
     made = BinSums(rows, bin_maps(np.array([n]), (True,), n), n_classes, bits, norm)
-    own, parts = made.sums(round_scores(scores), np.zeros(n_classes, dtype=np.int64))
+    by_bin, _ = made.sums(round_scores(scores), np.zeros(n_classes, dtype=np.int64))
+    own, parts = open_values(by_bin)
     assert np.array_equal(own.argmax(axis=0)[own.any(axis=0)], labels[own.any(axis=0)])
     residual = own.sum(axis=0)
     assert (parts >= 0).all()

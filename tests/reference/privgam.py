@@ -91,6 +91,8 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
             size = times * ratio / (cost if laplace else math.sqrt(cost))
             draw, unit = (rng.laplace, math.sqrt(0.5)) if laplace else (rng.normal, 1.0)
             released = values + draw(scale=noise * size * unit, size=values.shape)
+            if t == 0 and not answers:
+                counts = np.maximum(released.sum(axis=0), 0.0)
             if t == 0:
                 own = released[-n_scores:]
                 others, more = released.sum(axis=0) - own, math.sqrt(n_classes - 1)
@@ -104,4 +106,10 @@ def fit(X, y, widths, ordered, n_classes, network, told, laplace=False, noise=0.
                 (own_total[k], others_total[k]), total_deviations,
                 widths, ordered, laplace, states[k], scores[k], intercepts[k],
             )  # fmt: skip
+    # Scores are relative to the released counts of each column.
+    for start, width in zip(starts, widths, strict=True):
+        weights = counts[start : start + width]
+        means = scores[:, start : start + width] @ weights / max(weights.sum(), 1e-300)
+        scores[:, start : start + width] -= means[:, None]
+        intercepts = intercepts + means
     return intercepts, scores

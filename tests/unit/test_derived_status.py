@@ -257,3 +257,34 @@ def test_a_pickle_keeps_its_status(make):
     model = make({}).fit(X, Y)
     model._fitted_statement = replace(model._fitted_statement, status=PROVED)
     assert model.privacy_.status == CLAIMED
+
+
+def test_a_study_names_the_status_that_the_contract_found(make):
+    from small_study import study_of
+
+    from privcurve.audit import trial
+    from privcurve.experiments import contracts
+    from privcurve.learners import own
+    from privcurve.outputs.answers import titles_of
+
+    def method():
+        made = study_of({"mine": {"learner": "mean_vote"}})
+        return made.methods["mine"], titles_of(made)["mine"]
+
+    make({})
+    assert method()[1] == "Mean vote (claimed; contract not tried)"
+    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    mine, title = method()
+    assert (title, mine.is_claimed) == ("Mean vote (derived; contract kept)", False)
+    # Another state of the file was not tried.
+    make({"2.0 * codes": "2 * (1.0 * codes)"})
+    own._compute_version.cache_clear()
+    assert method()[1] == "Mean vote (claimed; contract not tried)"
+    make({"    def _scores(": (
+        "    def _guarantee(self, n):\n        return self._noise_of(self._calls(n))\n\n"
+        "    def _scores("
+    )})  # fmt: skip
+    own._compute_version.cache_clear()
+    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    mine, title = method()
+    assert (title, mine.is_claimed) == ("Mean vote (claimed; contract kept)", True)

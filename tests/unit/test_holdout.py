@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from privcurve import datasets, models
 from privcurve.cli.main import main
 from privcurve.datasets.load import load_rows
 from privcurve.experiments.metrics import auc
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.releases import holdout, judgement
 from privcurve.releases import release as releasing
 from privcurve.releases.errors import LedgerError, ReleaseError
@@ -126,7 +127,7 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkey
     assert released.learner.n_records_ == released.n_train
     card = released.path(CARD).read_text()
     assert f"{released.n_train} records; {released.n_held} others are held out" in card
-    assert "Of a person who has records in both parts the two add up" in card
+    assert "Of a person with one record in each part the two add up" in card
     assert "at ε = 1; all numbers here follow from it" in card
     monkeypatch.setattr(releasing, "_train", train)
     release(request())
@@ -144,6 +145,39 @@ def test_for_add_remove_no_size_is_told(mine):
     assert "a share of 0.6 of the records, by secret coins; their number is not public" in (
         released.path(CARD).read_text()
     )
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
+def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbours):
+    mine(budget={"epsilon": 1, "neighbours": neighbours})
+    private = request(
+        learner="privgam",
+        neighbours=neighbours,
+        parameters={"n_estimate": 50} if neighbours == ADD_REMOVE else {},
+        holdout=SHARE,
+    )
+    held, own = [], holdout.split
+
+    def watched(*given):
+        parts = own(*given)
+        held.append(parts.held.tolist())
+        return parts
+
+    def failing(*given):
+        raise ValueError("of the disk")
+
+    monkeypatch.setattr(holdout, "split", watched)
+    with monkeypatch.context() as patch:
+        patch.setattr(releasing, "_write", failing)
+        with pytest.raises(ReleaseError, match="of the disk"):
+            release(private)
+    with pytest.raises(ReleaseError, match="begun with another holdout"):
+        release(replace(private, holdout=0.3), resume=True)
+    del held[1:]
+    released = release(private, resume=True)
+    assert released.release.number == 1
+    assert held[0] == held[1]
+    assert states() == ["done"]
 
 
 def test_a_declined_model_is_not_written_and_stays_spent(mine):

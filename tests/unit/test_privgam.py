@@ -19,6 +19,7 @@ from privcurve.privacy.calibration.privgam import (
 )
 from privcurve.privacy.calibration.shares import gaussian_budget
 from privcurve.privacy.ledger import ASSUMED_N
+from privcurve.privacy.sealed import open_values
 
 N_BINS = (20, 4, 3)
 
@@ -170,10 +171,11 @@ def test_sums_and_scores_can_not_overflow():
     label = np.ones(1, dtype=np.int64)
     most = Records(one, label, np.array([2**31 - 1]), np.array([2]))
     sums = BinSums(most, maps, 2, 30, 1)
-    assert sums.counts().sum() == (2**31 - 1) * 2**29
+    assert open_values(sums.counts()[0]).sum() == (2**31 - 1) * 2**29
     far = round_scores(np.array([[-1e9, 1e9]]))
     assert far.tolist() == [[-64 * 2**24, 64 * 2**24]]
-    assert sums.sums(far, np.zeros(1, dtype=np.int64)).sum() == (2**31 - 1) * 2**29
+    by_bin, _ = sums.sums(far, np.zeros(1, dtype=np.int64))
+    assert open_values(by_bin).sum() == (2**31 - 1) * 2**29
     with pytest.raises(ValueError, match="without overflow"):
         PrivGAMClassifier(n_bins=2, classes=(-1, 1)).fit(one, label, [2**31])
 
@@ -191,7 +193,7 @@ def test_residuals_are_taken_at_the_probabilities_of_the_model(n_classes):
     maps = bin_maps(np.array(N_BINS), (True,) * 3, 64)
     for i in range(20):
         rows = Records(X[i : i + 1], y[i : i + 1], np.ones(1, dtype=np.int64), np.array(N_BINS))
-        own, others = BinSums(rows, maps, n_classes, 30, 1).sums(*scores)
+        own, others = open_values(BinSums(rows, maps, n_classes, 30, 1).sums(*scores)[0])
         # One label's residual is the other's for two classes.
         residual = own.sum() + others.sum() if n_classes == 2 else own.sum()
         chance = made.predict_proba(X[i : i + 1])[0, y[i]]
@@ -301,11 +303,12 @@ def test_the_model_prints_itself():
     assert "code 19" in lines[1]
     names = [[f"{c} is {k}" for k in range(n)] for c, n in zip("abc", N_BINS, strict=True)]
     assert "where a is 19" in model.in_words("abc", names)
-    none = type(model).from_scores(np.zeros(1), [0 * s[None] for s in model.shapes])
+    zero = tuple(0 * values for values in model.shapes)
+    none = type(model)(0.0, 0.0, zero, zero)
     assert "Without effect: column 0, column 1, column 2." in str(none)
     assert none.n_used == 0
-    # This version estimates no standard errors.
-    assert "±" not in str(model)
+    assert "(± " in lines[0]
+    assert "±" not in str(none)
 
 
 def test_a_model_of_classes_names_the_classes_of_its_ends():

@@ -1,8 +1,8 @@
 """Each sentence that promises privacy names the tests that show it: `promises.yaml`.
 
-A page cannot promise more than the list has: a sentence with a word of promise (`PROMISE`) is
-either beside its tests there, or among those that promise nothing, with the reason. A list may
-have more sentences than these words find.
+A page cannot promise more than the list has: the list names tests for each sentence with a word of
+promise (`PROMISE`), or says why the sentence promises nothing. It may have more sentences than
+these words find.
 """
 
 import ast
@@ -25,10 +25,11 @@ from privcurve.privacy.ledger import PrivacyStatement
 ROOT = Path(__file__).parents[2]
 LIST = Path(__file__).with_name("promises.yaml")
 
-# The pages that say what is private; statements and cards are made of the texts of two modules.
+# The pages that say what is private; two modules have the texts of statements and cards.
 DOCS = (
     *("index", "privacy", "audit", "own_method", "your_data", "releases", "privgam", "tuning"),
     *("probabilities", "model_file", "compare", "peers", "competitors", "datasets", "big_tables"),
+    "for_your_dpo",
 )
 PAGES = (
     "README.md",

@@ -124,10 +124,11 @@ def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(
     release(request(learner="privgam", delta=1e-6))
 
 
-def test_a_card_has_no_standard_errors_where_a_model_has_none(mine):
-    made = release(request(learner="privgam"))
-    assert "A score is the sum" in made.path(CARD).read_text()
-    assert "±" not in made.path(CARD).read_text() + made.path(PAGE).read_text()
+def test_a_card_has_intervals_where_a_model_has_errors(mine):
+    for learner, has_errors in (("privgam", True), ("lazybb", False)):
+        card = release(request(learner=learner)).path(CARD).read_text()
+        assert ("± is a 95 % interval" in card) == has_errors
+        assert ("evidence of an effect" in card) == has_errors
 
 
 def test_a_card_begins_with_who_when_and_what_for(mine):
@@ -254,7 +255,8 @@ def test_shapes_are_drawn_where_their_numbers_are(mine):
     shape = np.zeros(widths[0])
     shape[2:4] = 2.0
     shapes = [shape, *(0 * each for each in released.learner.model_.shapes[1:])]
-    (picture,) = cards._draw_columns(told(released, intercept=0.5, shapes=shapes))
+    without = told(released, intercept=0.5, shapes=shapes, people=(), intercept_error=0.0)
+    (picture,) = cards._draw_columns(without)
     assert picture.title == "age"
     first = html.unescape(picture.html)
     # Bins of equal numbers are one step, as wide as they are together.
@@ -263,6 +265,24 @@ def test_shapes_are_drawn_where_their_numbers_are(mine):
     wide = cards.NUMBERS if column.missing_bin else 1.0
     (width,) = re.findall(r'width:([0-9.]+)%" title="[^"]*: \+2"', first)
     assert float(width) == pytest.approx(100 * share * wide, abs=0.01)
+
+
+def test_a_shape_is_drawn_where_people_are_with_their_number(mine):
+    released = release(request(learner="privgam"))
+    widths = released.domain.n_bins
+    shapes = [np.linspace(-1.0, 1.0, width) for width in widths]
+    people = [np.zeros(width) for width in widths]
+    people[0][3:6], people[1][0] = (10.0, 1234.0, 4.0), 40.0
+    made = told(released, intercept=0.5, shapes=tuple(shapes), people=tuple(people))
+    _, *pictures = cards._draw_columns(made)
+    by_title = {picture.title: html.unescape(picture.html) for picture in pictures}
+    edges = released.domain.columns[0].edges
+    assert len(re.findall(r"<i style", by_title["age"])) == 3
+    assert "; about 1,200 people" in by_title["age"]
+    assert f"{edges[3]:g} <= age < {edges[4]:g}" in by_title["age"]
+    first = released.domain.columns[1].titles[0]
+    assert [*re.findall(r"<b>([^<]*)</b><div class=.track", by_title["town"])] == [first]
+    assert "(40)" in by_title["town"]
 
 
 def test_all_training_records_train_and_no_test_record(mine, tmp_path):
@@ -284,7 +304,9 @@ def test_with_add_remove_no_number_of_records_is_told(mine):
     )
     assert released.statement.neighbours == ADD_REMOVE
     for name in (MODEL, CARD, PAGE):
-        assert not re.search(r"\b47\b", released.path(name).read_text()), name
+        # Coordinates of a picture are no numbers of records.
+        text = re.sub(r'<path[^>]*>|style="[^"]*"', "", released.path(name).read_text())
+        assert not re.search(r"\b47\b", text), name
     assert "their number is not public" in released.path(CARD).read_text()
 
 

@@ -50,10 +50,10 @@ from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
-from privcurve.learners.shared.sealing import NOT_SEALED, replaced_methods
+from privcurve.learners.shared.sealing import replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
+from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
@@ -170,6 +170,7 @@ class Verdict:
     n_pairs: int = 0  # neighbours that were tried
     refusal: str = ""  # why both sides of other pairs were refused
     unseen: str = ""  # a part of the fits that no script could answer
+    derived: bool = True  # whether each statement has the status `derived`
 
 
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
@@ -255,6 +256,7 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     first, second, model = sides
     verdict.n_pairs += 1
     verdict.unseen = verdict.unseen or first.all_unseen
+    verdict.derived &= model._fitted_statement.status == DERIVED
     _check_stated(verdict.case, model)
     check_costs(first, second, verdict)
 
@@ -461,7 +463,7 @@ def released(model: CodedClassifier) -> dict[str, Any]:
 
 def _is_held(model: CodedClassifier) -> bool:
     """Return whether a part of a model stays with the data owner: of a named learner alone."""
-    return model._learner in NOT_SEALED
+    return registry.entry(model._learner).stays_open
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:

@@ -12,6 +12,7 @@ from privcurve.audit.kept_runs import check_runs
 from privcurve.audit.thresholds import check_thresholds
 from privcurve.experiments.contracts import Finding
 from privcurve.learners import own
+from privcurve.privacy.ledger import CLAIMED, DERIVED
 
 
 def try_case(case: Case) -> Verdict:
@@ -52,4 +53,5 @@ def of_verdicts(verdicts: Sequence[Verdict]) -> Finding:
         if verdict.breach:
             return Finding(own.BROKEN, f"{verdict.case}: {verdict.breach}")
     n_pairs = sum(verdict.n_pairs for verdict in verdicts)
-    return Finding(own.KEPT, f"{len(verdicts)} settings, {n_pairs:,} pairs of tables")
+    status = DERIVED if all(verdict.derived for verdict in verdicts) else CLAIMED
+    return Finding(own.KEPT, f"{len(verdicts)} settings, {n_pairs:,} pairs of tables", status)

@@ -57,6 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
                 "bins": list(shape.titles),
                 "values": shape.values.tolist(),
                 "errors": None if shape.errors is None else shape.errors.tolist(),
+                "people": None if shape.people is None else shape.people.tolist(),
             }
             for shape in explanation.used[:most]
         ],

@@ -34,23 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     option = parser.add_argument
     option("dataset", help="name of the dataset; its file is descriptions/<name>.yaml")
-    option("--epsilon", type=amount, required=True, help="privacy budget of this model")
-    option("--delta", type=amount, default=0.0, help="(default: 0, pure differential privacy)")
-    option("--learner", default="auto", help="default: auto, which is privgam; choose: see below")
-    option(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        dest="parameters",
-        help="a setting of the learner; can be repeated",
-    )
-    option(
-        "--neighbours",
-        default="",
-        help="the neighbours that epsilon is for: replace-one (the default, where the learner has "
-        "it), add-remove or private-columns",
-    )
+    add_model_arguments(parser)
     option(
         "--holdout",
         type=amount,
@@ -83,22 +67,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     console.add_arguments(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Release, and print what was written."""
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say what is trained."""
+    option = parser.add_argument
+    option("--epsilon", type=amount, required=True, help="privacy budget of this model")
+    option("--delta", type=amount, default=0.0, help="(default: 0, pure differential privacy)")
+    option("--learner", default="auto", help="default: auto, which is privgam; choose: see below")
+    option(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        dest="parameters",
+        help="a setting of the learner; can be repeated",
+    )
+    option(
+        "--neighbours",
+        default="",
+        help="the neighbours that epsilon is for: replace-one (the default, where the learner has "
+        "it), add-remove or private-columns",
+    )
+
+
+def read_request(arguments: argparse.Namespace, holdout: float = 0.0) -> Request:
+    """Return what the arguments of :func:`add_model_arguments` ask for."""
     from privcurve.learners.entries.by_rule import DEFAULT
-    from privcurve.releases.release import release
     from privcurve.releases.request import Request
 
     learner = DEFAULT if arguments.learner == "auto" else arguments.learner
-    request = Request(
+    return Request(
         arguments.dataset,
         arguments.epsilon,
         arguments.delta,
         learner,
         _read_parameters(learner, arguments.parameters),
         arguments.neighbours,
-        arguments.holdout,
+        holdout,
     )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Release, and print what was written."""
+    from privcurve.releases.release import release
+
+    request = read_request(arguments, arguments.holdout)
     for note in (*_note_engine(arguments), *_note_comparison(request), *_note_holdout(request)):
         console.remark(arguments, note)
     with (

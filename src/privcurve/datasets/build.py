@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from privcurve import given
-from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, spacing_towards_zero
+from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, WHOLE, spacing_towards_zero
 from privcurve.datasets import description as words
 from privcurve.datasets.coding import (
     ISO,
@@ -26,6 +27,9 @@ from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
 DEFAULT_BINS = 10
+
+# Whole numbers have bins of whole numbers if the bounds hold at most so many for each bin.
+MOST_WHOLE = 4
 
 # Parsers of files whose columns have names.
 WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
@@ -190,6 +194,9 @@ def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
             yield (
                 f"missing of {column.name!r}: {marker!r} is a value of the column, too; keep one"
             )
+    if entry.get("whole") and not all(float(bound).is_integer() for bound in column.bounds or ()):
+        got = f"got {entry['bounds']}"
+        yield f"bounds of {column.name!r} must be whole numbers, as whole says; {got}"
     if column.kind != NUMERIC and "n_bins" in entry:
         yield f"n_bins of {column.name!r} follows from its categories; drop it"
 
@@ -302,13 +309,18 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
     if kind in (NUMERIC, DATE):
         low, high = map(_read_bound, entry["bounds"])
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
+        n_bins, n_values = int(entry.get("n_bins", DEFAULT_BINS)), high - low + 1
+        if entry.get("whole") and n_values <= MOST_WHOLE * n_bins:
+            # As many bins of equally many numbers.
+            spacing, n_bins = WHOLE, math.ceil(n_values / math.ceil(n_values / n_bins))
         return Column(
             name,
             NUMERIC,
             (low, high),
-            int(entry.get("n_bins", DEFAULT_BINS)),
+            n_bins,
             public=public,
             spacing=spacing,
+            units=entry.get("units", ""),
             missing_bin="missing" in entry,
             dates=entry.get("format", ISO) if kind == DATE else "",
             pivot=entry.get("pivot", Column.pivot),

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from privcurve import coding, given
-from privcurve.coding import MIXED, MIXED_HIGH
+from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
 
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
@@ -38,6 +38,11 @@ def format_day(day: float) -> str:
 def format_value(value: float, dates: str = "", digits: int = 10) -> str:
     """Write a value of a numeric column with so many digits; in a column of dates, as ISO date."""
     return format_day(value) if dates else f"{value:.{digits}g}"
+
+
+def round_to(value: float, digits: int) -> float:
+    """Round a value to so many significant digits."""
+    return float(f"{value:.{digits}g}")
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,8 @@ class Column:
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
+    # The unit of a numeric column's values, such as mmHg; for readers.
+    units: str = ""
     # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
     # Whether edges of equal width stay as they are computed, which is so in datasets and models
@@ -102,6 +109,11 @@ class Column:
         """Whether codes have the order of their values, except a code for missing ones."""
         return self.kind == NUMERIC
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether each bin of a numeric column is of whole numbers."""
+        return self.spacing == WHOLE
+
     @cached_property
     def edges(self) -> tuple[float, ...]:
         """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
@@ -127,12 +139,46 @@ class Column:
             return tuple(f"{self.name} = {title}" for title in self.titles)
         # All digits of an edge: a value that is written like it is in the bin above.
         ends = [format_value(edge, self.dates, 10 if self.exact else 12) for edge in self.edges]
+        if self.is_whole:
+            lasts = [f"{edge - 1:.12g}" for edge in self.edges[1:]]
+            between = tuple(
+                f"{self.name} = {low}" if low == last else f"{low} <= {self.name} <= {last}"
+                for low, last in zip(ends[:-1], lasts, strict=True)
+            )
+            return (*between, f"{self.name} is missing") if self.missing_bin else between
         signs = ["<"] * (self.bins - 1) + ["<="]
         between = tuple(
             f"{low} <= {self.name} {sign} {high}"
             for low, high, sign in zip(ends[:-1], ends[1:], signs, strict=True)
         )
         return (*between, f"{self.name} is missing") if self.missing_bin else between
+
+    @property
+    def short_names(self) -> tuple[str, ...]:
+        """The name of each code for readers: edges with three digits, or as many as they take."""
+        if self.kind == CATEGORICAL:
+            return self.titles
+        if self.dates or self.is_whole:
+            return self.bin_names
+        digits = 3
+        while digits < 12 and len({round_to(edge, digits) for edge in self.edges}) <= self.bins:
+            digits += 1
+        edges = tuple(round_to(edge, digits) for edge in self.edges)
+        return replace(self, merged=edges, exact=False).bin_names
+
+    @property
+    def label(self) -> str:
+        """The name with the unit of the values, if there is one."""
+        return f"{self.name} [{self.units}]" if self.units else self.name
+
+    def crop(self, first: int, last: int, missing: bool) -> Column:
+        """Return a numeric column of the bins from the first to the last one alone.
+
+        `missing`: whether it has a code for missing values.
+        """
+        edges = self.edges[first : last + 2]
+        bins = last - first + 1
+        return replace(self, bins=bins, merged=edges, exact=False, missing_bin=missing)
 
     def merge_bins(self, groups: Sequence[int]) -> Column:
         """Return a numeric column whose bins are merged by the group of each of its codes."""
@@ -150,7 +196,10 @@ class Column:
 
     def format_bounds(self, digits: int = 10) -> tuple[str, str]:
         """Write the bounds of a numeric column; of dates, those of its days."""
-        low, high = (format_value(end, self.dates, digits) for end in self.edges[:: self.bins])
+        ends = self.edges[:: self.bins]
+        if self.is_whole:
+            ends = ends[0], ends[1] - 1
+        low, high = (format_value(end, self.dates, digits) for end in ends)
         return low, high
 
 
@@ -268,9 +317,10 @@ class Domain:
 
     @property
     def mixed_bins(self) -> tuple[int, ...] | None:
-        """How many bins of each column are mixed; None if none are."""
+        """How many bins of each column are mixed, or of whole numbers; None if none are."""
+        fine = (MIXED, MIXED_HIGH, WHOLE)
         bins = tuple(
-            column.bins if column.spacing in (MIXED, MIXED_HIGH) and not column.merged else 0
+            column.bins if column.spacing in fine and not column.merged else 0
             for column in self.columns
         )
         return bins if any(bins) else None
@@ -291,7 +341,8 @@ class Domain:
 
         Keys that are younger than the first datasets are left out where they have their defaults,
         so that the checksums of those datasets stay. Left out too is how raw values are read
-        (`missing`, `unknown`, `decimal`, `thousands`), on which no code depends: :meth:`to_dict`.
+        (`missing`, `unknown`, `decimal`, `thousands`), and `units`, on which no code depends:
+        :meth:`to_dict`.
         """
         columns = []
         for column in self.columns:
@@ -321,6 +372,8 @@ class Domain:
         for entry, column in zip(facts["columns"], self.columns, strict=True):
             if column.missing:
                 entry["missing"] = list(column.missing)
+            if column.units:
+                entry["units"] = column.units
         if self.label.spellings:
             facts["label"]["spellings"] = [list(pair) for pair in self.label.spellings]
         if self.label.strip:

@@ -11,14 +11,19 @@ from typing import Any, NamedTuple
 from privcurve.experiments import provenance
 from privcurve.files import replace_text
 from privcurve.learners import own
+from privcurve.privacy.ledger import CLAIMED
 from privcurve.sources import PACKAGE, code_digest
 
 
 class Finding(NamedTuple):
-    """What the contract found of a learner: a word of :mod:`.learners.own`, and why."""
+    """What the contract found of a learner: a word of :mod:`.learners.own`, and why.
+
+    Its status is ``derived`` if the statements of all fits said so.
+    """
 
     result: str
     why: str
+    status: str = CLAIMED
 
 
 def write(name: str, finding: Finding, tried: str) -> None:

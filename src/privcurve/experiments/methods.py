@@ -105,7 +105,15 @@ class Method:
     @property
     def is_claimed(self) -> bool:
         """Whether its ε is an author's word: of a user's own learner, or of a peer."""
-        return self.calibration is not None and (bool(self.own_learners) or self.entry.peer)
+        is_own = bool(self.own_learners) and self.status == CLAIMED
+        return self.calibration is not None and (is_own or self.entry.peer)
+
+    @property
+    def status(self) -> str:
+        """The status of a user's own learner, as the contract found it; empty for others."""
+        if self.own_learners == [self.learner]:
+            return own.status(self.learner)
+        return CLAIMED if self.own_learners else ""
 
     @property
     def contract(self) -> str:
@@ -119,8 +127,8 @@ class Method:
         return self.contract == own.BROKEN
 
     def label(self, title: str) -> str:
-        """Return a title of it with its status, where that is a user's word."""
-        return f"{title} ({CLAIMED}; {self.contract})" if self.contract else title
+        """Return a title of it with its status, where that is for a user's own learner."""
+        return f"{title} ({self.status}; {self.contract})" if self.contract else title
 
     @property
     def relation(self) -> str | None:

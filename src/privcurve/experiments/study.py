@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from privcurve import schema
+from privcurve import papers, schema
 from privcurve.datasets import Description, describe, names
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical, legends, tune
@@ -182,8 +182,16 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_parse_output, raw.get("outputs", DEFAULT_OUTPUTS))),
         idle_epsilons="epsilons" in raw and {"epsilons" in spec for spec in private} == {True},
-        studies=tuple(raw.get("studies", ())),
+        studies=_list_studies(raw.get("studies", ())),
     )
+
+
+def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the studies that a study gathers; of lists by paper those of papers that are there."""
+    if not isinstance(studies, Mapping):
+        return tuple(studies)
+    there = papers.names()
+    return tuple(name for paper, some in studies.items() if paper in there for name in some)
 
 
 def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
@@ -196,6 +204,13 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
         )
     if "outputs" not in raw:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
+    there = papers.names()
+    for paper in raw["studies"] if isinstance(raw["studies"], Mapping) else ():
+        if paper not in {*there, *papers.SHIPPED}:
+            hint = schema.suggestion(paper, there)
+            raise ValueError(f"studies: there is no paper {paper!r}{hint}")
+    if not _list_studies(raw["studies"]):
+        raise ValueError(f"studies: none of its papers is there: {', '.join(raw['studies'])}")
 
 
 def _check_words(raw: Mapping[str, Any]) -> None:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.figures.style import COLOURS, DARK
+from privcurve.numerals import two_digits
 
 # Height of a name beside a picture, as a share of the picture's height.
 NAME_HEIGHT = 0.064
@@ -204,20 +205,32 @@ class Bin(NamedTuple):
     place: tuple[float, float]
     value: float
     error: float
+    # How many people are in the bin, by noisy counts; None where that is not known.
+    people: float | None = None
 
 
-def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]) -> str:
+class Axis(NamedTuple):
+    """The axis below a picture: its name, and ticks with their places, as shares."""
+
+    name: str
+    ticks: tuple[tuple[str, float], ...]
+
+
+def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
     """Draw the values of a column's bins, with their errors, as steps; neighbours are joined.
 
-    A pointer on a bin shows its name, and the two texts `below` stand at the ends.
+    Below stands how many people are where, if that is known. A pointer on a bin shows its name.
     """
 
     def y_share(value: float) -> float:
         return (ends[1] - value) / (ends[1] - ends[0])
 
-    paths = [_path([(0, y_share(0)), (1, y_share(0))], "grid")]
+    ticks = [(text, y) for text, y in _ticks(*ends, most=3)]
+    paths = [_path([(0, y_share(y)), (1, y_share(y))], "grid") for _, y in ticks]
     hints = []
-    for before, (name, (left, right), value, spread) in zip([None, *bins], bins, strict=False):
+    for before, (name, (left, right), value, spread, number) in zip(
+        [None, *bins], bins, strict=False
+    ):
         high, low = value + spread, value - spread
         corners = [(left, high), (right, high), (right, low), (left, low)]
         paths += [_path([(x, y_share(y)) for x, y in corners], "band")] if spread else []
@@ -226,13 +239,35 @@ def steps(bins: Sequence[Bin], below: tuple[str, str], ends: tuple[float, float]
             joint = [(left, y_share(before.value)), (left, y_share(value))]
             paths.append(_path(joint, "line thin"))
         error = f" ± {spread:.2g}" if spread else ""
-        hint = escape(f"{name}: {value:+.3g}{error}")
+        those = "" if number is None else f"; about {two_digits(number)} people"
+        hint = escape(f"{name}: {value:+.3g}{error}{those}")
         hints.append(f'<i style="left:{left:.2%};width:{right - left:.2%}" title="{hint}"></i>')
+    texts = [f'<b class="y" style="top:{y_share(y):.2%}">{text}</b>' for text, y in ticks]
+    below = [
+        f'<b class="x" style="left:{share:.2%}">{_text(text)}</b>' for text, share in axis.ticks
+    ]
     return (
-        '<div class="steps"><svg class="c0" viewBox="0 0 1000 1000" preserveAspectRatio="none">'
-        f'{"".join(paths)}</svg>{"".join(hints)}<b class="low">{_text(below[0])}</b>'
-        f'<b class="high">{_text(below[1])}</b>'
-        f'<b class="top">{ends[1]:+.2g}</b><b class="bottom">{ends[0]:+.2g}</b></div>'
+        '<div class="shape"><div class="steps">'
+        '<svg class="c0" viewBox="0 0 1000 1000" preserveAspectRatio="none">'
+        f"{''.join(paths)}</svg>{''.join(hints)}{''.join(texts)}</div>{_draw_people(bins)}"
+        f'<div class="axis">{"".join(below)}<b class="below">{_text(axis.name)}</b></div></div>'
+    )
+
+
+def _draw_people(bins: Sequence[Bin]) -> str:
+    """Draw the density of people over bins as bars; nothing where their number is not known."""
+    counts = [(place, number) for _, place, _, _, number in bins if number is not None]
+    densities = [number / (right - left) for (left, right), number in counts]
+    if not densities or not max(densities) > 0:
+        return ""
+    bars = []
+    for ((left, right), _), density in zip(counts, densities, strict=True):
+        top = 1 - density / max(densities)
+        bars.append(_path([(left, 1), (left, top), (right, top), (right, 1)], "bar"))
+    total = sum(number for _, number in counts)
+    return (
+        '<div class="people"><svg viewBox="0 0 1000 1000" preserveAspectRatio="none">'
+        f"{''.join(bars)}</svg><b>{two_digits(total)}</b></div>"
     )
 
 
@@ -241,9 +276,18 @@ def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
     return f'<path class="{kind}" d="M{d}"/>'
 
 
-def _ticks(low: float, high: float) -> list[tuple[str, float]]:
-    """Return about six round numbers between two ends, with texts of one length."""
-    rough = (high - low) / 6
+def round_ticks(low: float, high: float, is_whole: bool = False) -> list[tuple[str, float]]:
+    """Return about six round numbers between two ends; whole ones if `is_whole`."""
+    least = 1.0 if is_whole else 0.0
+    return [(f"{value:,.10g}", value) for _, value in _ticks(low, high, least=least)]
+
+
+def _ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[tuple[str, float]]:
+    """Return about `most` round numbers between two ends, with texts of one length.
+
+    They are at least `least` apart.
+    """
+    rough = max((high - low) / most, least)
     power = 10 ** math.floor(math.log10(rough))
     step = next(k * power for k in (1, 2, 5, 10) if k * power >= 0.999 * rough)
     digits = max(0, -math.floor(math.log10(step) + 1e-9))

@@ -16,22 +16,17 @@ from privcurve.learners.shared.checks import require
 from privcurve.learners.shared.public_part import PublicStart, StartClassifier
 from privcurve.learners.shared.roles import PublicRows
 from privcurve.parts import PartedRecords, Totals
-from privcurve.privacy.budget import REPLACE_ONE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
-from privcurve.privacy.mechanisms import score_range
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_histograms_l2
+from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 
 # Names of what calls release.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-SOURCE = "docs/proofs.md, 'Naive Bayes from noisy counts'"
-
-# The sensitivity of Q_j = ½ Σ_c |Σ_i y_i [x_ij = c]|, the association of a column with the label: a
-# changed record moves two inner sums by 1, or one by 2 (`SOURCE`; enumerated in tests).
-SCORE_SENSITIVITY = 1.0
+# The counts of a code: positive records less negative ones.
+MARGIN = np.array([-1.0, 1.0])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -101,27 +96,21 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
     def _calls(self, n: int) -> tuple[Announced, ...]:
         m, n_private = self._n_counted(), len(self._roles().private)
         share = float(self.choice_share) if m < n_private else 0.0
-        counts = Announced(
-            COUNTS.format(m),
-            share=1 - share,
-            l1=feature_histograms_l1(m),
-            l2=feature_histograms_l2(m),
-            source=SOURCE,
-        )
+        counts = Announced(COUNTS.format(m), share=1 - share)
         if m == n_private:
             return (counts,)
-        score = score_range(SCORE_SENSITIVITY, REPLACE_ONE)
-        return Announced(CHOICE, share=share, times=m, score_range=score, source=SOURCE), counts
+        return Announced(CHOICE, share=share, times=m, choice=True), counts
 
     def _release(self, records: Records | PartedRecords, curator: Curator) -> None:
         n_bins = records.n_bins
         roles, m = self._roles(), self._n_counted()
-        counted = Totals(records, CountedRows).ask("tables", roles.private)
-        ends = np.cumsum(n_bins[list(roles.private)])
-        tables = dict(zip(roles.private, np.split(counted, ends[:-1]), strict=True))
+        widths = n_bins[list(roles.private)].tolist()
+        counted = Totals(records, CountedRows).ask("tables", roles.private, widths)
+        tables = dict(zip(roles.private, counted, strict=True))
         chosen = _choose(tables, m, curator)
-        call = curator.call(COUNTS.format(m))
-        released = curator.numbers(call, np.concatenate([tables[j] for j in chosen]))
+        counts = np.concatenate([tables[j] for j in chosen])
+        call = curator.price(COUNTS.format(m), counts)
+        released = curator.numbers(call, counts)
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
             totals = _estimate_totals(noisy)
@@ -168,15 +157,24 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
         return scores
 
 
+def cells_of_columns(rows: Any, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
+    """Return the bounds of counts of each column by code and label: a record is in one cell."""
+    return [one_cell((width, 2)) for width in widths]
+
+
 class CountedRows(NamedTuple):
     """Rows of one part, to be counted."""
 
     records: Records
 
-    def tables(self, columns: Sequence[int]) -> Ints:
+    @adds_in_parts(cells_of_columns)
+    def tables(self, columns: Sequence[int], widths: Sequence[int]) -> Ints:
         """Count the records by code of some columns, one below the other, and by label."""
-        codes, signs, counts, n_bins = self.records
-        tables = [label_counts(codes[:, j], int(n_bins[j]), signs, counts) for j in columns]
+        codes, signs, counts, _ = self.records
+        tables = [
+            label_counts(codes[:, j], width, signs, counts)
+            for j, width in zip(columns, widths, strict=True)
+        ]
         return np.concatenate(tables)
 
 
@@ -188,12 +186,12 @@ def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) 
     return totals.reshape(n_bins, 2).astype(np.int64)
 
 
-def column_score(table: Ints) -> Floats:
+def column_score(table: Sum) -> Sum:
     """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
-    return cast(Floats, np.abs(table[:, 1] - table[:, 0]).sum() / 2)
+    return cast(Sum, table.over(MARGIN).norm1() / 2)
 
 
-def _choose(tables: Mapping[int, Ints], m: int, curator: Curator) -> list[int]:
+def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
     """Choose m columns one after another; if m is all of them, without looking."""
     left = list(tables)
     if m == len(left):

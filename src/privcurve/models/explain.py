@@ -16,10 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from tabulate import tabulate
 
 from privcurve import extras
-from privcurve.coding import EQUAL, LOG, Codes, Floats, Ints, code_type
+from privcurve.coding import Codes, Floats, Ints, code_type
 from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Label
+from privcurve.learners.additive.errors import FALSE_ALARM, HALF_WIDTH
 from privcurve.models.document import check
 from privcurve.models.errors import ModelError
+from privcurve.models.shape import Shape
+from privcurve.numerals import two_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,58 +36,8 @@ LEAST_PROBES, MOST_PROBES = 300, 200_000
 # Where a score is no sum, the effect of a column is averaged over all cells, or over so many.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
-# Most panels of a picture, categories of a panel, and letters of a name.
-PANELS, MOST_CATEGORIES, LONGEST_NAME = 5, 12, 18
-PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.6, 3
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """What a column adds to a score, by code."""
-
-    column: Column
-    values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
-    errors: Floats | None  # their standard errors; None where the model has none
-    # Mean distance of what it adds to two people drawn at random; where `people` is None, of what
-    # codes add from their mean.
-    importance: float
-    people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
-
-    @property
-    def spread(self) -> Floats:
-        """The errors; 0 where none are known."""
-        return np.zeros_like(self.values) if self.errors is None else self.errors
-
-    @property
-    def has_effect(self) -> bool:
-        """Whether some codes add more than others, also where nobody is known to have them."""
-        return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """Name the codes: conditions on numbers, values of categories."""
-        return self.column.code_names
-
-    @property
-    def reach(self) -> float:
-        """The largest distance from 0, one standard error included."""
-        return float((abs(self.values) + self.spread).max())
-
-    def merge(self) -> Shape:
-        """Merge neighbouring bins of a numeric column that have the same numbers."""
-        column = self.column
-        if column.kind != NUMERIC:
-            return self
-        numbers = self.values if self.errors is None else np.vstack([self.values, self.errors])
-        groups = np.cumsum(np.r_[False, (numbers[:, 1:] != numbers[:, :-1]).any(axis=0)])
-        bins = column.bins
-        groups[bins:] = groups[bins - 1] + 1
-        starts = np.unique(groups, return_index=True)[1]
-        errors = None if self.errors is None else self.errors[:, starts]
-        merged = column.merge_bins(groups.tolist())
-        people = None if self.people is None else np.add.reduceat(self.people, starts)
-        values = self.values[:, starts]
-        return replace(self, column=merged, values=values, errors=errors, people=people)
+# Most panels of a picture.
+PANELS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +86,24 @@ class Explanation:
     def without_effect(self) -> list[str]:
         """Names of the other columns."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
+
+    def evidence_text(self) -> str:
+        """Say which columns show evidence of an effect; empty where the model has no tests."""
+        tested = [shape for shape in self.shapes if shape.evidence is not None]
+        if not tested:
+            return ""
+        shown, others = (
+            [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is found]  # type: ignore[operator]
+            for found in (True, False)
+        )
+        rule = f"(a test with a false alarm of {FALSE_ALARM:.0%} over all columns)"
+        if not shown:
+            return (
+                f"No column shows evidence of an effect {rule}: the model is not distinguishable "
+                "from a constant."
+            )
+        text = f"Evidence of an effect {rule}: {', '.join(shown)}."
+        return text + (f" No evidence of an effect: {', '.join(others)}." if others else "")
 
     def without_effect_text(self) -> str:
         """Name the other columns in a sentence; means over a few cells may miss what they do."""
@@ -192,7 +163,12 @@ class Explanation:
             else "Importance: how far a column moves the score, on average over all of its values."
         )
         if any(shape.errors is not None for shape in self.used):
-            yield "± is a standard error, of noise and of the spread of records (approximate)."
+            yield (
+                "± is a 95 % interval for the best additive model: of noise, and of the choice of "
+                "the records (on average over columns; large scores are covered less often)."
+            )
+        if text := self.evidence_text():
+            yield text
 
     def plot(self, most: int = PANELS, axes: Sequence[Axes] | None = None) -> Any:
         """Draw the shapes of the most important columns, with error bands.
@@ -216,16 +192,18 @@ class Explanation:
         extras.check("matplotlib", "a picture of a model")
         if most < 0:
             raise ValueError(f"most = {most} is negative")
-        shapes = self.used[:most]
+        from privcurve.models.drawing import draw_shape, make_panels
+
+        shapes = [shape.drawn for shape in self.used[:most]]
         n_panels = len(shapes)
         if axes is None:
-            axes = _make_panels(max(n_panels, 1))
+            axes = make_panels(max(n_panels, 1))
         panels = np.ravel(np.asarray(axes, dtype=object))
         if len(panels) < n_panels:
             raise ValueError(f"{n_panels} panels are drawn, and axes has {len(panels)}")
         reach = max((shape.reach for shape in shapes), default=1.0)
         for panel, shape in zip(panels, shapes, strict=False):
-            _draw_shape(panel, shape.merge(), self.outputs, 1.05 * reach)
+            draw_shape(panel, shape, self.outputs, 1.05 * reach)
         if not n_panels:
             panels[0].set_axis_off()
             text = "no column counts" if self.is_sum and not self.used else "no shape to draw"
@@ -283,14 +261,15 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         domain = _domain_of(fitted) if fitted.schema is None else fitted.schema.domain
     chosen, domain = chosen._on_groups(domain)
     model: Any = getattr(chosen, "model_", None)
-    people = getattr(model, "people", ())
+    people, evidence = getattr(model, "people", ()), getattr(model, "evidence", ())
     if hasattr(model, "class_shapes"):
         errors = list(model.class_errors) if model.intercept_errors.any() else None
         return _make_explanation(domain, model.intercepts, model.class_shapes, errors, people)
     if hasattr(model, "intercept_error"):
-        errors = [e[None] for e in model.errors] if model.intercept_error > 0 else None
+        known = model.intercept_error > 0
+        errors = [HALF_WIDTH * own[None] for own in model.errors] if known else None
         constant, shapes = np.array([model.intercept]), [shape[None] for shape in model.shapes]
-        return _make_explanation(domain, constant, shapes, errors, people)
+        return _make_explanation(domain, constant, shapes, errors, people, evidence=evidence)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)
     values, moves = effects.values, effects.importances
     return _make_explanation(domain, effects.constant, values, None, (), moves, effects.is_sum)
@@ -377,13 +356,16 @@ def _make_explanation(
     people: Sequence[Floats],
     importances: Sequence[float] | None = None,
     is_sum: bool = True,
+    evidence: Sequence[float] = (),
 ) -> Explanation:
     shapes = []
     for j, column in enumerate(domain.columns):
         own = people[j] if people else None
         moves = _importance(values[j], own) if importances is None else importances[j]
-        shapes.append(Shape(column, values[j], None if errors is None else errors[j], moves, own))
-    shapes.sort(key=lambda shape: -shape.importance)
+        widths, p = None if errors is None else errors[j], evidence[j] if evidence else None
+        shapes.append(Shape(column, values[j], widths, moves, own, p))
+    # Columns with evidence first.
+    shapes.sort(key=lambda shape: ((shape.evidence or 0.0) > FALSE_ALARM, -shape.importance))
     return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
 
 
@@ -425,7 +407,7 @@ def _domain_of(estimator: CodedClassifier) -> Domain:
     return Domain(tuple(columns), label)
 
 
-# Writing and drawing -----------------------------------------------------------------------------
+# Writing -----------------------------------------------------------------------------------------
 
 
 def _write_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
@@ -440,79 +422,8 @@ def table_of(shape: Shape, outputs: Sequence[str]) -> tuple[tuple[str, ...], lis
             [f"{cell} ± {error:.2g}" for cell, error in zip(row, errors, strict=True)]
             for row, errors in zip(cells, shape.errors, strict=True)
         ]
-    header = (shape.column.name, *(outputs if len(cells) > 1 else ["adds"]))
-    return header, list(zip(shape.titles, *cells, strict=True))
-
-
-def _make_panels(n: int) -> Any:
-    from matplotlib import pyplot
-
-    n_rows = math.ceil(n / PANELS_A_ROW)
-    n_columns = min(n, PANELS_A_ROW)
-    size = (PANEL_WIDTH * n_columns, PANEL_HEIGHT * n_rows)
-    _, grid = pyplot.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False)
-    axes = grid.ravel()
-    for unused in axes[n:]:
-        unused.remove()
-    return axes[:n]
-
-
-def _draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
-    """Draw a step curve with its band, or points with bars where values have no order.
-
-    All columns have one scale, from −`reach` to `reach`.
-    """
-    column = shape.column
-    draw = _draw_steps if column.kind == NUMERIC else _draw_points
-    for k, name in enumerate(outputs):
-        draw(axes, column, shape.values[k], shape.spread[k], f"C{k}", name)
-    (axes.set_ylim if column.kind == NUMERIC else axes.set_xlim)(-reach, reach)
-    if column.spacing != EQUAL and not column.dates:
-        axes.set_xscale("log" if column.spacing == LOG else "symlog")
-    axes.set_title(column.name, fontsize="medium")
-    axes.spines[["top", "right"]].set_visible(False)
-    if len(outputs) > 1:
-        axes.legend(fontsize="small", frameon=False)
-
-
-def _draw_steps(
-    axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
-) -> None:
-    bins = column.bins
-    edges: Any = np.array(column.edges)
-    if column.dates:
-        edges = edges.astype("datetime64[D]")
-    low, high = values - errors, values + errors
-    axes.fill_between(
-        edges, np.append(low[:bins], low[bins - 1]), np.append(high[:bins], high[bins - 1]),
-        step="post", color=colour, alpha=0.25, linewidth=0,
-    )  # fmt: skip
-    steps = np.append(values[:bins], values[bins - 1])
-    axes.step(edges, steps, where="post", color=colour, label=name)
-    axes.axhline(0, color="0.7", linewidth=0.8, zorder=0)
-    if column.missing_bin:
-        beside = axes.get_yaxis_transform()
-        point: Any = {"fmt": "o", "color": colour, "transform": beside, "clip_on": False}
-        axes.errorbar([1.06], [values[bins]], [errors[bins]], **point)
-        axes.annotate(
-            "missing", (1.06, 0), xycoords="axes fraction", ha="center", va="top",
-            rotation=90, fontsize="x-small",
-        )  # fmt: skip
-
-
-def _draw_points(
-    axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
-) -> None:
-    # The categories that matter most, in the order of the domain.
-    shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
-    places = np.arange(len(shown))
-    axes.errorbar(values[shown], places, xerr=errors[shown], fmt="o", color=colour, label=name)
-    axes.set_yticks(places, [_shorten(column.titles[k]) for k in shown], fontsize="small")
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    axes.axvline(0, color="0.7", linewidth=0.8, zorder=0)
-    if more := len(values) - len(shown):
-        axes.set_xlabel(f"and {more} others nearer to 0", fontsize="small")
-
-
-def _shorten(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    header = (shape.column.label, *(outputs if len(cells) > 1 else ["adds"]))
+    if shape.people is not None:
+        header = (*header, "people (about)")
+        cells.append([two_digits(number) for number in shape.people])
+    return header, list(zip(shape.column.short_names, *cells, strict=True))

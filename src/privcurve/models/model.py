@@ -148,6 +148,23 @@ class Model:
         self.check_probabilities()
         return self._estimator.predict_proba(self._codes_of(rows))
 
+    def predict_interval(self, rows: Any) -> NDArray[np.float64]:
+        """Return 95 % intervals of the probability of the positive class; `rows` as for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+
+        Raises
+        ------
+        ModelError
+            If the learner, or its version of the file, gives none.
+        """
+        model = getattr(self._estimator, "model_", None)
+        if not getattr(model, "intercept_error", 0.0) > 0:
+            raise ModelError(f"{self.learner} gives no intervals: use predict_proba")
+        return np.asarray(self._estimator.predict_interval(self._codes_of(rows)))
+
     def check_probabilities(self) -> None:
         """Raise ModelError if the learner gives no probabilities."""
         if not self.has_probabilities:

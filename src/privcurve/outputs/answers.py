@@ -20,6 +20,7 @@ from privcurve.lazy import pd
 from privcurve.learners import own
 from privcurve.numerals import power
 from privcurve.outputs.base import OutputRequest, description_of, metric_name
+from privcurve.privacy.ledger import CLAIMED
 from privcurve.tables.table import MISSING, read_table
 
 LEDGERS = "ledgers"
@@ -237,7 +238,8 @@ class Ranking:
         """Say in what way the best learner's ε is less than proved."""
         if best.get("kind") == UNPAID:
             return ["its setting was chosen on the records, which ε does not cover"]
-        if best["arm"] in self.contracts:
+        # Titles of own learners name their status (`Method.label`).
+        if f"({CLAIMED}; " in self.titles[best["arm"]]:
             return ["its ε is its author's word"]
         if best["calibration"] == "published":
             return ["its noise is as published, without a proof of this project"]

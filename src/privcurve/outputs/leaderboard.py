@@ -84,7 +84,7 @@ class Leaderboard(Output):
     """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 10
+    version: ClassVar[int] = 11
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(

@@ -139,7 +139,7 @@ def figures(
     that equals another one point by point is left out.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
-    own = [one.name for one in study.methods.values() if one.own_learners and one.contract]
+    own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
     is_claimed = accuracy["arm"].isin(own) & accuracy["calibration"].eq("proved")
     accuracy = accuracy.assign(calibration=accuracy["calibration"].mask(is_claimed, CLAIMED))
     curve = accuracy.groupby(["dataset", "arm"]).ngroup()

@@ -17,8 +17,8 @@ NOTES = (
     "Of one training of the selected setting on all of a dataset's training part. ε of the ledger "
     "is what its steps add up to; that is at most the ε of the curve. δ used is that of the "
     "model's statement, which may be less than was asked for.",
-    "Status: proved by this project, claimed by its author, or refuted; of a user's own learner "
-    "also what the contract found (docs/privacy.md).",
+    "Status: derived from how sums are made, proved by this project, claimed by its author, or "
+    "refuted; of a user's own learner also what the contract found (docs/privacy.md).",
 )
 MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 STATED = [
@@ -33,7 +33,7 @@ class Ledgers(Output):
     """
 
     word: ClassVar[str] = "ledgers"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     local: ClassVar[bool] = False
     options: ClassVar = {
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)

@@ -34,7 +34,7 @@ class Shapes(OneModel):
 
     word: ClassVar[str] = "shapes"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     options: ClassVar = {
         "learner": Option("an entry of the study's learners", str),
         **OPTIONS,

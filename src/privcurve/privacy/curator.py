@@ -42,8 +42,7 @@ from privcurve.privacy.mechanisms import (
     draw_piece,
     draw_share,
 )
-from privcurve.privacy.moves import Moves
-from privcurve.privacy.rows import Of, Rows
+from privcurve.privacy.rows import Of, Rows, codes_between, labels_between
 from privcurve.privacy.sealed import Noise, has_sealed, open_values, public_rows, seal
 from privcurve.privacy.seeds import SEED, Start
 from privcurve.privacy.sums import MOST_RECORDS, LoopSum, Sum, is_open, joined
@@ -239,7 +238,7 @@ class Curator(Account):
         self._charge_all(calls, shape)
         return self._as_noise(self._source.random(shape))
 
-    def whole_numbers(self, call: Call, exact: Ints) -> Ints:
+    def whole_numbers(self, call: Call, exact: Ints | Sum) -> Ints:
         """Return whole numbers with exact whole noise (``privacy.discrete``).
 
         Gaussian noise is real Gaussian noise, rounded down, so its mean is −1/2.
@@ -248,10 +247,11 @@ class Curator(Account):
         ----------
         call : Call
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
-        exact : ndarray of int64
+        exact : ndarray of int64, or Sum of such
         """
         values = self._require_whole(call, exact)
-        self._charge(call, NUMBERS)
+        self._charge(self.price(call, exact), NUMBERS)
+        self._n_sums += self._is_derived(exact)
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
@@ -428,16 +428,14 @@ class Curator(Account):
         exact, stated = records.exact, self._stated
         if exact.n > MOST_RECORDS:
             raise ValueError(f"sums of rows are of up to {MOST_RECORDS:,} records")
-        of_labels = (0, n_classes - 1) if exact.labels.dtype != np.int8 else (-1, 1)
-        of, most = Of(records.learner, exact.counts), exact.n_bins - 1.0
-        # What public columns tell is the same for both neighbours.
-        private = np.full(len(most), True)
-        private[list(cast(Any, stated.public_columns)) if stated is not None else []] = False
+        public = stated.public_columns if stated is not None else ()
         is_public = stated is not None and stated.public_label
-        label = Moves.of(np.zeros(())) if is_public else None
+        private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
+        low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
+        of = Of(records.learner, exact.counts)
         return (
-            Rows.make(exact.codes, of, 0.0, most, 1.0, change=Moves.of(most * private)),
-            Rows.make(exact.labels, of, *of_labels, 1.0, change=label),
+            Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
+            Rows.like(exact.labels, of, labels_between(low, high, is_public)),
         )
 
     def _is_derived(self, exact: Any) -> bool:

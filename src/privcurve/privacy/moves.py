@@ -35,9 +35,11 @@ def add_up(values: ArrayLike) -> float:
 def multiply_up(a: float, b: float) -> float:
     """Return a product of two numbers that are not negative, rounded up where it is not exact."""
     product = a * b
-    if math.isfinite(product) and Fraction(product) < Fraction(a) * Fraction(b):
-        return math.nextafter(product, math.inf)
-    return product
+    # Fractions take a hundred times as long as a product, and most factors are powers of two.
+    if math.frexp(a)[0] == 0.5 or math.frexp(b)[0] == 0.5 or not math.isfinite(product):
+        return product
+    return product if Fraction(product) >= Fraction(a) * Fraction(b) else math.nextafter(
+        product, math.inf)  # fmt: skip
 
 
 def _each_up(a: Floats, b: Any) -> Floats:

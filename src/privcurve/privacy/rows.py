@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -38,6 +39,25 @@ class Of(NamedTuple):
 
     learner: str
     counts: Ints
+
+
+NOBODY = Of("", np.zeros(0, dtype=np.int64))
+
+
+@lru_cache(maxsize=256)
+def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
+    """Return no rows of codes from 0 to `most` each, of which those of private columns change."""
+    ends, moving = np.array(most, dtype=np.float64), np.zeros(len(most))
+    moving[list(private)] = 1.0
+    none = np.zeros((0, len(most)), dtype=np.uint8)
+    return Rows.make(none, NOBODY, 0.0, ends, 1.0, change=Moves.of(ends * moving))
+
+
+@lru_cache(maxsize=256)
+def labels_between(low: int, high: int, is_public: bool) -> Rows:
+    """Return no labels between two numbers, which do not change where they are public."""
+    change = _still(()) if is_public else None
+    return Rows.make(np.zeros(0), NOBODY, low, high, 1.0, change=change)
 
 
 class Rows(Bounded):
@@ -86,6 +106,15 @@ class Rows(Bounded):
             twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
             apart = apart.within(twice)
         made._bounds = Bounds(size, apart, unit)
+        return made
+
+    @staticmethod
+    def like(values: NDArray[Any], of: Of, bounded: Rows) -> Rows:
+        """Return other rows with the same bounds."""
+        made = Rows(values.view(), of.learner, 0)
+        made._array.flags.writeable = False
+        made._of, made._low, made._high = of, bounded._low, bounded._high
+        made._bounds = bounded._bounds
         return made
 
     def _make(self, values: NDArray[Any], low: Any, high: Any, bounds: Bounds) -> Rows:

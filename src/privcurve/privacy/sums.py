@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from privcurve.privacy.sealed import Sealed, kernel, open_values
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
 # Whole numbers up to here are exact in floating point.
 _EXACT = 2.0**53
+_MOST_WHOLE = 2.0**63
 # Grids on which public numbers are looked for: most learners scale by such.
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
@@ -113,7 +114,9 @@ class Sum(Bounded):
     def _rounded(self, values: Floats, bounds: Bounds, steps: int = 1, more: float = 0.0) -> Self:
         """Return a result with what rounding adds: no sum is larger than of the most records."""
         most = MOST_RECORDS * largest_of(bounds.size.entries) + more
-        error = steps * bounds.error(most)
+        # Whole numbers are not rounded, and do not leave 64 bits.
+        is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
+        error = 0.0 if is_whole else steps * bounds.error(most)
         return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
 
     def moves(self, neighbours: str) -> Moves:
@@ -177,7 +180,8 @@ class Sum(Bounded):
         if ufunc is np.divide and left is self and numbers.ndim == 0 and numbers:
             return self._times(self._array / numbers, *inverse_of(float(numbers)))
         if ufunc is np.multiply and numbers.ndim == 0:
-            return self._times(self._array * numbers, abs(float(numbers)), unit)
+            number = right if left is self else left  # whole numbers stay so
+            return self._times(self._array * number, abs(float(numbers)), unit)
         return None
 
     def over(self, matrix: Floats) -> Self:
@@ -222,6 +226,13 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
     return Bounds(size, change, min(p.unit for p in parts))
 
 
+@lru_cache(maxsize=256)
+def one_cell(shape: tuple[int, ...]) -> Bounds:
+    """Return the bounds of counts of which a record adds one to a single cell (D7)."""
+    each = np.ones(shape)
+    return Bounds(Moves(each, 1.0, 1.0, 1.0), Moves(each, 2.0, 1.0, 2.0), 1.0)
+
+
 def is_open(values: Any) -> bool:
     """Return whether values are rows or sums of open records, of a fit without privacy."""
     return isinstance(values, Bounded) and not values._learner
@@ -229,6 +240,32 @@ def is_open(values: Any) -> bool:
 
 # Loops with bounds, by name.
 LOOPS: dict[str, Any] = {}
+
+
+def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
+    """Return what a loop added up as a sum; with several bounds, as sums side by side."""
+    if isinstance(bounds, Bounds):
+        return LoopSum.make(total, learner, bounds)
+    shapes = [part.size.entries.shape for part in bounds]
+    # Along the one axis along which they are parts.
+    axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
+    ends = np.cumsum([shape[axis] for shape in shapes])
+    parts = zip(np.split(total, ends[:-1], axis=axis), bounds, strict=True)
+    return [LoopSum.make(values, learner, part) for values, part in parts]
+
+
+def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return a decorator of a method that adds up contributions of one part (`parts.Totals`).
+
+    `bounds` gets None in place of the part; see :func:`adds`.
+    """
+
+    def register(loop: Any) -> Any:
+        LOOPS[loop.__qualname__] = loop, bounds
+        loop.bounds = bounds
+        return loop
+
+    return register
 
 
 def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
@@ -240,15 +277,13 @@ def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
     """
 
     def register(loop: Any) -> Any:
-        LOOPS[loop.__qualname__] = loop, bounds
-        opened = kernel(loop)
+        opened = kernel(adds_in_parts(bounds)(loop))
 
         @wraps(loop)
         def run(*given: Any) -> Any:
             total = opened(*given)
-            if not isinstance(total, Sealed):
-                return total
-            return LoopSum.make(open_values(total), total._learner, bounds(*given))
+            learner = total._learner if isinstance(total, Sealed) else ""
+            return with_bounds(open_values(total), learner, bounds(*given))
 
         return run
 

@@ -13,16 +13,18 @@ from dataclasses import replace
 from typing import Any
 
 from privcurve import __version__, models
-from privcurve.datasets.domain import NUMERIC, Column
+from privcurve.datasets.domain import NUMERIC, Column, format_day
 from privcurve.figures import pictures
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
 from privcurve.models.explain import Explanation, Shape, explain, table_of
+from privcurve.numerals import two_digits
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
+from privcurve.releases import cited
 from privcurve.releases.budget_ledger import Price, total
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.judgement import YES, Judgement, Measure, places_of
@@ -52,6 +54,10 @@ ABOUT_WHOM = {
 NOT_SAID = "not said (about: in the description)"
 SICK = "with an illness, say, or without it"
 
+FOR_THE_DPO = (
+    "For a data protection officer: docs/for_your_dpo.md says what this means for singling out, "
+    "linking and inference, and what the law asks."
+)
 BEFORE = (
     "Whatever was looked at before: a comparison of learners or settings on the same records, if "
     "it led to this learner, and a description (bounds, categories) that was written after a look "
@@ -226,8 +232,16 @@ def _explain_budget(released: Released) -> Iterator[Block]:
         both = Price(price.epsilon + released.judgement.epsilon, price.delta, price.neighbours)
         yield Text(
             "A record either trained the model or was held out to measure it, so each costs that "
-            "once. Of a person who has records in both parts the two add up: for them they guess "
+            "once. Of a person with one record in each part the two add up: for them they guess "
             f"right {_format_guess(both)}."
+        )
+    yield Text(name_pages(FOR_THE_DPO))
+    attacked = cited.read(released.request, released.description)
+    if attacked is not None:
+        yield Text(
+            "On a made-up table of the same columns and size, attacked with "
+            f"{attacked.n_fits:,} models like this one, {attacked.sentence()}. (± is a standard "
+            "error. An attack can refute a guarantee, never prove it.)"
         )
     for sentence, large in released.delta_remarks():
         yield Text(sentence, warning=large)
@@ -380,37 +394,63 @@ def _draw_columns(explanation: Explanation) -> Iterator[Block]:
     """Draw what the most important columns add to the score of two classes."""
     if len(explanation.outputs) > 1:
         return
-    shapes = [shape.merge() for shape in explanation.used[:MOST_SHAPES]]
+    shapes = [shape.drawn for shape in explanation.used[:MOST_SHAPES]]
     reach = max((shape.reach for shape in shapes), default=1.0)
+    if any(shape.people is not None for shape in shapes):
+        yield Text(
+            "Under a shape stands how many people are where, with their number; in brackets how "
+            "many have a value. Counts have noise. Where nobody is, nothing is drawn: there the "
+            "model guesses by what is near."
+        )
     for shape in shapes:
         yield Picture(_draw_shape(shape, (-reach, reach)), title=shape.column.name)
 
 
 def _draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
     column, values = shape.column, shape.values[0].tolist()
-    errors, titles = shape.spread[0].tolist(), shape.titles
+    errors, titles = shape.spread[0].tolist(), column.short_names
+    people: list[float | None] = [None] * len(values)
+    if shape.people is not None:
+        people = shape.people.tolist()
     if column.kind == NUMERIC:
         wide = NUMBERS if column.missing_bin else 1.0
         low, high = column.edges[0], column.edges[-1]
-        shares = [wide * (edge - low) / (high - low) for edge in column.edges]
-        places = [*itertools.pairwise(shares), *([(MISSING, 1.0)] if column.missing_bin else [])]
+
+        def share(value: float) -> float:
+            return wide * (value - low) / (high - low)
+
+        inside = itertools.pairwise(map(share, column.edges))
+        places = [*inside, *([(MISSING, 1.0)] if column.missing_bin else [])]
         bins = [
-            pictures.Bin(title, place, value, error)
-            for title, place, value, error in zip(titles, places, values, errors, strict=True)
+            pictures.Bin(*one) for one in zip(titles, places, values, errors, people, strict=True)
         ]
-        last = " | missing" if column.missing_bin else ""
-        lowest, highest = column.format_bounds()
-        return pictures.steps(bins, (lowest, f"{highest}{last}"), ends)
+        ticks = [(text, share(value)) for text, value in _label_numbers(column)]
+        if column.missing_bin:
+            ticks.append(("missing", (MISSING + 1) / 2))
+        return pictures.steps(bins, pictures.Axis(column.label, tuple(ticks)), ends)
     chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
     rows = []
     for k in chosen:
         point = pictures.Point(0.0, values[k], errors[k])
-        rows.append(pictures.Row(titles[k], point, _format_value(values[k], errors[k]), 0))
+        text, number = _format_value(values[k], errors[k]), people[k]
+        if number is not None:
+            text = f"{text} ({two_digits(number)})"
+        rows.append(pictures.Row(titles[k], point, text, 0))
     return pictures.draw_ranks(rows, [("", 0.0)], ends, "")
 
 
+def _label_numbers(column: Column) -> list[tuple[str, float]]:
+    """Return ticks of a numeric column's axis: the middle of a whole number's bin."""
+    low, high = column.edges[0], column.edges[-1]
+    if column.dates:
+        return [(format_day(day), day) for day in (low, (low + high) // 2, high)]
+    if not column.is_whole:
+        return pictures.round_ticks(low, high)
+    return [(text, value + 0.5) for text, value in pictures.round_ticks(low, high - 1, True)]
+
+
 def _format_value(value: float, error: float) -> str:
-    return f"{value:+.3f}" + (f" ± {error:.3f}" if error else "")
+    return f"{value:+.2f}" + (f" ± {error:.2f}" if error else "")
 
 
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
@@ -535,7 +575,7 @@ def _list_exclusions(released: Released) -> Iterator[str]:
     if isinstance(released.seed, SecretSeed):
         yield (
             "The seed is the data owner's secret. The noise follows from it and from a random word "
-            "of this release, so that no other release has the same."
+            "that this release alone has."
         )
     if released.release.n_comparisons:
         yield COMPARED

@@ -227,6 +227,10 @@ def _propose_number(
     elif by_name is not None:
         keys = dict(by_name) if "n_bins" in by_name else keys | by_name
         remarks["bounds"] = "by the name of the column: is it meant so?"
+    if amounts.is_whole and keys.get("spacing") == coding.MIXED:
+        keys["whole"] = True
+    elif amounts.is_whole and by_name is _BY_NAME["age"]:
+        keys |= {"n_bins": 121, "whole": True}
     if is_marked:
         keys["missing"] = listed
         remarks["missing"] = f"right if {named} is no value; else bin, and wider bounds"

@@ -41,7 +41,7 @@ _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
 # Keys of numbers that categories do not have.
-_NUMBER_KEYS = ("n_bins", "spacing")
+_NUMBER_KEYS = ("n_bins", "spacing", "whole", "units")
 # New keys and values for some keys of an entry; None removes the key.
 Edits = Mapping[str, tuple[str, Any] | None]
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve import schema
-from privcurve.coding import MIXED, MIXED_HIGH
+from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
 from privcurve.datasets import catalogue, reading
 from privcurve.datasets.blanks import blanks
 from privcurve.datasets.build import build
@@ -211,7 +211,7 @@ def propose_bins(column: Column) -> str:
     (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
     if column.dates and column.bins < n_bins < high - low:
         return f"Write n_bins: {n_bins}."
-    if column.dates or column.spacing in (MIXED, MIXED_HIGH):
+    if column.dates or column.spacing in (MIXED, MIXED_HIGH, WHOLE):
         return "Give narrower bounds, if such are public."
     return f"Write spacing: {FINE['spacing']}, n_bins: {n_bins}."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from privcurve.learners.shared.checks import require
 class AdditiveModel:
     """The log-odds of the positive label: an intercept, and a value for the code of each column.
 
-    Standard errors are 0: this version does not estimate them.
+    Errors are standard errors (:mod:`privcurve.learners.additive.errors`), 0 in files of before.
     """
 
     intercept: float
@@ -27,13 +27,11 @@ class AdditiveModel:
     # (n_bins,): how many people have each code, by noisy counts; empty in files of before.
     people: tuple[Floats, ...] = ()
 
-    @classmethod
-    def from_scores(
-        cls, intercepts: Floats, values: Sequence[Floats], people: tuple[Floats, ...] = ()
-    ) -> Self:
-        """Return the model of one score: `values` are of shape (1, n_bins), by column."""
-        shapes = tuple(value[0] for value in values)
-        return cls(float(intercepts[0]), 0.0, shapes, tuple(map(np.zeros_like, shapes)), people)
+    # The standard error of the log-odds of a row is so many times the root of the sum of squares of
+    # the errors of its parts.
+    factor: float = 1.0
+    # By column, p-values of no effect times the number of columns; empty in files of before.
+    evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
         """Check what was read from a file; raises ValueError."""
@@ -42,6 +40,7 @@ class AdditiveModel:
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
             require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
+        require(len(self.evidence) in (0, len(n_bins)), "its evidence is of other columns")
 
     @property
     def n_used(self) -> int:
@@ -58,6 +57,13 @@ class AdditiveModel:
         for j, values in enumerate(self.shapes):
             scores += values[codes[:, j]]
         return scores
+
+    def log_odds_errors(self, codes: Codes) -> Floats:
+        """Return the standard errors of the log-odds of rows; 0 in files of before."""
+        squares = np.full(len(codes), self.intercept_error * self.intercept_error)
+        for j, errors in enumerate(self.errors):
+            squares += (errors * errors)[codes[:, j]]
+        return np.asarray(self.factor * np.sqrt(squares))
 
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
+from privcurve.kernels.arithmetic import expits
 from privcurve.learners.additive import rule
 from privcurve.learners.additive.class_model import ClassModel
 from privcurve.learners.additive.decoder import Answers, Decoder
+from privcurve.learners.additive.errors import HALF_WIDTH, Counts, evidence, standard_errors
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.learners.additive.people import NoisyCounts, people_by_code
 from privcurve.learners.additive.residuals import SCORE_BITS, BinSums, bin_maps, round_scores
-from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.base import PrivateClassifier, with_fitted_parameters
 from privcurve.learners.shared.chances import ChanceClassifier
 from privcurve.learners.shared.checks import check_estimate, ordered_columns
 from privcurve.parts import PartedRecords
@@ -134,11 +138,10 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
             else:
                 so_far = round_scores(decoder.scores), round_scores(decoder.intercepts)
                 exact, n_added = sums.sums(*so_far), 1
-            # Each record is in one bin of the first column.
-            totals, answers, released = exact[..., : starts[1]].sum(axis=-1), [], []
-            for question, values in zip(questions, (exact, totals), strict=True):
+            answers, released = [], []
+            for question, asked in zip(questions, exact, strict=True):
                 call = _on_grid(curator.call(question.words), bits)
-                noisy, deviation = curator.whole_numbers(call, values), question.deviation
+                noisy, deviation = curator.whole_numbers(call, asked), question.deviation
                 released.append(noisy)
                 # Of counts, the noise of the other classes adds up.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
@@ -156,13 +159,37 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 deviation = questions[0].deviation / (plan.scale * CLIP) * math.sqrt(n_classes)
                 numbers = NoisyCounts(by_bin, float(totals), deviation)
                 people = people_by_code(numbers, maps, starts.tolist(), ordered)
+                counts_by_class = answers[0]
             decoder.take(*answers)
-        values = np.asarray(round_scores(decoder.scores) * 2.0**-SCORE_BITS)
-        intercepts = np.asarray(round_scores(decoder.intercepts) * 2.0**-SCORE_BITS)
-        by_column = zip(np.split(values, starts[1:-1], axis=1), maps, strict=True)
-        kind = AdditiveModel if n_scores == 1 else ClassModel
-        scores_by_code = [value[:, bins] for value, bins in by_column]
-        self.model_ = kind.from_scores(intercepts, scores_by_code, people)
+
+        def by_code(values: Floats) -> list[Floats]:
+            columns = np.split(values, starts[1:-1], axis=-1)
+            return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
+
+        self.model_: AdditiveModel | ClassModel
+        values, intercepts = _centred(decoder, by_bin, starts)
+        if n_scores > 1:
+            self.model_ = ClassModel.from_scores(intercepts, by_code(values), people)
+        else:
+            positive, negative, (deviation, _) = counts_by_class
+            counts = Counts(
+                positive[0] / CLIP,
+                negative[0] / CLIP,
+                deviation / CLIP,
+                starts,
+                ordered,
+                plan.laplace,
+            )
+            errors = standard_errors(counts, values[0], float(intercepts[0]), len(plan.releases))
+            self.model_ = AdditiveModel(
+                float(intercepts[0]),
+                errors.intercept,
+                tuple(by_code(values[0])),
+                tuple(by_code(errors.by_bin)),
+                people,
+                errors.factor,
+                tuple(evidence(counts)),
+            )
         self.n_features_used_ = self.model_.n_used
         if counted:
             self.n_records_ = records.n
@@ -202,8 +229,58 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     def _scores(self, codes: Codes) -> Floats:
         return self.model_.log_odds(codes)
 
+    @with_fitted_parameters
+    def predict_interval(self, X: ArrayLike) -> Floats:
+        """Return 95 % intervals of the probability of the positive class, for two classes.
+
+        They are for the probability that the best additive model of the population gives, not for
+        the label. docs/privgam.md, 'Standard errors', has their measured coverage.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes.
+        """
+        if not isinstance(self.model_, AdditiveModel):
+            raise ValueError(
+                f"the model must be of two classes to have intervals; it is of "
+                f"{len(self.classes_)}: use predict_proba"
+            )
+        codes = self._code(X)
+        centre = self.model_.log_odds(codes)
+        half = HALF_WIDTH * self.model_.log_odds_errors(codes)
+        return np.column_stack([expits(centre - half), expits(centre + half)])
+
     def _measures(self) -> dict[str, float]:
         return self.model_.measures()
+
+
+def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Floats]:
+    """Return scores whose mean over the counts of each column is 0, and intercepts.
+
+    All are whole multiples of 2^-SCORE_BITS, so that sums of them are exact.
+    """
+    unit = 2.0**-SCORE_BITS
+    values = np.asarray(round_scores(decoder.scores) * unit)
+    intercepts = np.asarray(round_scores(decoder.intercepts) * unit)
+    ends = starts.tolist()
+    for a, b in itertools.pairwise(ends):
+        weights = np.maximum(counts[a:b], 0.0)
+        total = math.fsum(weights.tolist())
+        for k in range(len(values)) if total > 0 else ():
+            mean = math.fsum((weights * values[k, a:b]).tolist()) / total
+            mean = float(round_scores(np.array([mean]))[0]) * unit
+            values[k, a:b] -= mean
+            intercepts[k] += mean
+    return values, intercepts
 
 
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from privcurve.kernels.privgam import CodedRows, count_labels, residual_sums
 from privcurve.kernels.privgam_many import Clipping, class_residual_sums
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.calibration.privgam import CLIP
+from privcurve.privacy.moves import Moves
+from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
 # A score is a whole multiple of 2^-SCORE_BITS; tables of residuals have steps of 2^-STEP_BITS, up
 # to scores of LARGEST_MARGIN, where the residual is 1e-7.
@@ -25,6 +28,7 @@ LARGEST_MARGIN = 16
 WEIGHT_BITS = 30
 # Scores of bins are clipped to this, so that no sum of scores leaves 64 bits.
 LARGEST_SCORE = 64.0
+ROOT_TWO = math.nextafter(math.sqrt(2.0), 2.0)
 
 
 def residual_table(bits: int) -> Ints:
@@ -59,6 +63,37 @@ def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
+class Asked(NamedTuple):
+    """The public form of sums by bin of all columns, and of their totals after these."""
+
+    n_classes: int
+    n_columns: int
+    n_bins: int
+    clip: int  # of residuals
+    norm: int
+
+
+@lru_cache(maxsize=256)
+def bounds_of(asked: Asked, of_residuals: bool) -> tuple[Bounds, Bounds]:
+    """Return the bounds of sums by bin, and of totals (docs/proofs.md, 'PrivGAM', 1 to 3).
+
+    A record adds no negative number: 1 to a cell of each column, or a residual; of more than two
+    classes it adds as much again to other cells of the column.
+    """
+    largest = asked.clip if of_residuals else 1
+    many = of_residuals and asked.n_classes > 2
+    rows = ((2, asked.n_classes) if many else (2, 1)) if of_residuals else (asked.n_classes,)
+    # In the L2 norm a residual is clipped at 1/√2, and √2 is rounded up.
+    longer = ROOT_TWO if many and asked.norm == 2 else 1.0
+    made = []
+    for n_columns, n_cells in ((asked.n_columns, asked.n_bins), (1, 1)):
+        each = np.full((*rows, n_cells), largest * longer)
+        l1, square = n_columns * (1 + many) * largest * longer, float(n_columns * (1 + many))
+        size, change = (Moves(each, k * l1, largest, k * square) for k in (1, 2))
+        made.append(Bounds(size, change, 1.0))
+    return made[0], made[1]
+
+
 class ScoredRows:
     """Rows of one part; answers are sums of whole numbers: see :class:`BinSums`."""
 
@@ -68,7 +103,7 @@ class ScoredRows:
         starts = bin_starts(np.array([int(bins[-1]) + 1 for bins in maps]))
         places = [start + bins.astype(np.int64) for start, bins in zip(starts, maps, strict=False)]
         self._n_classes, self._n_bins = n_classes, int(starts[-1])
-        self._bits, self._norm = bits, norm
+        self._bits, self._norm, self._first = bits, norm, int(starts[1])
         labels = records.labels > 0 if n_classes == 2 else records.labels
         self._rows = CodedRows(
             np.ascontiguousarray(records.codes.T),
@@ -78,20 +113,27 @@ class ScoredRows:
             bin_starts(records.n_bins)[:-1],
         )
 
-    def counts(self) -> Ints:
-        """Count the records by class and bin."""
-        return count_labels(self._rows, self._n_classes, self._n_bins)
+    @adds_in_parts(lambda rows, asked: bounds_of(asked, False))
+    def counts(self, asked: Asked) -> Ints:
+        """Count the records by class and bin; then by class."""
+        return self._with_totals(count_labels(self._rows, self._n_classes, self._n_bins))
 
-    def sums(self, scores: Ints, intercepts: Ints) -> Ints:
+    def _with_totals(self, sums: Ints) -> Ints:
+        # Each record is in one bin of the first column.
+        totals = sums[..., : self._first].sum(axis=-1, keepdims=True)
+        return np.concatenate([sums, totals], axis=-1)
+
+    @adds_in_parts(lambda rows, scores, intercepts, asked: bounds_of(asked, True))
+    def sums(self, scores: Ints, intercepts: Ints, asked: Asked) -> Ints:
         """Sum the residuals at these scores: see :meth:`BinSums.sums`."""
         if self._n_classes == 2:
             table = residual_table(self._bits)
             by_label = residual_sums(self._rows, scores[0], intercepts[0], table, SHIFT)
-            return np.ascontiguousarray(by_label[::-1, None])
+            return self._with_totals(by_label[::-1, None])
         how = Clipping(weight_table(), SHIFT, math.floor(CLIP * 2**self._bits), self._norm)
         by_bin = np.ascontiguousarray(scores.T)
         sums = class_residual_sums(self._rows, by_bin, intercepts, how)
-        return np.ascontiguousarray(sums.transpose(1, 2, 0)[::-1])
+        return self._with_totals(sums.transpose(1, 2, 0)[::-1])
 
 
 class BinSums:
@@ -119,16 +161,25 @@ class BinSums:
         norm: int,
     ) -> None:
         make = partial(ScoredRows, maps=maps, n_classes=n_classes, bits=bits, norm=norm)
-        self._clip = math.floor(CLIP * 2**bits)
+        clip, n_bins = math.floor(CLIP * 2**bits), sum(int(bins[-1]) + 1 for bins in maps)
+        self._asked = Asked(n_classes, len(maps), n_bins, clip, norm)
         self._totals = Totals(records, make)
 
-    def counts(self) -> Ints:
-        """Return half of the number of records by class and bin: shape (n_classes, n_bins)."""
-        counts: Ints = self._clip * self._totals.ask("counts")
-        return counts
+    def counts(self) -> list[Sum]:
+        """Return half of the number of records by class and bin, and by class alone.
 
-    def sums(self, scores: Ints, intercepts: Ints) -> Ints:
+        Shapes (n_classes, n_bins) and (n_classes,).
+        """
+        return [one * self._asked.clip for one in self._ask("counts")]
+
+    def _ask(self, question: str, *scores: Ints) -> list[Sum]:
+        by_bin, totals = self._totals.ask(question, *scores, self._asked)
+        return [by_bin, totals[..., 0]]
+
+    def sums(self, scores: Ints, intercepts: Ints) -> list[Sum]:
         """Return the sums of residuals of records of each class, and of what others give to it.
+
+        By bin, and their totals.
 
         Parameters
         ----------
@@ -138,7 +189,6 @@ class BinSums:
 
         Returns
         -------
-        ndarray of shape (2, n_scores, n_bins)
+        Sums of shape (2, n_scores, n_bins), and (2, n_scores)
         """
-        sums: Ints = self._totals.ask("sums", scores, intercepts)
-        return sums
+        return self._ask("sums", scores, intercepts)

@@ -11,25 +11,20 @@ from scipy.sparse import csr_array
 
 from privcurve.coding import Floats, Records
 from privcurve.kernels.arithmetic import inverse, logs, times
-from privcurve.kernels.rows import times as times_rows
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
-    clipped_slopes,
     gram_and_slopes,
+    linear_slopes,
     noisy_gram,
 )
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sealed import kernel
 
 # The ridge in norms of the noise, as in the authors' code.
 RIDGE = 1.96
 # How near to certain a label can be.
 LEAST_CHANCE = 1e-6
-
-
-score_kernel = kernel(times_rows, rows=0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,19 +62,16 @@ class BoostedAdaSSPClassifier(JointClassifier):
     gram_share: float = 0.3
 
     def _calls(self, n: int) -> Sequence[Announced]:
-        return gram_and_slopes(
-            len(self.n_bins_) + 1, self.gram_share, self.n_rounds, self.neighbours
-        )
+        return gram_and_slopes(self.gram_share, self.n_rounds)
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
-        gram, deviation = noisy_gram(rows, counts, curator)
+        gram, deviation = noisy_gram(rows, counts, self._n_ones, width, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)
         solved = inverse(gram + ridge * np.eye(len(gram)))
         model = np.zeros(width)
         for k in range(1, self.n_rounds + 1):
-            # A label is ±½, so that its residual is clipped as that of a probability is.
-            slopes = clipped_slopes(rows, signs / 2 - score_kernel(rows, model), counts)
+            slopes = linear_slopes(rows, signs, counts, model, self._n_ones)
             model += times(solved, curator.numbers(SLOPES.format(k), slopes))
         return model
 

@@ -11,17 +11,14 @@ from scipy.sparse import csr_array
 from privcurve.coding import Floats, Records
 from privcurve.learners.linear.joint import (
     SLOPES,
-    SOURCE,
     JointClassifier,
-    clipped_slopes,
-    logistic_residuals,
+    logistic_slopes,
 )
 from privcurve.learners.shared.checks import check_estimate
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_ESTIMATE
 from privcurve.privacy.noise import Announced
-from privcurve.privacy.sensitivity.counts import one_hot_slopes_l2
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -68,14 +65,13 @@ class DPGradientDescentClassifier(JointClassifier):
         return (*super()._assumptions(), *estimated)
 
     def _calls(self, n: int) -> Sequence[Announced]:
-        bound = one_hot_slopes_l2(len(self.n_bins_) + 1, self.neighbours)
-        return (Announced(SLOPES, times=self.n_steps, l2=bound, source=SOURCE),)
+        return (Announced(SLOPES, times=self.n_steps),)
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
         n = records.n if self.n_estimate is None else int(self.n_estimate)
         model = np.zeros(width)
         for k in range(1, self.n_steps + 1):
-            slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
+            slopes = logistic_slopes(rows, signs, counts, model, self._n_ones)
             model += self.learning_rate / n * curator.numbers(SLOPES.format(k), slopes)
         return model

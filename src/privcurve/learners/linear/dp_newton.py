@@ -16,9 +16,8 @@ from privcurve.kernels.eigen import eigenvalues
 from privcurve.learners.linear.joint import (
     SLOPES,
     JointClassifier,
-    clipped_slopes,
     gram_and_slopes,
-    logistic_residuals,
+    logistic_slopes,
     noisy_gram,
 )
 from privcurve.privacy.curator import Curator
@@ -60,16 +59,14 @@ class DPNewtonClassifier(JointClassifier):
     gram_share: float = 0.25
 
     def _calls(self, n: int) -> Sequence[Announced]:
-        return gram_and_slopes(
-            len(self.n_bins_) + 1, self.gram_share, self.n_steps, self.neighbours
-        )
+        return gram_and_slopes(self.gram_share, self.n_steps)
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
-        inverse = floored_inverse(*noisy_gram(rows, counts, curator))
+        inverse = floored_inverse(*noisy_gram(rows, counts, self._n_ones, width, curator))
         model = np.zeros(width)
         for k in range(1, self.n_steps + 1):
-            slopes = clipped_slopes(rows, logistic_residuals(rows, signs, model), counts)
+            slopes = logistic_slopes(rows, signs, counts, model, self._n_ones)
             model += 4 * times(inverse, curator.numbers(SLOPES.format(k), slopes))
         return model
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,21 +18,18 @@ from privcurve.learners.shared.chances import clipped_log_odds
 from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.learners.shared.log_odds import OneHotClassifier
 from privcurve.privacy.curator import Curator
+from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import WHOLE, kernel
-from privcurve.privacy.sensitivity.counts import one_hot_gram_l2, one_hot_slopes_l2, residual_norm
+from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-SOURCE = "docs/proofs.md, 'Joint Newton steps'"
-
-# Clipped residuals, between ±½, are whole multiples of this: their sums over the largest table are
-# exact in floating point, in any order.
-RESIDUAL_UNIT = 2.0**-22
-MOST_RECORDS = 2**32
-
-gram_kernel = kernel(gram)
+# Residuals are clipped to ±½, where decisions stay right (docs/proofs.md, 'Tools'), and to whole
+# multiples of a unit: their sums over the largest table are exact in any order.
+CLIP, RESIDUAL_UNIT = 0.5, 2.0**-22
+ROOT_TWO = math.sqrt(2)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,6 +45,11 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         """Return what each of so many inputs adds to the score: groups of codes, and the one."""
         raise NotImplementedError
+
+    @property
+    def _n_ones(self) -> int:
+        """The ones of each row: one a column, and one for the intercept."""
+        return len(self.n_bins_) + 1
 
     def _release(self, records: Records, curator: Curator) -> None:
         groups = self._groups()
@@ -72,42 +75,72 @@ def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> 
     return one_hot(merged, np.array(widths))
 
 
-@kernel
-def clipped_slopes(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
+def of_slopes(rows: Any, signs: Any, counts: Any, model: Floats, n_ones: int) -> Bounds:
+    """Return the bounds of rows times residuals within ±`CLIP`: their length, and twice that."""
+    return _of_clipped(n_ones, len(model))
+
+
+@lru_cache
+def _of_clipped(n_ones: int, width: int) -> Bounds:
+    size = Moves(np.full(width, CLIP), CLIP * n_ones, CLIP, n_ones)
+    return Bounds(size, size.times(2.0), RESIDUAL_UNIT)
+
+
+def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
+    """Return the bounds of the products of rows with themselves (D8)."""
+    entries = np.ones(width * (width + 1) // 2)
+    entries[width:] = ROOT_TWO
+    l1 = float(n_ones * n_ones)
+    return Bounds(Moves(entries, l1, n_ones, 1.0), Moves(entries, 2 * l1, n_ones, 2.0), 0.0)
+
+
+def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
     """Return Σ clip(r, ±½)·u over the records, u their rows: what a step is made of."""
-    clip = residual_norm(2)
-    clipped = np.clip(residuals, -clip, clip)
+    clipped = np.clip(residuals, -CLIP, CLIP)
     return weighted_sum(rows, counts * (RESIDUAL_UNIT * np.rint(clipped / RESIDUAL_UNIT)))
 
 
-@kernel(rows=0)
-def logistic_residuals(rows: csr_array, signs: Signs, model: Floats) -> Floats:
-    """Return y − p of each row."""
-    return np.asarray((signs > 0) - 1.0 / (1.0 + exps(-times(rows, model))))
+@adds(of_slopes)
+def logistic_slopes(
+    rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
+) -> Floats:
+    """Return the sums of rows, each with its residual y − p by a model, clipped."""
+    return _add_clipped(rows, (signs > 0) - 1.0 / (1.0 + exps(-times(rows, model))), counts)
 
 
-def gram_and_slopes(
-    n_ones: int, gram_share: float, n_steps: int, neighbours: str
-) -> tuple[Announced, Announced]:
+@adds(of_slopes)
+def linear_slopes(
+    rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
+) -> Floats:
+    """Return the sums of rows, each with what a model leaves of its label ±½, clipped."""
+    return _add_clipped(rows, signs / 2 - times(rows, model), counts)
+
+
+@adds(of_gram)
+def packed_gram(rows: csr_array, counts: Ints, n_ones: int, width: int) -> Floats:
+    """Return the diagonal of the Gram matrix of the rows, then √2 times what is above it."""
+    sums = gram(rows, counts)
+    return np.concatenate([np.diag(sums), ROOT_TWO * sums[np.triu_indices(width, 1)]])
+
+
+def gram_and_slopes(gram_share: float, n_steps: int) -> tuple[Announced, Announced]:
     """Return the calls of one Gram matrix, and of slopes that share the rest evenly."""
-    gram, slopes = one_hot_gram_l2(n_ones, neighbours), one_hot_slopes_l2(n_ones, neighbours)
     return (
-        Announced(GRAM, share=gram_share, l2=gram, source=SOURCE),
-        Announced(SLOPES, share=1 - gram_share, times=n_steps, l2=slopes, source=SOURCE),
+        Announced(GRAM, share=gram_share),
+        Announced(SLOPES, share=1 - gram_share, times=n_steps),
     )
 
 
-def noisy_gram(rows: csr_array, counts: Ints, curator: Curator) -> tuple[Floats, float]:
+def noisy_gram(
+    rows: csr_array, counts: Ints, n_ones: int, width: int, curator: Curator
+) -> tuple[Floats, float]:
     """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
 
     Beside the diagonal it is σ/√2.
     """
-    sums = gram_kernel(rows, counts)
-    width = len(sums)
-    upper = np.triu_indices(width, 1)
-    call = curator.call(GRAM)
-    exact = np.concatenate([np.diag(sums), math.sqrt(2) * sums[upper]])
+    exact = packed_gram(rows, counts, n_ones, width)
+    call = curator.price(GRAM, exact)
     released = curator.numbers(call, exact)
     noisy = np.zeros((width, width))
-    noisy[upper] = released[width:] / math.sqrt(2)
+    noisy[np.triu_indices(width, 1)] = released[width:] / ROOT_TWO
     return noisy + noisy.T + np.diag(released[:width]), call.scale

@@ -132,22 +132,3 @@ def residual_sums_l2(n_classes: int) -> float:
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT
-
-
-def one_hot_slopes_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
-    """Return the L2 sensitivity 2c√m of Σ r_i u_i, |r_i| ≤ c, over rows u of m ones each.
-
-    m: one of each column, and one for the intercept. c is :func:`residual_norm` of two classes, ½.
-    Attained by a record whose residual changes its sign. Add/remove c√m. Source: docs/proofs.md,
-    'Joint Newton steps' (proved).
-    """
-    return touched_cells(neighbours) * residual_norm(2) * math.sqrt(n_ones)
-
-
-def one_hot_gram_l2(n_ones: int, neighbours: str = REPLACE_ONE) -> float:
-    """Return the L2 sensitivity √2·m (Frobenius) of the Gram matrix Σ uᵀu of rows of m ones.
-
-    m: one of each column, and one for the intercept. ‖uuᵀ − vvᵀ‖² = 2m² − 2(u·v)². Add/remove m.
-    Source: docs/proofs.md, 'Joint Newton steps' (proved).
-    """
-    return math.sqrt(touched_cells(neighbours)) * n_ones

@@ -1,0 +1,274 @@
+"""Attack releases of a table: guess one record's secret from thousands of fits.
+
+The attacker knows all records but the secret of one, the canary, as the guarantee assumes. The
+canary stands in copies of the table; in half of the fits its secret is one, in half the other: its
+label (replace-one), or whether it is there (add-remove). What is found is computed from the records
+and is for their owner alone. On a made-up table of the same schema and size it is public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from privcurve import extras
+from privcurve.audit.fits import fits
+from privcurve.coding import Codes, Floats, Records, class_labels, code_type
+from privcurve.datasets import Dataset, Description, Domain
+from privcurve.privacy import budget as words
+from privcurve.releases.cited import Cited
+from privcurve.releases.errors import ReleaseError
+from privcurve.releases.request import ESTIMATE, MADE_UP, Request, check_parts, make_estimator
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Fits for each secret of each canary, by which the canary and the threshold are chosen.
+TRIED = 200
+# Then fits for each secret of the chosen canary.
+FITS = 1_000
+# The least number of either that tells anything.
+LEAST = 50
+# Fits between two reports of progress.
+AT_ONCE = 25
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What an attack found.
+
+    `negative` and `positive` are the statistics of the fits with either secret, larger ones more
+    like the second; at `threshold` or above the guess is the second.
+    """
+
+    canary: str
+    negative: Floats
+    positive: Floats
+    threshold: float
+    epsilon: float
+    delta: float
+
+    @property
+    def right(self) -> float:
+        """The share of right guesses, of two secrets that are as likely."""
+        right = (self.positive >= self.threshold).mean() + (self.negative < self.threshold).mean()
+        return float(right) / 2
+
+    @property
+    def error(self) -> float:
+        """The standard error of `right`."""
+        n = len(self.negative) + len(self.positive)
+        return math.sqrt(max(self.right * (1 - self.right), 0.0) / n)
+
+    @property
+    def most(self) -> float:
+        """The largest share of right guesses that the guarantee allows."""
+        return words.most_right_guesses(self.epsilon, self.delta)
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the attack is right more often than the guarantee allows, far beyond chance."""
+        return self.right - 5 * self.error > self.most
+
+    def curve(self) -> tuple[Floats, Floats]:
+        """Return the measured trade-off: false and true positives, by threshold."""
+        cuts = np.unique(np.r_[self.negative, self.positive])[::-1]
+        false, true = (
+            1 - np.searchsorted(np.sort(side), cuts) / len(side)
+            for side in (self.negative, self.positive)
+        )
+        return np.r_[0.0, false, 1.0], np.r_[0.0, true, 1.0]
+
+    @property
+    def cited(self) -> Cited:
+        """What a card may cite of it."""
+        n_fits = len(self.negative) + len(self.positive)
+        return Cited(self.right, self.error, self.most, n_fits)
+
+    def sentence(self) -> str:
+        """Say how often the attack was right."""
+        return self.cited.sentence()
+
+
+def attack(
+    request: Request,
+    description: Description,
+    data: Dataset | None,
+    n_fits: int = FITS,
+    progress: Callable[[float], None] | None = None,
+) -> Attack:
+    """Attack fits of a request on a dataset, or on a made-up table of its schema.
+
+    Parameters
+    ----------
+    request : Request
+        ε, δ, learner, settings and neighbours.
+    description : Description
+    data : Dataset or None
+        None: a made-up table, of public facts alone.
+    n_fits : int
+        For each secret of the canary that is chosen.
+    progress : callable, optional
+        Is given the share of the fits that are done.
+
+    Raises
+    ------
+    ReleaseError
+        If the learner can't be released, or the attack is not for its neighbours.
+    """
+    if request.relation == words.PRIVATE_COLUMNS:
+        raise ReleaseError(
+            f"the attack is for neighbours {words.REPLACE_ONE} or {words.ADD_REMOVE}; got "
+            f"{request.relation}. Give --neighbours, or another learner"
+        )
+    if n_fits < LEAST:
+        raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer tell nothing")
+    check_parts(request.learner, request.parameters, description)
+    estimator = make_estimator(request, description.domain)
+    table = make_table(description, request) if data is None else _records_of(data)
+    copies = 1 if request.unit is None else request.unit.at_most
+    canaries = _canaries(table)
+    tried = min(TRIED, n_fits)
+    total = 2 * (tried * len(canaries) + n_fits)
+    done = 0
+
+    def run(codes: Codes, n: int, seed: int) -> tuple[Floats, Floats]:
+        nonlocal done
+        sides = []
+        for place, side in enumerate(_sides(table, codes, copies, request.relation)):
+            values = []
+            rng = np.random.default_rng([seed, place])
+            for value in _statistics(estimator, side, codes, n, rng):
+                values.append(value)
+                done += 1
+                if progress is not None and done % AT_ONCE == 0:
+                    progress(done / total)
+            sides.append(np.array(values))
+        return sides[0], sides[1]
+
+    best = None
+    for k, (name, codes) in enumerate(canaries.items()):
+        one, other = run(codes, tried, k)
+        threshold, share = _choose(one, other)
+        if best is None or share > best[0]:
+            best = share, name, codes, threshold
+    assert best is not None
+    _, name, codes, threshold = best
+    negative, positive = run(codes, n_fits, len(canaries))
+    if progress is not None:
+        progress(1.0)
+    return Attack(name, negative, positive, threshold, request.epsilon, request.delta)
+
+
+def make_table(description: Description, request: Request) -> Records:
+    """Make up records of a schema, by public facts alone, whose labels follow from their codes.
+
+    There are as many as the description says, or as `n_estimate` does where the number is private.
+    """
+    domain, n = description.domain, description.n_rows
+    if request.relation == words.ADD_REMOVE:
+        n = int(request.parameters.get(ESTIMATE) or MADE_UP)
+    rng = np.random.default_rng(0)
+    n_bins = np.array(domain.n_bins)
+    # Values in the middle of the bounds are frequent, those at the ends rare.
+    shares = rng.beta(3, 3, (n, len(n_bins)))
+    codes = np.minimum(shares * n_bins, n_bins - 1).astype(code_type(n_bins))
+    scores = (shares - 0.5) @ (2 * rng.random(len(n_bins)) - 1) * 4
+    ranks = np.argsort(np.argsort(scores + 2 * rng.random(n)))
+    places = ranks * domain.n_classes // n
+    return _make_records(domain, codes, np.array(class_labels(domain.n_classes))[places])
+
+
+def _records_of(data: Dataset) -> Records:
+    return _make_records(data.domain, data.X, data.y)
+
+
+def _make_records(domain: Domain, codes: Codes, labels: Any) -> Records:
+    kind = np.int8 if domain.n_classes == 2 else np.int64
+    ones = np.ones(len(labels), dtype=np.int64)
+    return Records(codes, labels.astype(kind), ones, np.array(domain.n_bins))
+
+
+def _canaries(table: Records) -> dict[str, Codes]:
+    """Return the codes of canaries: the rarest of each column, and the most frequent ones."""
+    counts = [
+        np.bincount(table.codes[:, j], minlength=width)
+        for j, width in enumerate(table.n_bins.tolist())
+    ]
+    kinds = {"the rarest values": np.argmin, "the most frequent values": np.argmax}
+    return {
+        name: np.array([choose(own) for own in counts]).astype(table.codes.dtype)
+        for name, choose in kinds.items()
+    }
+
+
+def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator[Records]:
+    """Yield the table with either secret of the canary, in place of the first records."""
+    rows = np.tile(codes, (copies, 1))
+    rest = table._replace(
+        codes=table.codes[copies:], labels=table.labels[copies:], counts=table.counts[copies:]
+    )
+    present = []
+    for label in class_labels(2 if table.labels.dtype == np.int8 else 3)[:2]:
+        labels = np.full(copies, label, dtype=table.labels.dtype)
+        present.append(
+            rest._replace(
+                codes=np.concatenate([rows, rest.codes]),
+                labels=np.concatenate([labels, rest.labels]),
+                counts=np.ones(copies + len(rest.labels), dtype=np.int64),
+            )
+        )
+    yield from (rest, present[1]) if relation == words.ADD_REMOVE else present
+
+
+def _statistics(
+    estimator: Any, side: Records, codes: Codes, n: int, rng: np.random.Generator
+) -> Iterator[float]:
+    """Yield how much the fits' scores of the canary speak for its second label."""
+    for model in fits(estimator, side, n, rng):
+        score = model.score_codes(codes[None])[0]
+        yield float(score if np.ndim(score) == 0 else score[1] - score[0])
+
+
+def _choose(negative: Floats, positive: Floats) -> tuple[float, float]:
+    """Return the threshold that is right most often, and that share."""
+    cuts = np.unique(np.r_[negative, positive])
+    shares = [((positive >= cut).mean() + (negative < cut).mean()) / 2 for cut in cuts]
+    place = int(np.argmax(shares))
+    return float(cuts[place]), float(shares[place])
+
+
+def draw(result: Attack) -> Figure:
+    """Draw the measured trade-off under the largest one that the guarantee allows."""
+    extras.check("matplotlib", "a picture of an attack")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2, 4.2), layout="constrained")
+    axes = figure.subplots()
+    false = np.linspace(0, 1, 201)
+    most = guaranteed(false, result.epsilon, result.delta)
+    axes.fill_between(false, most, 1, color="0.92", linewidth=0)
+    axes.plot(false, most, color="0.3", label="the most that the guarantee allows")
+    axes.plot(*result.curve(), color="C0", label="the attack")
+    axes.plot([0, 1], [0, 1], color="0.7", linestyle="dashed", label="a coin toss")
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axes.set_xlabel("false positives: says yes where it is no")
+    axes.set_ylabel("true positives: says yes where it is yes")
+    axes.legend(loc="lower right", fontsize="small", frameon=False)
+    return figure
+
+
+def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
+    """Return the largest share of true positives that (ε, δ) allows for each of false ones."""
+    odds = math.exp(min(epsilon, 700.0))
+    return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
+
+
+def with_unit(request: Request, description: Description) -> Request:
+    """Return the request with what a description says of persons and public columns."""
+    public = description.domain.public_names
+    return replace(request, unit=description.unit, public=public)

@@ -1,0 +1,295 @@
+"""Standard errors of a fitted additive model, and which columns show evidence of an effect.
+
+Both follow from released noisy numbers and public facts: post-processing, which is free.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.coding import Floats, Ints
+from privcurve.kernels.arithmetic import exp, expits, exps, log, logs, normal_cdf
+
+# The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
+FILE = Path(__file__).with_name("errors.npz")
+SHA256 = "d7750e769a55ccd8b708417106cd3dfdb16d658aa6e927f04c55ce5d66e5e7d3"
+# Logarithms of standard errors that the network may return.
+SMALLEST, LARGEST = -6.0, 3.0
+WINDOWS = (1, 3, 9)  # bins around a bin of an ordered column whose counts are read too
+# Half the width of a 95 % interval, in standard errors.
+HALF_WIDTH = 1.96
+# The probability that a model of columns without information has evidence for one or more.
+FALSE_ALARM = 0.05
+# An ordered column has so many contrasts at most: polynomials of degree 1, 2, …
+N_CONTRASTS = 4
+# A sum of Laplace noise so few standard deviations from 0 is taken as normal.
+LEAST_Z = 1.0
+# Steps of the search for a saddle point.
+N_HALVINGS = 60
+
+
+class Layer(NamedTuple):
+    """A layer of a network."""
+
+    weights: Floats  # (n_inputs, n_outputs)
+    bias: Floats  # (n_outputs,)
+
+
+class Counts(NamedTuple):
+    """Noisy counts of records by bin, the columns one after another."""
+
+    positive: Floats  # (n_bins,): records of the positive class
+    negative: Floats  # (n_bins,): all other records
+    deviation: float  # the standard deviation of the noise of each, above 0
+    starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of bins
+    ordered: Sequence[bool]
+    laplace: bool  # whether the noise is Laplace noise
+
+    @property
+    def columns(self) -> list[slice]:
+        """The bins of each column."""
+        ends = self.starts.tolist()
+        return [slice(a, b) for a, b in itertools.pairwise(ends)]
+
+
+class Errors(NamedTuple):
+    """Standard errors of the scores of a model.
+
+    The log-odds of a row have `factor` times the root of the sum of squares of its parts' errors.
+    """
+
+    by_bin: Floats  # (n_bins,)
+    intercept: float
+    factor: float
+
+
+@cache
+def load() -> Mapping[str, Layer]:
+    """Return the layers of the network of standard errors.
+
+    Raises
+    ------
+    ValueError
+        If the file is not the one that belongs to this version.
+    """
+    content = FILE.read_bytes()
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != SHA256:
+        raise ValueError(
+            f"{FILE} must have the SHA-256 {SHA256}; got {actual}: install privcurve anew"
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return layers_of(arrays)
+
+
+def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
+    """Return the layers of a file's arrays."""
+    names = sorted({name.split(".")[0] for name in arrays})
+    return {
+        name: Layer(arrays[f"{name}.w"].astype(float), arrays[f"{name}.b"].astype(float))
+        for name in names
+    }
+
+
+def standard_errors(counts: Counts, scores: Floats, intercept: float, n_releases: int) -> Errors:
+    """Estimate the standard errors of scores that are 0 in the mean over counts.
+
+    Parameters
+    ----------
+    counts : Counts
+    scores : ndarray of shape (n_bins,)
+    intercept : float
+    n_releases : int
+        How many releases the fit made.
+    """
+    return from_features(load(), *features(counts, scores, intercept, n_releases))
+
+
+def from_features(layers: Mapping[str, Layer], by_bin: Floats, common: Floats) -> Errors:
+    """Return the errors that layers make of features."""
+    hidden = _silu(_apply(layers["bin2"], _silu(_apply(layers["bin1"], by_bin))))
+    logarithms = _apply(layers["bin3"], hidden)[:, 0] - 1.0
+    others = _apply(layers["common2"], _silu(_apply(layers["common1"], common[None])))[0]
+    return Errors(
+        exps(np.clip(logarithms, SMALLEST, LARGEST)),
+        exp(float(np.clip(others[0] - 1.0, SMALLEST, LARGEST))),
+        exp(float(np.clip(others[1], SMALLEST, LARGEST))),
+    )
+
+
+def features(
+    counts: Counts, scores: Floats, intercept: float, n_releases: int
+) -> tuple[Floats, Floats]:
+    """Return the features of bins, (n_bins, n_features), and those of the model.
+
+    `decoder/errors.py` computes the same ones.
+    """
+    columns, n_columns = counts.columns, len(counts.ordered)
+    both, noise = counts.positive + counts.negative, counts.deviation * math.sqrt(2.0)
+    positive, negative = (
+        max(math.fsum(one.tolist()) / n_columns, noise)
+        for one in (counts.positive, counts.negative)
+    )
+    n = positive + negative
+    sums, numbers = _over_windows(both, columns, counts.ordered)
+    noises = noise * np.sqrt(numbers)
+    masses = np.maximum(sums, 0.0) + noises
+    log_ratio, log_n = log(n / noise) / 2.0, log(n) / 3.0
+    log_columns, log_noise = log(float(n_columns)) - 2.0, log(noise) / 2.0
+    log_share, size = log(min(positive, negative) / n), abs(intercept) / 3.0
+    place, width, spread = (np.empty(len(scores)) for _ in range(3))
+    for column in columns:
+        n_bins = column.stop - column.start
+        at = np.arange(n_bins) / max(n_bins - 1, 1)
+        place[column] = 4.0 * (at - 0.5) ** 2 - 1.0
+        width[column] = log(n_bins + 1.0) - 2.0
+        mass = np.maximum(both[column], 0.0)
+        squares = math.fsum((mass * (scores[column] * scores[column])).tolist())
+        spread[column] = math.sqrt(squares / (math.fsum(mass.tolist()) + noise))
+    by_column = np.repeat(np.array(counts.ordered, dtype=float), np.diff(counts.starts))
+    one = np.ones(len(scores))
+    columns_of = [
+        *(logs(masses) / 2.0 - 2.0),
+        *logs(noises / masses),
+        *(one * value for value in (log_ratio, log_n, log_columns, float(counts.laplace))),
+        *(by_column, width, place, scores, np.abs(scores), one * size, spread),
+        *(one * value for value in (log_share, log(float(n_releases)) - 1.5, log_noise)),
+    ]
+    of_columns = math.sqrt(math.fsum(spread[column.start] ** 2 for column in columns))
+    common = [log_ratio, log_n, log_columns, float(counts.laplace), size, log_share]
+    return np.stack(columns_of, axis=1), np.array([*common, of_columns, log_noise])
+
+
+def _over_windows(
+    values: Floats, columns: Sequence[slice], ordered: Sequence[bool]
+) -> tuple[Floats, Floats]:
+    """Return sums over windows around each bin, and numbers of bins: (n_windows, n_bins)."""
+    sums, numbers = np.tile(values, (len(WINDOWS), 1)), np.ones((len(WINDOWS), len(values)))
+    for column, in_order in zip(columns, ordered, strict=True):
+        if not in_order:
+            continue
+        up_to = np.append(0.0, np.cumsum(values[column]))
+        n_bins = len(up_to) - 1
+        for k, width in enumerate(WINDOWS):
+            low = np.maximum(np.arange(n_bins) - width // 2, 0)
+            high = np.minimum(np.arange(n_bins) + width // 2 + 1, n_bins)
+            sums[k, column], numbers[k, column] = up_to[high] - up_to[low], high - low
+    return sums, numbers
+
+
+def _apply(layer: Layer, inputs: Floats) -> Floats:
+    """Return the outputs of a layer; sums have the same order on any machine."""
+    outputs = np.tile(layer.bias, (len(inputs), 1))
+    for column, weights in zip(inputs.T, layer.weights, strict=True):
+        outputs += column[:, None] * weights
+    return outputs
+
+
+def _silu(values: Floats) -> Floats:
+    return np.asarray(values * expits(values))
+
+
+# Evidence ----------------------------------------------------------------------------------------
+
+
+def evidence(counts: Counts) -> list[float]:
+    """Return the p-values of all columns times their number, at most 1.
+
+    If all columns tell nothing, one of these is at most `FALSE_ALARM` with about that probability.
+    """
+    return [min(1.0, len(counts.ordered) * p) for p in p_values(counts)]
+
+
+def p_values(counts: Counts) -> list[float]:
+    """Return p-values by column of: the label has the same distribution in each of its bins.
+
+    A column is tried by contrasts: a weighted sum, over bins, of the records of the positive class
+    less their share. Under the hypothesis a contrast is a sum of noise, whose distribution is
+    public, and of sampling, which is taken as normal; the tail of such a sum is approximated as
+    Lugannani and Rice do. The p-value of a column is the smallest of its contrasts times their
+    number (Bonferroni).
+    """
+    n_columns = len(counts.ordered)
+    positive, negative = (
+        max(math.fsum(one.tolist()) / n_columns, counts.deviation)
+        for one in (counts.positive, counts.negative)
+    )
+    share = positive / (positive + negative)
+    excess = counts.positive * (1.0 - share) - counts.negative * share
+    both = np.maximum(counts.positive + counts.negative, 0.0)
+    found = []
+    for column, in_order in zip(counts.columns, counts.ordered, strict=True):
+        contrasts = _contrasts(both[column], in_order)
+        tails = [
+            _tail(
+                abs(math.fsum((row * excess[column]).tolist())),
+                counts.deviation * np.append(row * (1.0 - share), row * share),
+                share * (1.0 - share) * math.fsum((both[column] * row * row).tolist()),
+                counts.laplace,
+            )
+            for row in contrasts
+        ]
+        found.append(min(1.0, len(tails) * min(tails)) if tails else 1.0)
+    return found
+
+
+def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
+    """Return weights of the bins of a column, whose means over records are 0."""
+    n_bins, total = len(masses), math.fsum(masses.tolist())
+    if n_bins == 1 or total == 0:
+        return []
+    if in_order:
+        # Legendre polynomials of the rank of a record.
+        x = (2.0 * np.cumsum(masses) - masses) / total - 1.0
+        rows = [np.ones(n_bins), x]
+        for k in range(1, min(N_CONTRASTS, n_bins - 1)):
+            rows.append(((2 * k + 1) * x * rows[k] - k * rows[k - 1]) / (k + 1))
+        rows = rows[1:]
+    else:
+        rows = list(np.eye(n_bins)[: 1 if n_bins == 2 else n_bins])
+    return [row - math.fsum((row * masses).tolist()) / total for row in rows]
+
+
+def _tail(value: float, deviations: Floats, variance: float, laplace: bool) -> float:
+    """Return the probability that a sum of noise and sampling is as far from 0 as a value.
+
+    Parameters
+    ----------
+    value : float
+        At least 0.
+    deviations : ndarray
+        Standard deviations of independent noise.
+    variance : float
+        Of a normal variable, which is added.
+    laplace : bool
+        Whether the noise is Laplace noise, else normal.
+    """
+    squares = deviations * deviations
+    z = value / math.sqrt(math.fsum(squares.tolist()) + variance)
+    if z < LEAST_Z or not laplace:
+        return 2.0 * normal_cdf(-z)
+    # The cumulant function of Laplace noise with the scale b is -log(1 - b²s²).
+    scales = squares[squares > 0] / 2.0
+    low, high = 0.0, math.sqrt(1.0 / float(scales.max()))
+    for _ in range(N_HALVINGS):
+        s = (low + high) / 2.0
+        rest = 1.0 - scales * (s * s)
+        slope = 2.0 * s * math.fsum((scales / rest).tolist()) + variance * s
+        low, high = (s, high) if slope < value else (low, s)
+    rest = 1.0 - scales * (low * low)
+    cumulant = variance * low * low / 2.0 - math.fsum(logs(rest).tolist())
+    curvature = 2.0 * math.fsum(((2.0 - rest) / (rest * rest) * scales).tolist()) + variance
+    exponent = max(low * value - cumulant, 0.0)
+    root = math.sqrt(2.0 * exponent)
+    density = exp(-exponent) / math.sqrt(2.0 * math.pi)
+    factor = 1.0 / (low * math.sqrt(curvature)) - 1.0 / root
+    return min(1.0, max(0.0, 2.0 * (normal_cdf(-root) + density * factor)))

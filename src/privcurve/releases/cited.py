@@ -1,0 +1,74 @@
+"""The attack that a card may cite: on a made-up table, of public facts alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from privcurve import __version__
+from privcurve.datasets import Description
+from privcurve.experiments import canonical
+from privcurve.files import replace_text
+from privcurve.learners import registry
+from privcurve.releases.request import Request
+
+FOLDER = Path("results/attacks")
+
+
+@dataclass(frozen=True)
+class Cited:
+    """How often an attack was right."""
+
+    right: float  # a share of guesses, of two secrets that are as likely
+    error: float  # its standard error
+    most: float  # what the guarantee allows
+    n_fits: int
+
+    def sentence(self) -> str:
+        """Say how often the attack was right."""
+        return (
+            f"the best attack that we tried guessed right {100 * self.right:.1f} ± "
+            f"{100 * self.error:.1f} times in 100; at most {100 * self.most:.1f} are possible"
+        )
+
+
+def write(cited: Cited, request: Request, description: Description) -> Path:
+    """Keep an attack on a made-up table, for cards of releases of the same request."""
+    path = _path(description)
+    content = {"of": _key(request, description), **asdict(cited)}
+    replace_text(path, json.dumps(content, indent=1) + "\n")
+    return path
+
+
+def read(request: Request, description: Description) -> Cited | None:
+    """Return the attack on a made-up table for a request; None if there is none."""
+    try:
+        content = json.loads(_path(description).read_text(encoding="utf-8"))
+        if content.pop("of") != _key(request, description):
+            return None
+        return Cited(**content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _path(description: Description) -> Path:
+    return FOLDER / f"{description.name}_made_up.json"
+
+
+def _key(request: Request, description: Description) -> str:
+    """Return a digest of all public facts that an attack on a made-up table follows from."""
+    facts: dict[str, Any] = {
+        "domain": description.domain.to_json(),
+        "n": description.n_rows,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+        "learner": request.learner,
+        "version": registry.entry(request.learner).run_version,
+        "parameters": dict(request.parameters),
+        "neighbours": request.relation,
+        "at_most": None if request.unit is None else request.unit.at_most,
+        "privcurve": __version__,
+    }
+    return canonical.digest(facts)

@@ -1,0 +1,120 @@
+"""Registered loops (`sums.adds`): what a record adds is its own, and within the loop's bounds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from privcurve.audit.pairs import records
+from privcurve.learners import noisy_bayes
+from privcurve.learners.additive.residuals import Asked, ScoredRows, bounds_of, round_scores
+from privcurve.learners.linear import joint
+from privcurve.privacy import sums
+from privcurve.privacy.sealed import open_values
+from privcurve.privacy.sums import LOOPS
+
+BINS = (2, 3, 4)
+DOMAIN = list(itertools.product(*map(range, BINS), (-1, 1)))
+WIDTH = sum(BINS) + 1
+MODEL = np.random.default_rng(5).normal(scale=3, size=WIDTH)
+GROUPS = [np.arange(k, dtype=np.uint8) for k in BINS]
+
+
+def one_hot(part):
+    return joint.group_rows(part.codes, GROUPS, [*BINS, 1])
+
+
+# The arguments of a loop, of some records.
+GIVEN = {
+    "CountedRows.tables": lambda part: (noisy_bayes.CountedRows(part), (0, 2), (2, 4)),
+    "logistic_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
+    "linear_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
+    "packed_gram": lambda part: (one_hot(part), part.counts, 4, WIDTH),
+    "ScoredRows.counts": lambda part: (scored(part, 2), asked(2)),
+    "ScoredRows.sums": lambda part: (scored(part, 2), *SCORES, asked(2)),
+}  # fmt: skip
+SCORES = round_scores(MODEL[None, :-1]), round_scores(MODEL[-1:])
+BITS = 20
+
+
+def scored(part, n_classes):
+    return ScoredRows(part, GROUPS, n_classes, BITS, 1)
+
+
+def asked(n_classes):
+    return Asked(n_classes, len(BINS), sum(BINS), 2 ** (BITS - 1), 1)
+
+
+def table(rows, counts):
+    rows = np.array(rows, dtype=np.int64).reshape(-1, len(BINS) + 1)
+    return records(rows[:, :-1], rows[:, -1], BINS, np.array(counts, dtype=np.int64))
+
+
+def parts_of(total, bounds):
+    """The sums that a loop returns together, and their bounds."""
+    made = sums.with_bounds(total, "", bounds)
+    return made if isinstance(made, list) else [made]
+
+
+def test_each_loop_is_tried():
+    assert set(LOOPS) == set(GIVEN)
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_a_record_adds_does_not_depend_on_others(name):
+    loop, _ = LOOPS[name]
+    rng = np.random.default_rng(1)
+    rows = [DOMAIN[k] for k in rng.integers(len(DOMAIN), size=60)]
+    counts = rng.integers(1, 5, size=60)
+    total = loop(*GIVEN[name](table(rows, counts)))
+    alone = [loop(*GIVEN[name](table([row], [1]))) for row in rows]
+    # Not to a rounding: sums are of whole numbers, but for one product with √2 after them.
+    together = sum(n * one for n, one in zip(counts, alone, strict=True))
+    np.testing.assert_allclose(total, together, rtol=1e-14, atol=0)
+    order = rng.permutation(60)
+    mixed = loop(*GIVEN[name](table([rows[k] for k in order], counts[order])))
+    assert np.array_equal(total, mixed)
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_a_record_adds_is_within_the_bounds(name):
+    loop, bounds = LOOPS[name]
+    bounds = bounds(*GIVEN[name](table(DOMAIN[:1], [1])))
+    at = [parts_of(loop(*GIVEN[name](table([row], [1]))), bounds) for row in DOMAIN]
+    for part in zip(*at, strict=True):
+        size, change, _ = part[0]._bounds
+        alone = [open_values(one) for one in part]
+        for moves, apart in (
+            (size, alone),
+            (change, [one - other for one, other in itertools.combinations(alone, 2)]),
+        ):
+            apart = np.abs(np.array(apart)).reshape(len(apart), -1)
+            assert (apart <= moves.entries.ravel() * (1 + 1e-15)).all()
+            assert apart.sum(axis=1).max() <= moves.l1
+            largest = np.sqrt((apart**2).sum(axis=1).max())
+            # Bounds are reached, or nearly: two rows share the one of the intercept.
+            assert 0.7 * moves.l2 <= largest <= moves.l2 * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_residuals_of_several_classes_are_within_the_bounds(norm):
+    """Labels are positions there, so they are tried apart."""
+    rng = np.random.default_rng(2)
+    scores = (
+        round_scores(rng.normal(scale=4, size=(3, sum(BINS)))),
+        round_scores(rng.normal(size=3)),
+    )
+    form = Asked(3, len(BINS), sum(BINS), 2 ** (BITS - 1), norm)
+    alone = []
+    for row in itertools.product(*map(range, BINS), range(3)):
+        part = records([row[:-1]], [row[-1]], BINS)
+        made = ScoredRows(part, GROUPS, 3, BITS, norm)
+        alone.append(parts_of(made.sums(*scores, form), bounds_of(form, True)))
+    for part in zip(*alone, strict=True):
+        _, change, _ = part[0]._bounds
+        values = [open_values(one).ravel() for one in part]
+        apart = np.abs([one - other for one, other in itertools.combinations(values, 2)])
+        assert (apart <= change.entries.ravel()).all()
+        bound = change.l1 if norm == 1 else change.l2
+        largest = np.linalg.norm(apart, norm, axis=1).max()
+        assert 0.8 * bound <= largest <= bound * (1 + 1e-15)
