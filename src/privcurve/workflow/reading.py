@@ -116,8 +116,15 @@ def root() -> Path:
 
 
 def configured() -> dict[str, Any]:
-    """Return the content of config/config.yaml in the working folder; empty without the file."""
-    return dict(schema.read_yaml(CONFIGURATION) or {}) if CONFIGURATION.is_file() else {}
+    """Return the content of config/config.yaml in the working folder; empty without one.
+
+    Where this workflow is a module, the file is another workflow's, and may hold anything.
+    """
+    try:
+        content = schema.read_yaml(CONFIGURATION)
+    except (OSError, ValueError):
+        content = None
+    return dict(content) if isinstance(content, dict) else {}
 
 
 def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
