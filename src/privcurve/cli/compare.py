@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
+from privcurve.analysis.measures import OF_ALL
 from privcurve.cli import console
 from privcurve.cli.errors import UsageError
 from privcurve.numerals import amount, count
@@ -72,9 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--metric",
-        choices=["accuracy", "balanced_accuracy", "auc"],
+        choices=list(OF_ALL),
         help="rank by this (default: accuracy); if one label is rare, use another. Of more than "
-        "two classes auc is the mean of each against the rest",
+        "two classes auc and average_precision are the mean of each against the rest",
     )
     option(
         "--fresh",

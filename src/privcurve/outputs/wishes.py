@@ -10,14 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privcurve.analysis.selection import ACCURACY
+from privcurve.analysis.measures import OF_ALL
 from privcurve.experiments.methods import TRAIN_SHARE
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
 # Scores from 0 to 1 of which more is better.
-METRICS = (ACCURACY, "balanced_accuracy", "auc")
+# Each learner has them.
+METRICS = OF_ALL
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
 
