@@ -11,9 +11,9 @@ import pytest
 from own_release import ROWS, book, request, states
 
 from privcurve import datasets, models
+from privcurve.analysis.measures import auc
 from privcurve.cli.main import main
 from privcurve.datasets.load import load_rows
-from privcurve.experiments.metrics import auc
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 from privcurve.releases import holdout, judgement
 from privcurve.releases import release as releasing

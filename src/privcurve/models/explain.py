@@ -93,8 +93,8 @@ class Explanation:
         if not tested:
             return ""
         shown, others = (
-            [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is found]  # type: ignore[operator]
-            for found in (True, False)
+            [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is wanted]  # type: ignore[operator]
+            for wanted in (True, False)
         )
         rule = f"(a test with a false alarm of {FALSE_ALARM:.0%} over all columns)"
         if not shown:
@@ -266,8 +266,8 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         errors = list(model.class_errors) if model.intercept_errors.any() else None
         return _make_explanation(domain, model.intercepts, model.class_shapes, errors, people)
     if hasattr(model, "intercept_error"):
-        known = model.intercept_error > 0
-        errors = [HALF_WIDTH * own[None] for own in model.errors] if known else None
+        has_errors = model.intercept_error > 0
+        errors = [HALF_WIDTH * own[None] for own in model.errors] if has_errors else None
         constant, shapes = np.array([model.intercept]), [shape[None] for shape in model.shapes]
         return _make_explanation(domain, constant, shapes, errors, people, evidence=evidence)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)

@@ -333,7 +333,7 @@ class Rows(Bounded):
         if not (unit and most <= MOST_UNITS * unit):
             error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
         shape = self._low.shape if codes is None else (n_codes, *self._low.shape)
-        places = np.zeros(len(self._array), dtype=np.int64) if codes is None else codes
+        places = np.zeros(0, dtype=np.int64) if codes is None else codes
         values = np.ascontiguousarray(self._numbers().reshape(-1, self._low.size))
         sums = np.zeros((n_codes, values.shape[1]), dtype=np.int64)
         low, high = (np.array(end).ravel() for end in (self._low, self._high))

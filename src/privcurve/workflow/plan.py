@@ -409,8 +409,15 @@ class Plan:
         broken = [name for name in self.configuration["studies"] if name in self.broken]
         reasons = dict(self.broken)
         reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
-        if self.broken:
-            reasons[PAPERS] = next(iter(self.broken.values()))
+        # A configured study without a file is of no paper that is there.
+        configured = self.configuration["studies"]
+        read = {
+            one: why
+            for one, why in self.broken.items()
+            if one in self.files or one not in configured
+        }
+        if read:
+            reasons[PAPERS] = next(iter(read.values()))
         if self.audit is None:
             reasons[AUDIT] = self.broken[self._audited]
         if self.leaderboard is None:

@@ -21,7 +21,7 @@ from privcurve.kernels.arithmetic import exp, expits, exps, log, logs, normal_cd
 
 # The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
 FILE = Path(__file__).with_name("errors.npz")
-SHA256 = "b5830f3561177f1dca1287a772e2ae65ebaeb3c8507dca89dcbbc05679bc7461"
+SHA256 = "d7750e769a55ccd8b708417106cd3dfdb16d658aa6e927f04c55ce5d66e5e7d3"
 # Logarithms of standard errors that the network may return.
 SMALLEST, LARGEST = -6.0, 3.0
 WINDOWS = (1, 3, 9)  # bins around a bin of an ordered column whose counts are read too
@@ -150,7 +150,7 @@ def features(
     for column in columns:
         n_bins = column.stop - column.start
         at = np.arange(n_bins) / max(n_bins - 1, 1)
-        place[column] = 4.0 * (at - 0.5) ** 2 - 1.0
+        place[column] = 4.0 * (at - 0.5) * (at - 0.5) - 1.0
         width[column] = log(n_bins + 1.0) - 2.0
         mass = np.maximum(both[column], 0.0)
         squares = math.fsum((mass * (scores[column] * scores[column])).tolist())
@@ -164,7 +164,9 @@ def features(
         *(by_column, width, place, scores, np.abs(scores), one * size, spread),
         *(one * value for value in (log_share, log(float(n_releases)) - 1.5, log_noise)),
     ]
-    of_columns = math.sqrt(math.fsum(spread[column.start] ** 2 for column in columns))
+    of_columns = math.sqrt(
+        math.fsum(spread[column.start] * spread[column.start] for column in columns)
+    )
     common = [log_ratio, log_n, log_columns, float(counts.laplace), size, log_share]
     return np.stack(columns_of, axis=1), np.array([*common, of_columns, log_noise])
 
@@ -226,7 +228,7 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     excess = counts.positive * (1.0 - share) - counts.negative * share
     both = np.maximum(counts.positive + counts.negative, 0.0)
-    found = []
+    by_column = []
     for column, in_order in zip(counts.columns, counts.ordered, strict=True):
         contrasts = _contrasts(both[column], in_order)
         tails = [
@@ -238,8 +240,8 @@ def p_values(counts: Counts) -> list[float]:
             )
             for row in contrasts
         ]
-        found.append(min(1.0, len(tails) * min(tails)) if tails else 1.0)
-    return found
+        by_column.append(min(1.0, len(tails) * min(tails)) if tails else 1.0)
+    return by_column
 
 
 def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
