@@ -317,7 +317,8 @@ def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
     if judged.auc is not None:
         rows.append(("AUC", str(judged.auc), "0.5 is a coin toss, 1 is perfect"))
     if judged.gain is not None and judged.measured_by != "AUC":
-        digits = places_of(judged.gain.margin, 3)
+        # A digit more than of the AUC: the gain must not look as large as its margin.
+        digits = min(places_of(judged.gain.margin, 3) + 1, 4)
         if judged.loss is not None:
             base = f"smaller is better; the base rate has {judged.base_loss:.{digits}f}"
             rows.append(("log-loss", judged.loss.to_digits(digits), base))
@@ -450,7 +451,8 @@ def _label_numbers(column: Column) -> list[tuple[str, float]]:
 
 
 def _format_value(value: float, error: float) -> str:
-    return f"{value:+.2f}" + (f" ± {error:.2f}" if error else "")
+    # The sum has no negative zero.
+    return f"{round(value, 2) + 0.0:+.2f}" + (f" ± {error:.2f}" if error else "")
 
 
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
