@@ -103,6 +103,8 @@ class Sum(Bounded):
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
         """Return sums with bounds of what one record adds to them, and changes."""
+        values = np.asarray(values).view()
+        values.flags.writeable = False
         made = cls(values, learner)
         made._bounds = bounds
         return made
