@@ -287,6 +287,19 @@ def test_rows_are_not_written_into():
             step()
 
 
+def test_sums_are_not_written_into():
+    """Neither by a kernel, nor through what shares their memory."""
+    codes, label = Table(DOMAIN).rows()
+    for sums in (codes.sum(axis=0), label.sum(), codes.sum(axis=0) * 2.0 + 1.0):
+        for step in (
+            lambda one: kernel(annotated)(one),
+            lambda one: one.T.__setitem__(..., 1.0),
+            lambda one: np.reshape(one, -1).__setitem__(..., 1.0),
+        ):
+            with pytest.raises(SealedError, match="ends with ValueError"):
+                step(sums)
+
+
 def annotated(array) -> None:
     array[:] = 1
 

@@ -273,7 +273,7 @@ def test_a_study_names_the_status_that_the_contract_found(make):
 
     make({})
     assert method()[1] == "Mean vote (claimed; contract not tried)"
-    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (derived; contract kept)", False)
     # Another state of the file was not tried.
@@ -285,6 +285,6 @@ def test_a_study_names_the_status_that_the_contract_found(make):
         "    def _scores("
     )})  # fmt: skip
     own._compute_version.cache_clear()
-    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (claimed; contract kept)", True)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
-from privcurve.kernels.rows import times_matrix
 
 # What two roundings of a number to nearest move its distance from another by, as a share of it.
 ULP = 2.0**-52
@@ -148,6 +147,8 @@ class Moves:
         # The spectral norm is at most either of these.
         norm = min(math.sqrt((wide * wide).sum()), math.sqrt(rows * columns))
         n = 1 + 2 * wide.size * ULP
+        from privcurve.kernels.rows import times_matrix
+
         entries = times_matrix(self.entries, sizes) * n
         l1 = self.l1 if rows == 1 == wide.shape[1] else multiply_up(self.l1, rows * n)
         made = type(self)(entries, l1, multiply_up(self.factor, norm * n), self.square)

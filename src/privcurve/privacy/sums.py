@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats
-from privcurve.kernels.rows import times_matrix
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.moves import ULP, Moves, join
 from privcurve.privacy.sealed import Sealed, kernel, open_values
@@ -104,6 +103,8 @@ class Sum(Bounded):
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
         """Return sums with bounds of what one record adds to them, and changes."""
+        values = np.asarray(values).view()
+        values.flags.writeable = False
         made = cls(values, learner)
         made._bounds = bounds
         return made
@@ -188,6 +189,8 @@ class Sum(Bounded):
         """Return the product of the last axis with a public matrix, or vector."""
         unit = self._bounds.unit * unit_of(matrix)
         bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
+        from privcurve.kernels.rows import times_matrix
+
         values = times_matrix(self._array.astype(np.float64), matrix)
         return self._rounded(values, bounds, len(matrix))
 
