@@ -72,7 +72,7 @@ def _add_squares(
 
 
 @compiled
-def _whole(value: float, low: float, high: float, per: float) -> int:
+def _whole(value: float, low: float, high: float, per: float) -> np.int64:
     if value != value:
         value = 0.0
     return np.int64(np.rint(min(max(value, low), high) * per))
