@@ -141,6 +141,9 @@ class Moves:
 
     def mapped(self, matrix: Floats) -> Self:
         """Return the bounds of a product of the last axis with a public matrix or vector."""
+        # A plan reads this file, and needs no Numba.
+        from privcurve.kernels.rows import times_matrix
+
         sizes = np.abs(matrix)
         wide = sizes.reshape(len(sizes), -1)
         rows, columns = wide.sum(axis=1).max(initial=0), wide.sum(axis=0).max(initial=0)

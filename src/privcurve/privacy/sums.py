@@ -187,6 +187,9 @@ class Sum(Bounded):
 
     def over(self, matrix: Floats) -> Self:
         """Return the product of the last axis with a public matrix, or vector."""
+        # A plan reads this file, and needs no Numba.
+        from privcurve.kernels.rows import times_matrix
+
         unit = self._bounds.unit * unit_of(matrix)
         bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
         from privcurve.kernels.rows import times_matrix
