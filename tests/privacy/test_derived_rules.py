@@ -275,6 +275,28 @@ def open_and_seal(rows):
     return kernel(np.copy)(rows)
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.s_[:, [0, 1]],
+        np.s_[:, [0], None, [1]],
+        np.s_[:, 0, None, [1, 0]],
+        np.s_[:, np.array([True, False]), None, [1]],
+        np.s_[:, ..., [1]],
+        np.s_[:, None, 1, ::-1],
+    ],
+)
+def test_columns_are_taken_of_each_record(index):
+    """Lists that a None separates move their axis to the front, in NumPy, before the records."""
+    codes, _ = Table(DOMAIN).rows()
+    squares = codes.outer()
+    right = np.stack([row[index[1:]] for row in open_values(squares)])
+    made = squares[index]
+    assert isinstance(made, Rows)
+    assert np.array_equal(open_values(made), right)
+    assert np.array_equal(values(made.sum(axis=0)), right.sum(axis=0).ravel())
+
+
 def test_rows_are_not_written_into():
     codes, _ = Table(DOMAIN).rows()
     for step in (

@@ -141,6 +141,23 @@ OWN_WORD = {
             "    def _scores("
         )
     },
+    "several answers charged as one": {
+        CALL: CALL.replace('sums")', 'sums", l1=6, l2=4, calls=2, parallel="disjoint leaves")'),
+        ASK: ASK + ASK,
+    },
+    "nothing but noise, counted as a sum": {
+        CALL: CALL.replace('sums")', 'sums", l1=0.1, l2=0.1)'),
+        "import Announced\n": (
+            "import Announced\nfrom privcurve.privacy.curator import Call\n"
+            "from privcurve.privacy.sealed import kernel\n"
+        ),
+        ASK: (
+            "        try:\n"
+            '            curator.numbers(Call("laplace", np.inf), sums)\n'
+            "        except OverflowError:\n"
+            "            pass\n"
+        ) + ASK.replace("sums)", "kernel(np.copy)(sums))"),
+    },
     "a choice in a loop beside the sums": {
         CALL: CALL.replace(")]", ', share=0.5), Announced("labels", share=0.5, margins=2.0)]'),
         ASK: ASK + '        curator.signs("labels", sums)\n',

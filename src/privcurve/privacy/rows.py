@@ -156,8 +156,16 @@ class Rows(Bounded):
         if not is_all or any(isinstance(part, Sealed) for part in rest):
             return super().__getitem__(index)
         others = tuple(rest)
+        if all(type(part) in _BASIC for part in rest):
+            values = self._array[index]
+        else:
+            # Lists of columns may move the axis of records: take entries of each record instead.
+            n, size = len(self._array), self._low.size
+            places = np.arange(size).reshape(self._low.shape)[others]
+            flat = self._array.reshape(n, size)
+            values = np.take(flat, places.ravel(), axis=1).reshape(n, *places.shape)
         return self._make(
-            self._array[index],
+            values,
             self._low[others],
             self._high[others],
             self._bounds.each(lambda moves: moves.take(others)),
@@ -407,6 +415,9 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
     change = a.change.times(by_b).plus(shared).within(apart)
     return Bounds(size, change, a.unit * b.unit)
 
+
+# Parts of an index that leave axes in their order.
+_BASIC = {int, slice, type(None), type(Ellipsis)}
 
 _TESTS = {
     np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal,
