@@ -150,7 +150,6 @@ class Moves:
         # The spectral norm is at most either of these.
         norm = min(math.sqrt((wide * wide).sum()), math.sqrt(rows * columns))
         n = 1 + 2 * wide.size * ULP
-        from privcurve.kernels.rows import times_matrix
 
         entries = times_matrix(self.entries, sizes) * n
         l1 = self.l1 if rows == 1 == wide.shape[1] else multiply_up(self.l1, rows * n)

@@ -192,7 +192,6 @@ class Sum(Bounded):
 
         unit = self._bounds.unit * unit_of(matrix)
         bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
-        from privcurve.kernels.rows import times_matrix
 
         values = times_matrix(self._array.astype(np.float64), matrix)
         return self._rounded(values, bounds, len(matrix))
