@@ -21,9 +21,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from privcurve import datasets
 from privcurve.coding import Floats
-from privcurve.kernels.m_alpha import link_of_leaves
-from privcurve.learners.bdpe import BDPEClassifier
-from privcurve.privacy.calibration.bdpe import OF_LINKS
+from privcurve.papers.boosted_dp.learners._m_alpha import link_of_leaves
+from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
+from privcurve.papers.boosted_dp.learners.bdpe.noise import OF_LINKS
 from privcurve.privacy.curator import Curator
 
 EPSILONS = (0.01, 0.1, 1.0, 10.0, 25.0)

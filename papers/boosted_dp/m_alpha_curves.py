@@ -72,7 +72,7 @@ class Panel(NamedTuple):
 def panels() -> list[Panel]:
     """Return the panels of the figure."""
     # Compiled code, which a plan of all outputs must not load.
-    from privcurve.kernels.m_alpha import bayes_weight, inverse_link, link
+    from .learners._m_alpha import bayes_weight, inverse_link, link
 
     sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))
     risk = _vectorise(lambda q, alpha: bayes_weight(q, 1 - q, alpha))

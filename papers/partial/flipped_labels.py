@@ -22,8 +22,9 @@ from .thresholds import BUCKETS, DOTS, Thresholds, column_of, finish_weights, vo
 if TYPE_CHECKING:
     from privcurve.coding import Bools, Ints
     from privcurve.experiments.study import Method
-    from privcurve.learners.shared.half_spaces import Vote
-    from privcurve.privacy.calibration.brc import BRCNoise
+
+    from .learners._half_spaces import Vote
+    from .learners._noise import BRCNoise
 
 BLIND, FLIPPED = "blind", "flipped labels"
 COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
@@ -95,7 +96,7 @@ CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
     """Return the noise of a method's rounds."""
-    from privcurve.privacy.calibration.brc import BRCNoise
+    from .learners._noise import BRCNoise
 
     setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
     names = ("n_rounds", "smallest", "largest", "estimate")
@@ -129,8 +130,9 @@ def vote_on_flipped_labels(
     Codes of a column of `n_bins` bins, and the labels; weights, errors and noise are BRC's.
     """
     from privcurve.coding import scale_codes
-    from privcurve.learners.shared.half_spaces import HalfSpace, PrivateWeights, Rounds
     from privcurve.privacy.curator import Curator
+
+    from .learners._half_spaces import HalfSpace, PrivateWeights, Rounds
 
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
     # Borders between neighbouring bins, and one beyond each end.

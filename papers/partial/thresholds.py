@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from privcurve.datasets.domain import Column, Domain
     from privcurve.experiments.study import Method
-    from privcurve.learners.shared.half_spaces import Vote
+
+    from .learners._half_spaces import Vote
 
 
 KIND = "thresholds are drawn of brc with intercept: threshold, one setting, on one number"

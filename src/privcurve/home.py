@@ -17,3 +17,9 @@ def home() -> Path:
     raise FileNotFoundError(
         f"privcurve has no workflow/Snakefile in {' or '.join(map(str, FOLDERS))}: install it again"
     )
+
+
+def papers() -> Path:
+    """Return the folder of this project's papers, whether it is there or not."""
+    there = (folder for folder in FOLDERS if (folder / "workflow/Snakefile").is_file())
+    return next(there, FOLDERS[-1]) / "papers"

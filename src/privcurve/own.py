@@ -15,7 +15,7 @@ from privcurve.sources import imported_paths
 
 @cache
 def module(path: Path, package: str) -> ModuleType:
-    """Import a file as a module of a package that is made of its folder.
+    """Import a file, or a folder, as a module of a package that is made of the folder around it.
 
     Files of one folder may import each other (``from ._other import …``). What is imported is as
     trusted as a rule file.
@@ -23,7 +23,8 @@ def module(path: Path, package: str) -> ModuleType:
     Parameters
     ----------
     path : Path
-        Absolute. A changed file needs a new process.
+        Absolute, of a file, or of the ``__init__.py`` of a folder. A changed file needs a new
+        process.
     package : str
         A name for the folder.
 
@@ -32,13 +33,16 @@ def module(path: Path, package: str) -> ModuleType:
     ValueError
         If the file can't be run.
     """
+    is_folder = path.name == "__init__.py"
+    named = path.parent if is_folder else path
     parent = sys.modules.setdefault(package, ModuleType(package))
-    parent.__path__ = [str(path.parent)]
-    name = f"{package}.{path.stem}"
+    parent.__path__ = [str(named.parent)]
+    name = f"{package}.{named.stem}"
     imported = sys.modules.get(name)
     if imported is not None and imported.__file__ == str(path):
         return imported
-    spec = importlib.util.spec_from_file_location(name, path)
+    within = [str(named)] if is_folder else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=within)
     assert spec is not None
     assert spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)
@@ -57,10 +61,13 @@ def module(path: Path, package: str) -> ModuleType:
 def files_of(path: Path) -> list[Path]:
     """Return a file that can be run, and those beside it that it imports, also through others.
 
-    They are below its folder (``from ._other import …``) or below the one where the run is started
+    Of a folder, whose file is its ``__init__.py``, all files count. Those that are imported are
+    below the file's folder (``from ._other import …``) or below the one where the run is started
     (``from learners._other import …``).
     """
     files = [path]
+    if path.name == "__init__.py":
+        files += sorted(file for file in path.parent.rglob("*.py") if file != path)
     for file in files:
         for node in ast.walk(ast.parse(file.read_bytes(), filename=str(file))):
             for module in imported_paths(node, file, Path.cwd()):

@@ -16,6 +16,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from privcurve import papers
 from privcurve.files import replace_text
 
 PACKAGE = Path(__file__).parent
@@ -92,8 +93,21 @@ def _read(path: Path) -> Source:
     tree = tree_of(path)
     top = PACKAGE.parent
     paths = {named for node in ast.walk(tree) for named in imported_paths(node, path, top)}
-    ours = [named.relative_to(top).parts for named in paths if named.is_relative_to(PACKAGE)]
-    return Source(checksum_of(tree), tuple(sorted(map(".".join, ours))))
+    names = {name for named in paths if (name := _name_of(named))}
+    return Source(checksum_of(tree), tuple(sorted(names)))
+
+
+def _name_of(path: Path) -> str:
+    """Return the name of the module that a path without ending may be; empty if it is not ours."""
+    for package, folder in _list_packages():
+        if path.is_relative_to(folder):
+            return ".".join((package, *path.relative_to(folder).parts))
+    return ""
+
+
+def _list_packages() -> list[tuple[str, Path]]:
+    """Return packages and where they are; the papers are outside of the folder of this one."""
+    return [(papers.__name__, papers.FOLDER), (__package__, PACKAGE)]
 
 
 def words_of(path: Path) -> set[str]:
@@ -143,7 +157,8 @@ def reachable(
 @cache
 def _path_of(module: str) -> Path | None:
     """Return the file of a module of this package; None if there is no such module."""
-    path = PACKAGE.parent.joinpath(*module.split("."))
+    package, folder = next(one for one in _list_packages() if f"{module}.".startswith(f"{one[0]}."))
+    path = folder.joinpath(*module.split(".")[package.count(".") + 1 :])
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)
 

@@ -47,8 +47,8 @@ def test_it_tells_importances_and_shapes(model, capsys):
     for line in (
         r"day +0\.5 ",
         r"Without effect of their own: idle\.",
-        r"0 <= age < 40 +-1 ± 0\.2",
-        r"age is missing +\+0 ± 0\.2",
+        r"0 <= age < 40 +-1 ± 0\.39",
+        r"age is missing +\+0 ± 0\.39",
     ):
         assert re.search(line, told), line
     assert main.main(["explain", "model.json", "--json", "--columns", "1"]) == 0
@@ -63,7 +63,7 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
     assert [panel.get_title() for panel in axes] == ["age", "day", "town"]
     steps, band = axes[0].lines[0], axes[0].collections[0].get_paths()[0].vertices
     assert steps.get_xydata().tolist() == [[0, -1], [40, 0.5], [60, 2], [80, 2]]
-    assert band[:, 1].max() == 2.2
+    assert band[:, 1].max() == pytest.approx(2.392)
     given = axes[0].figure.subplots(1, 2)
     drawn = model.explain(DOMAIN).plot(most=1, axes=given)
     assert [bool(panel.lines) for panel in drawn] == [True, False]

@@ -13,7 +13,8 @@ import numpy as np
 from made_learners import domain_of, problem
 
 from privcurve import coding, datasets
-from privcurve.experiments import metrics, splits
+from privcurve.analysis import measures
+from privcurve.experiments import splits
 from privcurve.learners.additive.decoder import Answers, Decoder, load
 from privcurve.learners.registry import estimator_class
 from privcurve.models.document import _encode_attributes
@@ -126,7 +127,7 @@ def scores():
     rng = np.random.default_rng(5)
     chances = rng.dirichlet(np.ones(3), 500)
     labels, counts = rng.integers(0, 3, 500), rng.integers(1, 5, 500)
-    for measure in (metrics.accuracy, metrics.balanced_accuracy, metrics.auc, metrics.log_loss):
+    for measure in (measures.accuracy, measures.balanced_accuracy, measures.auc, measures.log_loss):
         yield measure.__name__, measure(chances, labels, counts)
 
 

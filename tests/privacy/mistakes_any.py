@@ -5,23 +5,27 @@ what it is told. `MISTAKES` has for each the case that shows it, and the point t
 """
 
 import math
+import sys
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
-from privcurve.audit.contract_cases import CASES, MANY
 from privcurve.holders.holder import LocalHolder
 from privcurve.holders.sums import Release
-from privcurve.learners import one_rule, random_trees
+from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
 from privcurve.learners.additive.residuals import BinSums
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.privacy import sums
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.learners.registry import LEARNERS
+from privcurve.privacy import noise, sums
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.noise import Announced
 from privcurve.privacy.sealed import Noise, open_values
 
 RULES = Case("lazybb", {"n_rounds": 3, "density": 0.5})
@@ -38,8 +42,12 @@ SIGNS = Case("bdpe", {**TWO, "votes": "sign", "delta": 1e-2})
 BETA = Case("bdpe", {**TWO, "calibrate_alpha": "released"})
 # Two ensembles of two trees each.
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
-BOOSTED = Case("dpboost", GRADIENT, sizes=MANY)
-OWN, PATE = (case for case in CASES if case.learner == "pate")
+BOOSTED = Case("dpboost", GRADIENT, sizes=(1, 2, 3, 40))
+TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
+BAGGING = Case("dp_bagging", TEACHERS, sizes=(1, 30))
+PATE = Case(
+    "pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)
+)
 ADDITIVE = Case("privgam", {})
 ADDITIVE_DELTA = Case("privgam", {"delta": 1e-2})
 CLASSES = Case("privgam", {}, n_classes=3)
@@ -55,11 +63,22 @@ FOREST = Case(
 MISTAKES = []
 
 
+def gather():
+    """Import the mistakes in learners of this folder, and in those of papers."""
+    root = Path(__file__).parents[2]
+    paths = (*root.glob("tests/privacy/mistakes_*.py"), *root.glob("papers/*/tests/mistakes_*.py"))
+    for path in sorted(paths):
+        if str(path.parent) not in sys.path:
+            sys.path.append(str(path.parent))
+        import_module(path.stem)
+    return MISTAKES
+
+
 def breaks(point, *cases):
     """Register what is done with pytest's `monkeypatch`."""
 
     def registered(mistake):
-        MISTAKES.extend((mistake, case, point) for case in cases)
+        MISTAKES.extend((mistake, case, point) for case in cases if case.learner in LEARNERS)
         return mistake
 
     return registered
@@ -87,6 +106,23 @@ def constant(called, owner, name, value, point, *cases):
 
     put_in.__name__ = called
     return breaks(point, *cases)(put_in)
+
+
+@breaks(SENSITIVITY, VOTES, BAGGING, SIGNS)
+def noise_for_one_count(patch):
+    """Any learner of announced margins: it takes a record to change one of them by 1."""
+    # What is patched is not to be remembered, nor what was remembered to be used.
+    patch.setattr(base, "noise_of", noise.noise_of.__wrapped__)
+    bound = Announced.bound
+    patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
+
+
+@mistake(Curator, "noise", CHARGE, BOOSTED, Case("bdpe", TWO))
+def the_same_noise_in_each_tree(own, self, calls, shape):
+    """Noise of splits is drawn once and used again and again."""
+    if "kept" not in vars(self):
+        self.kept = open_values(own(self, calls, shape))
+    return Noise(self.kept, self.sealed_for)
 
 
 # How the curator draws -------------------------------------------------------------------------

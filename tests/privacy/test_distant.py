@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mistakes_any import COUNTS, MAJORITY, VOTES, mistake
+from mistakes_any import COUNTS, MAJORITY, mistake
 
 from privcurve.audit.contract import Case, check
 from privcurve.audit.contract_cases import CASES, candidates
@@ -10,7 +10,6 @@ from privcurve.audit.distant import check_distant
 from privcurve.audit.replay_fits import CHARGE, CONTROL, POST_PROCESSING, SEALED
 from privcurve.learners import noisy_bayes
 from privcurve.learners.base import CodedClassifier, PrivateClassifier
-from privcurve.learners.dp_forest import DPForestClassifier
 from privcurve.learners.linear import joint
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.majority import NoisyMajorityClassifier
@@ -128,7 +127,7 @@ kept_while_scored(DPLogisticRegressionClassifier, LINEAR, "_memo", dict, scores_
 kept_while_scored(
     NoisyBayesClassifier, COUNTS, "n_positive_", lambda: np.zeros(1, np.int64), answers_counted
 )
-kept_while_scored(DPForestClassifier, VOTES, "seen_", set, codes_seen_marked)
+kept_while_scored(NoisyBayesClassifier, COUNTS, "seen_", set, codes_seen_marked)
 
 
 @mutant(NoisyBayesClassifier, "_scores", COUNTS, POST_PROCESSING, "changes log_ratios_")

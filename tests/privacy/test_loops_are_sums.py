@@ -7,7 +7,7 @@ import pytest
 
 from privcurve.audit.pairs import records
 from privcurve.learners import noisy_bayes
-from privcurve.learners.additive.residuals import Asked, ScoredRows, bounds_of, round_scores
+from privcurve.learners.additive.residuals import Query, ScoredRows, bounds_of, round_scores
 from privcurve.learners.linear import joint
 from privcurve.privacy import sums
 from privcurve.privacy.sealed import open_values
@@ -30,8 +30,8 @@ GIVEN = {
     "logistic_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
     "linear_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
     "packed_gram": lambda part: (one_hot(part), part.counts, 4, WIDTH),
-    "ScoredRows.counts": lambda part: (scored(part, 2), asked(2)),
-    "ScoredRows.sums": lambda part: (scored(part, 2), *SCORES, asked(2)),
+    "ScoredRows.counts": lambda part: (scored(part, 2), query(2)),
+    "ScoredRows.sums": lambda part: (scored(part, 2), *SCORES, query(2)),
 }  # fmt: skip
 SCORES = round_scores(MODEL[None, :-1]), round_scores(MODEL[-1:])
 BITS = 20
@@ -41,8 +41,8 @@ def scored(part, n_classes):
     return ScoredRows(part, GROUPS, n_classes, BITS, 1)
 
 
-def asked(n_classes):
-    return Asked(n_classes, len(BINS), sum(BINS), 2 ** (BITS - 1), 1)
+def query(n_classes):
+    return Query(n_classes, len(BINS), sum(BINS), 2 ** (BITS - 1), 1)
 
 
 def table(rows, counts):
@@ -104,7 +104,7 @@ def test_residuals_of_several_classes_are_within_the_bounds(norm):
         round_scores(rng.normal(scale=4, size=(3, sum(BINS)))),
         round_scores(rng.normal(size=3)),
     )
-    form = Asked(3, len(BINS), sum(BINS), 2 ** (BITS - 1), norm)
+    form = Query(3, len(BINS), sum(BINS), 2 ** (BITS - 1), norm)
     alone = []
     for row in itertools.product(*map(range, BINS), range(3)):
         part = records([row[:-1]], [row[-1]], BINS)

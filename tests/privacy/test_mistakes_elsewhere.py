@@ -45,9 +45,6 @@ NAMED = {
         test_contract_cases,
         test_contract_cases.test_a_number_that_multiplies_sums_and_no_sensitivity_is_seen_at_its_end,
     ),
-    "a loop counts its scores twice": (
-        "twice ε", test_threshold_replay, "votes_counted_twice",
-    ),
     "a choice has half the noise": ("twice ε", test_threshold_replay, "half_the_noise-one_rule"),
     "entries of twice the booked share": (
         "twice ε", test_door, test_door.test_entries_of_twice_the_booked_share_end_the_fit,

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tree import weights_of
 
-from privcurve.privacy.calibration.brc import brc_delta_published
 from privcurve.privacy.sensitivity import lazybb as s
 from privcurve.privacy.sensitivity.counts import histogram_l1
 from privcurve.privacy.sensitivity.impurity import (
@@ -248,7 +247,6 @@ def test_zeta_without_overflow_in_late_rounds():
         (lambda: split_sensitivity(5, "misspelt"), "misspelt"),
         (lambda: split_sensitivity(5, "m_alpha", 2.0), "alpha = 2.0"),
         (lambda: histogram_l1("neighbourly"), "neighbourly"),
-        (lambda: brc_delta_published(5, 0.5, 2.0), "c1 = 0.5"),
         (lambda: distributed_split_published(5, "zero_one"), "zero_one"),
     ],
 )

@@ -17,10 +17,12 @@ from privcurve.releases.released import CARD, Released
 ALL = [(request, kind) for name in releasable() for request, kind in requests(name)]
 FIRST = {request.learner: (request, kind) for request, kind in reversed(ALL)}
 # A choice among several; public columns; private numbers of records, in parts and of persons.
-QUICK = [*(FIRST[name] for name in ("noisy_bayes", "dpboost", CHOOSE))] + [
+QUICK = [FIRST[name] for name in ("noisy_bayes", CHOOSE)] + [
     (request, kind)
     for request, kind in ALL
-    if request.learner in ("brc", "privgam") and not request.delta and request != FIRST["brc"][0]
+    if request.learner in ("lazybb", "privgam")
+    and not request.delta
+    and request != FIRST["lazybb"][0]
 ]
 
 

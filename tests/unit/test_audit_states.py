@@ -22,8 +22,6 @@ from privcurve.audit.states import (
 )
 from privcurve.audit.views import views
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
-from privcurve.learners.boosting.dpboost import DPBoostClassifier
-from privcurve.learners.dp_bagging import DPBaggingClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED
@@ -105,13 +103,9 @@ DRAWN = Pair("tiny", "drawn", SIDE, OTHER)
 
 TREES = TopDownTreeClassifier(depth=2, **COMMON)
 BOOSTED = LazyBBClassifier(weak_learner="topdown", depth=1, n_rounds=2, **COMMON)
-GRADIENT = DPBoostClassifier(n_trees=2, trees_per_ensemble=1, max_depth=1, **COMMON)
-BAGGING = DPBaggingClassifier(n_teachers=2, n_partitions=2, n_queries=3, **COMMON)
 LEARNERS = [
     TREES,
     BOOSTED,
-    GRADIENT,
-    BAGGING,
     OneRuleClassifier(**COMMON),
     DPLogisticRegressionClassifier(C=0.1, **COMMON),
 ]

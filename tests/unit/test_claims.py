@@ -12,15 +12,12 @@ import pandas as pd
 import pytest
 import yaml
 from made_up_study import lay_out, request_of
-from paper_files import paper_module
 
 from privcurve import schema
 from privcurve.experiments.study import StudyError
-
-claims = paper_module("all", "claims")
-judge = paper_module("all", "_verdicts")
-KINDS = paper_module("all", "verdict_counts").KINDS
-counts = paper_module("all", "verdict_counts").counts
+from privcurve.outputs import _verdicts as judge
+from privcurve.outputs import claims
+from privcurve.outputs.verdict_counts import KINDS, VerdictCounts, counts
 
 TABLE = pd.DataFrame(
     {
@@ -268,7 +265,7 @@ def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
         table_of=lambda word: table,
         write=lambda made: written.append(made.frame),
     )
-    paper_module("all", "verdict_counts").VerdictCounts().make(context)
+    VerdictCounts().make(context)
     assert list(written[0]["paper"]) == ["mine", "all papers"]
 
 

@@ -10,6 +10,7 @@ from test_own_learners import forget
 
 from privcurve.learners import registry
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
+from privcurve.parts import PartedRecords
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
@@ -17,6 +18,7 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED, PrivacyStatement
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.refused import SealedError
+from privcurve.privacy.sealed import kernel
 from privcurve.privacy.sums import Bounds, LoopSum, Sum, one_cell
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
@@ -194,6 +196,36 @@ def test_records_that_were_written_into_are_no_rows(make):
     )
     with pytest.raises(SealedError, match="of which a part was replaced"):
         replaced.fit(X, Y)
+
+
+def test_a_kernel_has_no_word_about_bounds(make):
+    forged = (
+        "\n\n@kernel\ndef forge(codes, bounds):\n"
+        "    return Sum.make(codes.sum(axis=0), '', bounds)\n"
+    )
+    lying = make({
+        ASK: ASK.replace("sums)", "forge(codes, (sums * 0.001)._bounds))"),
+        '    return recipe("mean_vote")\n': f'    return recipe("mean_vote")\n{forged}',
+        "import Announced\n": (
+            "import Announced\nfrom privcurve.privacy.sealed import kernel\n"
+            "from privcurve.privacy.sums import Sum\n"
+        ),
+    })  # fmt: skip
+    with pytest.raises(SealedError, match=r"handed to a kernel|forge returns rows or sums"):
+        lying.fit(X, Y)
+
+
+def test_a_kernel_that_returns_a_sum_is_refused():
+    total = kernel(lambda values: LoopSum.make(values, "", one_cell(values.shape)))
+    sealed = LoopSum.make(np.ones(2), "own", None)
+    with pytest.raises(SealedError, match="returns rows or sums"):
+        total(sealed)
+
+
+def test_rows_are_of_records_in_one_memory():
+    parts = PartedRecords((), np.array([2]))
+    with pytest.raises(DoorError, match="rows of records in parts"):
+        Curator(np.random.default_rng(0)).rows(parts)
 
 
 def test_a_statement_does_not_say_derived_of_itself(make):

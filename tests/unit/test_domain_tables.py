@@ -83,7 +83,7 @@ def by_all_measures(frame, datasets=ERRORS):
         auc=[OTHERS[method][0] for method in frame["arm"]],
         log_loss=[OTHERS[method][1] for method in frame["arm"]],
     )
-    tables = [domains.error_frame(frame, datasets, METHODS, "base", m) for m in measures.MEASURES]
+    tables = [domains.error_frame(frame, datasets, METHODS, "base", m) for m in measures.RANKED]
     return pd.concat(tables, ignore_index=True).assign(kind=kinds.RULE)
 
 

@@ -401,7 +401,7 @@ def test_each_part_of_the_curves_has_panels_and_the_legend_what_is_shown():
 
 def made_study(**options):
     learners = {
-        "brc": {"learner": "brc", "vary": {"n_rounds": [1, 2, 3, 4]}},
+        "boost": {"learner": "lazybb", "vary": {"n_rounds": [1, 2, 3, 4]}},
         "privgam": {"learner": "privgam", "deltas": [0, 1e-5]},
         "one_rule": {"learner": "one_rule"},
         "majority": {"learner": "majority_class"},

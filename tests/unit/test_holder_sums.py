@@ -9,11 +9,9 @@ from scipy import stats
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import PLACEMENTS, deal, draw_placement
 from privcurve.holders.sums import Sums, ring_unit, sums_of
-from privcurve.holders.tree import GrownTree
 from privcurve.kernels import holder_counts
 from privcurve.kernels.holder_counts import list_questions
 from privcurve.kernels.trees.choice import CRITERIA, two_class_impurity
-from privcurve.privacy.calibration.holders import level_holders
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.mechanisms import EXPONENTIAL, draw_share
 
@@ -177,21 +175,6 @@ def test_the_ring_is_the_first_that_is_fine_enough():
 # Transcripts, trees, counts ---------------------------------------------------------------
 
 
-def test_a_grown_tree_numbers_nodes_as_they_appear():
-    tree = GrownTree()
-    assert tree.split(0, 1) == 1
-    assert tree.split(2, 0) == 3
-    tree.label(1, 1)
-    tree.label(4, 1)
-    questions = list_questions(np.array([3, 2]), (True, False))
-    assert questions.numbers.tolist() == [5, 6, 3, 4]
-    forest = tree.forest(questions, 2)
-    assert forest.splits.tolist() == [[6, -1, 5, -1, -1]]
-    assert forest.children.tolist() == [[1, 0, 3, 0, 0]]
-    assert forest.labels.tolist() == [[0, 1, 0, -1, 1]]
-    assert tree.forest(questions, 3).labels.tolist() == [[0, 1, 0, 0, 1]]
-
-
 @pytest.mark.parametrize(("n_questions", "size"), [(2**16, 2), (2**16 + 1, 4)])
 def test_a_vote_can_name_every_question(n_questions, size):
     last = n_questions
@@ -202,18 +185,6 @@ def test_a_vote_can_name_every_question(n_questions, size):
     # Only the last threshold tells the classes apart.
     assert vote.tolist() == [n_questions - 1]
     assert vote.nbytes == size
-
-
-@pytest.mark.parametrize("epsilon", [1.0, np.inf])
-@pytest.mark.parametrize("votes", [True, False])
-def test_noise_that_many_fits_share_cannot_be_changed(epsilon, votes):
-    noise = level_holders(
-        depth=2, votes=votes, vote_share=0.5, budget="levels", criterion="gini", n=100,
-        n_columns=3, epsilon=epsilon, delta=0.0, trust="local", n_colluding=0,
-    )  # fmt: skip
-    for array in (noise.ranges, noise.amounts):
-        with pytest.raises(ValueError, match="read-only"):
-            array[0] = 0.0
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -499,6 +499,6 @@ def test_the_plan_and_its_outputs_load_no_pandas():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
-    assert {"privcurve.workflow.plan", "privcurve_papers_boosted_dp.ensembles"} <= loaded
+    assert {"privcurve.workflow.plan", "privcurve.papers.boosted_dp.ensembles"} <= loaded
     slow = {"pandas", "matplotlib", "seaborn", "sklearn.ensemble", "scipy.stats", "numba"}
     assert loaded & slow == set()

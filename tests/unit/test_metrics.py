@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as reference
 
+from privcurve.analysis import measures
 from privcurve.coding import Records
 from privcurve.experiments import metrics
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
@@ -30,18 +31,18 @@ def test_scores_equal_those_of_repeated_rows(drawn):
     scores, signs, counts = (np.array(column) for column in zip(*drawn, strict=True))
     long_scores, long_signs = np.repeat(scores, counts), np.repeat(signs, counts)
     predicted = np.where(long_scores > 0, 1, -1)
-    assert metrics.accuracy(scores, signs, counts) == pytest.approx(
+    assert measures.accuracy(scores, signs, counts) == pytest.approx(
         reference.accuracy_score(long_signs, predicted)
     )
     if len(set(signs)) == 2:
-        assert metrics.auc(scores, signs, counts) == pytest.approx(
+        assert measures.auc(scores, signs, counts) == pytest.approx(
             reference.roc_auc_score(long_signs, long_scores)
         )
-        assert metrics.balanced_accuracy(scores, signs, counts) == pytest.approx(
+        assert measures.balanced_accuracy(scores, signs, counts) == pytest.approx(
             reference.balanced_accuracy_score(long_signs, predicted)
         )
     else:
-        assert np.isnan(metrics.auc(scores, signs, counts))
+        assert np.isnan(measures.auc(scores, signs, counts))
 
 
 def of_classes(n_classes, n=60):
@@ -56,12 +57,12 @@ def test_scores_of_classes_are_scikit_learns(n_classes):
     """The AUC is the mean of those of one class against the rest."""
     labels, chances, counts = of_classes(n_classes)
     largest = chances.argmax(axis=1)
-    assert metrics.auc(chances, labels, counts) == pytest.approx(
+    assert measures.auc(chances, labels, counts) == pytest.approx(
         reference.roc_auc_score(labels, chances, multi_class="ovr", sample_weight=counts)
     )
     for name in ("accuracy", "balanced_accuracy"):
         expected = getattr(reference, f"{name}_score")(labels, largest, sample_weight=counts)
-        assert getattr(metrics, name)(chances, labels, counts) == pytest.approx(expected)
+        assert getattr(measures, name)(chances, labels, counts) == pytest.approx(expected)
 
 
 def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():
@@ -70,8 +71,8 @@ def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():
     each = [
         reference.roc_auc_score(labels == k, chances[:, k], sample_weight=counts) for k in (0, 1, 3)
     ]
-    assert metrics.auc(chances, labels, counts) == pytest.approx(np.mean(each))
-    assert np.isnan(metrics.auc(chances, np.zeros(60, dtype=int), counts))
+    assert measures.auc(chances, labels, counts) == pytest.approx(np.mean(each))
+    assert np.isnan(measures.auc(chances, np.zeros(60, dtype=int), counts))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_a_class_that_no_scored_record_has_is_left_out_of_the_auc():
     [([[0.8, 0.2], [0.3, 0.7]], [-1, 1]), ([[0.1, 0.8, 0.1], [0.1, 0.2, 0.7]], [1, 2])],
 )
 def test_log_loss_counts_rows(chances, labels):
-    loss = metrics.log_loss(np.array(chances), np.array(labels), np.array([3, 1]))
+    loss = measures.log_loss(np.array(chances), np.array(labels), np.array([3, 1]))
     assert loss == pytest.approx(-(3 * np.log(0.8) + np.log(0.7)) / 4)
 
 
@@ -171,3 +172,35 @@ def test_a_delta_that_was_not_asked_for_is_a_failure():
     learner.privacy_ = replace(learner.privacy_, delta=1e-3)
     assert metrics.score(learner, PART, PART, 0.1, None, (1.0, 1e-3))["status"] == "ok"
     assert metrics.score(learner, PART, PART, 0.1, None, (1.0, 1e-5))["status"] == "failed"
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_average_precision_and_the_brier_score_are_those_of_scikit_learn(n_classes):
+    rng = np.random.default_rng(n_classes)
+    chances = rng.dirichlet(np.ones(n_classes), 80).round(1 if n_classes == 2 else 2)
+    chances /= chances.sum(axis=1, keepdims=True)
+    counts = rng.integers(1, 4, 80)
+    places = rng.integers(0, n_classes, 80)
+    truth = np.eye(n_classes)[places]
+    labels = 2 * places - 1 if n_classes == 2 else places
+    squares = ((chances - truth) ** 2).sum(axis=1)
+    assert measures.brier(chances, labels, counts) == pytest.approx(
+        np.average(squares, weights=counts) / 2
+    )
+    each = [
+        reference.average_precision_score(truth[:, k], chances[:, k], sample_weight=counts)
+        for k in ([1] if n_classes == 2 else range(n_classes))
+    ]
+    scores = chances[:, 1] if n_classes == 2 else chances
+    assert measures.average_precision(scores, labels, counts) == pytest.approx(np.mean(each))
+    alone = np.ones(80, dtype=int) if n_classes == 2 else np.zeros(80, dtype=int)
+    assert np.isnan(measures.average_precision(scores, alone, counts))
+
+
+def test_a_run_has_all_measures_and_null_of_those_that_need_probabilities():
+    scores = metrics.score(Learner(), PART, PART, 0.1)
+    assert set(measures.MEASURES) <= set(scores)
+    needy = {name for name, one in measures.MEASURES.items() if one.needs == measures.CHANCES}
+    assert needy == {"log_loss", "brier"}
+    has = hasattr(Learner(), "predict_proba")
+    assert {name for name in measures.MEASURES if scores[name] is None} == (set() if has else needy)

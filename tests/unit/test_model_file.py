@@ -13,7 +13,6 @@ from privcurve.datasets import Column, Domain, Label
 from privcurve.datasets.coding.frames import encode_frame
 from privcurve.datasets.coding.transformer import DomainEncoder
 from privcurve.learners import (
-    BDPEClassifier,
     DPLogisticRegressionClassifier,
     LazyBBClassifier,
     NoisyBayesClassifier,
@@ -360,8 +359,6 @@ KERNELS = [
     ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "children"), -7),
     ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "labels"), 100),
     ({"weak_learner": "topdown"}, LazyBBClassifier, ("model", "forest", "labels"), 1000),
-    ({}, BDPEClassifier, ("splits",), 10**9),
-    ({}, BDPEClassifier, ("splits",), -2),
     ({}, RandomTreesClassifier, ("model", "trees", "columns"), 3),
     ({}, RandomTreesClassifier, ("model", "trees", "columns"), -1),
     ({}, NoisyBayesClassifier, ("columns",), 3),
@@ -382,7 +379,7 @@ def test_no_number_makes_a_kernel_read_beyond_its_arrays(tmp_path, parameters, k
 
 @pytest.mark.parametrize(
     "kind",
-    [PrivGAMClassifier, BDPEClassifier, RandomTreesClassifier, DPLogisticRegressionClassifier],
+    [PrivGAMClassifier, RandomTreesClassifier, DPLogisticRegressionClassifier],
 )
 def test_arrays_of_another_shape_are_refused(tmp_path, kind):
     models.save(tmp_path / "model.json", fitted(kind), DOMAIN)

@@ -77,6 +77,63 @@ def test_another_process_finds_its_class(folder, tmp_path):
     assert "NotFittedError: This NoisyLabel" in run.stderr
 
 
+BAGGING = Path(__file__).parents[2] / "papers/thesis/learners/dp_bagging"
+
+
+@pytest.fixture(params=["learners", "papers/fifth/learners"])
+def bagging(request, folder, tmp_path):
+    """A method of a paper as one's own: its folder, copied, with another name."""
+    mine = tmp_path / request.param / "my_bagging"
+    shutil.copytree(BAGGING, mine, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in mine.glob("*.py"):
+        file.write_text(file.read_text().replace('"dp_bagging"', '"my_bagging"'))
+    yield mine
+    forget()
+
+
+@pytest.mark.skipif(not BAGGING.is_dir(), reason="that paper is not there")
+def test_a_folder_is_a_learner_and_a_fifth_paper_a_copied_folder(bagging, tmp_path):
+    assert registry.names()[-1] == "my_bagging"
+    kind = registry.estimator_class("my_bagging")
+    made = kind(
+        epsilon=1.0, n_bins=2, random_state=1, n_teachers=2, n_partitions=2, n_queries=2
+    ).fit(np.array([[0], [1], [1], [0]], dtype=np.uint8), [-1, 1, 1, -1])
+    # Of what its ENTRY says the proof does not count.
+    assert made.privacy_.status == CLAIMED
+    assert own.path_of("my_bagging").resolve() == bagging / "__init__.py"
+    settings = [case.parameters for case in cases_of("my_bagging")]
+    assert {"n_teachers": 3, "n_partitions": 2, "n_queries": 3} in settings
+    assert {claim.learner for claim in own.claims()["my_bagging"]} == {"my_bagging"}
+    (tmp_path / "made.pickle").write_bytes(pickle.dumps(made))
+    code = "import pickle; print(pickle.load(open('made.pickle', 'rb')).n_features_in_)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n"
+    first = registry.version("my_bagging")
+    kernel = bagging / "kernel.py"
+    kernel.write_text(kernel.read_text() + "\n# Changed.\n")
+    forget()
+    own._compute_version.cache_clear()
+    assert registry.version("my_bagging") != first
+
+
+def test_two_learners_of_one_name_are_named(folder, tmp_path):
+    shutil.copy(PAPER / "noisy_label.py", folder)
+    other = tmp_path / "papers/fifth/learners"
+    other.mkdir(parents=True)
+    shutil.copy(PAPER / "noisy_label.py", other)
+    with pytest.raises(ValueError, match=r"noisy_label.py and .*noisy_label.py are two learners"):
+        registry.names()
+
+
+def test_entries_are_light():
+    """A plan reads them all."""
+    code = (
+        "import sys; from privcurve.learners import registry; "
+        "print(len(registry.names()), 'numba' in sys.modules, 'pandas' in sys.modules)"
+    )
+    said = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert said == f"{len(registry.names())} False False\n"
+
+
 def test_elsewhere_there_is_no_such_learner(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="unknown learner 'noisy_label'"):

@@ -126,8 +126,8 @@ def test_tails_are_those_of_sums_of_noise(laplace):
     for value in (3.0, 5.0, 7.0, 9.0):
         expected = (sums > value).mean()
         standard_error = math.sqrt(expected / n)
-        found = errors._tail(value, deviations, 1.5, laplace)
-        assert abs(found - expected) < 0.04 * expected + 4 * standard_error
+        tail = errors._tail(value, deviations, 1.5, laplace)
+        assert abs(tail - expected) < 0.04 * expected + 4 * standard_error
 
 
 def test_scores_are_relative_to_the_released_people():

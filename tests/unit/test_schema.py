@@ -47,7 +47,6 @@ def test_shipped_files_are_valid():
         ("neighbours", "replace", "neighbours: 'replace' is not one of .*'replace-one'"),
         ("splits", {"holdout": 1, "repeats": 3}, "splits.holdout: 1 is greater than or equal to"),
         ("splits", {"hold_out": 0.1}, "splits: unknown key 'hold_out'; did you mean 'holdout'"),
-        ("metric", "precision", "metric: 'precision' is not one of .*'balanced_accuracy'"),
         ("select", "some", "select: 'some' is not one of .*Expected: best"),
         ("epsilons", yaml.safe_load("[1, 1e-2]"), r"epsilons.1: YAML reads 1e-2 .* as in 1\.0e-6"),
         ("outputs", [{"a": {}, "b": {}}], "outputs.0: .* is not valid under any"),

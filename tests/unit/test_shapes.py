@@ -66,12 +66,13 @@ def test_the_frame_has_each_value_with_its_bin(told):
 
 def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
     rows = shapes.ends_of(told)
+    # Half the widths of 95 % intervals, 1.96 standard errors.
     assert rows.drop(columns="importance").values.tolist() == [
-        ["kind", -1.0, 0.06, f"kind = {'a' * 30}", 0.75, 0.05, "kind = x"],
-        ["size", -0.5, 0.2, "1 <= size < 10", 0.25, 0.3, "10 <= size <= 100"],
+        ["kind", -1.0, 0.1176, f"kind = {'a' * 30}", 0.75, 0.098, "kind = x"],
+        ["size", -0.5, 0.392, "1 <= size < 10", 0.25, 0.588, "10 <= size <= 100"],
     ]
     texts = shapes.format_table(rows)
-    assert texts["lowest"].tolist() == ["−1.00 ± 0.06", "−0.50 ± 0.20"]
+    assert texts["lowest"].tolist() == ["−1.00 ± 0.12", "−0.50 ± 0.39"]
     # Without an estimate nothing is said to be ± 0.00.
     bare = shapes.format_table(rows.assign(error_lowest=0.0))
     assert bare["lowest"].tolist() == ["−1.00", "−0.50"]
@@ -79,7 +80,7 @@ def test_ends_are_the_lowest_and_the_highest_value_of_each_column(told):
 
 def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
     kind, size = told.plot()
-    assert kind.get_xlim() == size.get_ylim() == pytest.approx((-1.113, 1.113))
+    assert kind.get_xlim() == size.get_ylim() == pytest.approx((-1.17348, 1.17348))
     assert size.get_xscale() == "log"
     assert [line.tolist() for line in size.lines[0].get_data()] == [
         [1, 10, 100],

@@ -9,6 +9,7 @@ from small_study import content, study_of
 
 from privcurve.datasets import describe
 from privcurve.experiments import canonical, study
+from privcurve.experiments.study import StudyError
 from privcurve.workflow.reading import study_files
 
 SHIPPED = study_files({}, Path(__file__).parents[2])
@@ -147,3 +148,9 @@ def test_many_texts_have_the_digest_that_they_had():
     others = ("lazybb", None, 1e-6, 5, (0.2, 10), {"b": 1.0})
     assert canonical.digest_of_texts(pairs, *others) == canonical.digest([pairs, *others])
     assert canonical.digest_of_texts([], 1) == canonical.digest([[], 1])
+
+
+def test_a_metric_that_is_none_is_named_with_those_that_there_are():
+    with pytest.raises(StudyError, match=r"s.yaml: metric: 'precision' is not one of: accuracy, "):
+        study.from_mapping(content(LEARNERS, metric="precision"), "s", "s.yaml")
+    assert study.from_mapping(content(LEARNERS, metric="brier"), "s", "s.yaml").shows("brier")

@@ -6,6 +6,8 @@ import pytest
 import yaml
 from small_study import SMALL, read
 
+from privcurve import papers
+from privcurve.experiments import study
 from privcurve.experiments.study import StudyError
 from privcurve.workflow import reading
 
@@ -21,8 +23,27 @@ def test_a_study_of_another_ending_is_told_of(tmp_path, monkeypatch, ending):
     said = f"config/studies/bad{ending} is not read: name it bad.yaml"
     assert plan.notes(["good"]) == [f"left out: {said}"]
     plan.refuse("good")
+    plan = reading.read({**configuration, "studies": ["bad"]}, tmp_path)
+    assert plan.refusals.keys() >= {"all", "bad"}
     with pytest.raises(StudyError, match=f"no study 'bad'.*{said}"):
-        reading.read({**configuration, "studies": ["bad"]}, tmp_path)
+        plan.refuse("all")
+    plan.refuse("good")
+
+
+def test_studies_of_a_paper_that_is_not_there_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(papers, "FOLDER", tmp_path / "papers")
+    (tmp_path / "papers/partial").mkdir(parents=True)
+    gathers = {"title": "t", "outputs": ["verdict_counts"]}
+    of_both = {"thesis": ["smooth_boosting"], "partial": ["convergence", "small_data"]}
+    made = study.from_mapping({**gathers, "studies": of_both}, "s", "s.yaml")
+    assert made.studies == ("convergence", "small_data")
+    for names, said in (
+        ({"thesis": ["smooth_boosting"]}, "none of its papers is there: thesis"),
+        ({"parti": ["convergence"]}, "no paper 'parti'; did you mean 'partial'"),
+    ):
+        with pytest.raises(StudyError, match=said):
+            study.from_mapping({**gathers, "studies": names}, "s", "s.yaml")
 
 
 def test_the_name_of_a_learner_that_yaml_reads_as_a_truth_value_is_refused(tmp_path):

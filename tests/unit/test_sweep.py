@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up_study import lay_out
-from paper_files import paper_module
 
 from privcurve.analysis import sweep
 from privcurve.experiments.study import StudyError
@@ -16,8 +15,6 @@ from privcurve.figures import style
 from privcurve.learners import registry
 from privcurve.learners.entry import Parameter
 from privcurve.outputs import sweep as drawing
-
-boxes = paper_module("partial", "boxes")
 
 AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
 METHODS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}
@@ -112,25 +109,6 @@ def test_a_parameter_called_method_does_not_hide_the_names_of_methods(tmp_path, 
     x = dataclasses.replace(request, options={**request.options, "x": "method"})
     with pytest.raises(ValueError, match="no learner of it has 'method'"):
         x.output.check(x)
-
-
-def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed(runs):
-    boosted = runs[runs["arm"] == "boost"].reset_index(drop=True)
-    boosted.loc[(boosted["repeat"] == 2) & boosted["setting"].str.contains("2"), "status"] = (
-        "failed"
-    )
-    frame = named(sweep.trainings(boosted, METHODS, AXES, {}))
-    table = boxes.box_statistics(frame, AXES).set_index("n_rounds")
-    assert table.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
-        [0.51, 0.61, 0.71, 0.81, 0.91]
-    )
-    assert table.loc[1, "range"] == pytest.approx(0.4)
-    assert table.loc[2, ["least", "median", "range"]].isna().all()
-    assert (table.loc[2, "n_repeats"], table.loc[2, "n_failed"]) == (5, 1)
-    (panel,) = boxes.draw(frame, "n_rounds", "accuracy", "rounds").axes
-    assert len(panel.patches) == 1
-    with pytest.raises(ValueError, match="nothing to draw"):
-        boxes.draw(frame[:0], "n_rounds", "accuracy", "rounds")
 
 
 def test_what_makes_no_difference_to_a_level_is_not_said(runs):

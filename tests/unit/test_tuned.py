@@ -47,7 +47,7 @@ def test_what_any_candidate_assumes_and_excludes_is_said_of_the_whole():
         assert len(set(texts)) == len(texts)
 
 
-@pytest.mark.parametrize("learner", ["noisy_bayes", "bdpe", "privgam", "distributed_topdown"])
+@pytest.mark.parametrize("learner", ["noisy_bayes", "lazybb", "privgam", "topdown"])
 def test_what_a_setting_spends_does_not_follow_from_the_records(learner):
     """Of learners whose ledgers have other shapes: a fit on the records checks it."""
     model = make(None, learner=learner, delta=1e-5, expected_runs=2, ordered=(True,) * 3)
@@ -155,10 +155,6 @@ def test_without_privacy_all_settings_are_tried():
         ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it chooses settings"),
         ({"learner": "majority_class"}, "majority_class can't be chosen privately: it is not priv"),
         ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it is another library's"),
-        (
-            {"learner": "pate"},
-            "pate can't be chosen privately: pate offers neighbours = 'private-columns', not",
-        ),
         ({"learner": "random_trees", "settings": None}, "random_trees needs a delta above 0"),
         ({"settings": {"n_rounds": []}}, "'n_rounds' needs a list of values"),
         ({"settings": []}, "settings is empty"),
@@ -170,8 +166,8 @@ def test_without_privacy_all_settings_are_tried():
         ),
         ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
         (
-            {"settings": [{"learner": "distributed_topdown", "placement": "label"}]},
-            "distributed_topdown: placement = 'label' has no proved guarantee",
+            {"settings": [{"learner": "random_trees", "placement": "label"}]},
+            "random_trees: placement = 'label' has no proved guarantee",
         ),
         ({"epsilon": 1e-12}, "so small that nothing is left for a training"),
         ({"settings": [{}, {"density": 1e-12}]}, "the setting {'density': 1e-12} of lazybb: "),

@@ -65,6 +65,15 @@ def test_an_output_that_was_edited_or_is_lost_is_made_again(finished):
     assert "Nothing to be done" in finished.run()
 
 
+def test_another_line_of_a_rule_is_no_reason_to_make_a_file_again(finished):
+    """As of a new version of this project: files say themselves what they are for."""
+    path = finished.folder / "workflow/rules/train.smk"
+    text = path.read_text()
+    assert "workflow.job train" in text
+    path.write_text(text.replace("workflow.job train", "workflow.job  train"))
+    assert "Nothing to be done" in finished.run()
+
+
 def test_a_table_is_not_made_of_other_files(finished):
     """As a step sees it when a file changes under the eyes of Snakemake."""
     made = finished.outputs()

@@ -1,7 +1,10 @@
 """What users of Snakemake know works here too: rules of their own, and its options."""
 
+import os
 import re
+import sys
 from base64 import urlsafe_b64encode
+from pathlib import Path
 
 import pytest
 import yaml
@@ -46,6 +49,22 @@ def test_rules_are_forced_stopped_at_and_left_out(finished):
     assert set(jobs_of(omit)) == {"train", "accuracy", "selected_settings", "total"}
     # Trained again, the runs have the same bytes: what was left out is of them still.
     assert "Nothing to be done" in finished.run()
+    assert (finished.outputs(), finished.stored()) == (made, stored)
+
+
+@pytest.mark.slow
+def test_lines_of_jobs_can_be_typed(finished):
+    made, stored = finished.outputs(), finished.stored()
+    planned = finished.run("--dry-run", "--printshellcmds", "--forceall", "--", "tiny")
+    lines = dict(
+        re.findall(r"^(?:Shell command: )?(python -m \S+ (\w+) .*)$", planned, re.MULTILINE)
+    )
+    steps = ("prepare", "ready", "train", "output")
+    assert {*lines.values()} == {*steps}
+    folder = Path(sys.executable).parent
+    for line in sorted(lines, key=lambda line: (steps.index(lines[line]), "curves" in line)):
+        done = finished.call(["bash", "-c", line], PATH=f"{folder}:{os.environ['PATH']}")
+        assert done.returncode == 0, (line, done.stderr)
     assert (finished.outputs(), finished.stored()) == (made, stored)
 
 

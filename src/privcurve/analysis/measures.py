@@ -3,22 +3,210 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
-from privcurve.analysis.selection import ACCURACY, LOSSES
-from privcurve.lazy import pd
+import numpy as np
+from numpy.typing import NDArray
 
-MEASURES = (ACCURACY, "auc", "log_loss")
-# Names of measures as costs: less is better, and 0 is best.
-COSTS = {ACCURACY: "error", "auc": "1 − AUC", "log_loss": "log loss"}
-NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
+from privcurve.coding import class_labels, decide
+from privcurve.lazy import arithmetic, pd
+
+Array = NDArray[Any]
+
+ACCURACY, AUC = "accuracy", "auc"
 TEST = "test"
 
 
-def check_measures(names: object) -> None:
-    """Raise ValueError unless a list is not empty and names only `MEASURES`."""
-    if not (isinstance(names, list | tuple) and names and all(n in MEASURES for n in names)):
-        raise ValueError(f"measures: {names!r} is not a list of some of: {', '.join(MEASURES)}")
+def right_answers(scores: Array, labels: Array) -> Array:
+    """Return which rows are right, by scores of shape (n_rows,) or (n_rows, n_classes).
+
+    Zero counts as negative; of classes with equal scores the first one counts. Labels are −1 and
+    +1, or 0, 1, … for more than two classes.
+    """
+    return np.asarray(decide(scores) == np.maximum(labels, 0))
+
+
+def accuracy(scores: Array, labels: Array, counts: Array) -> float:
+    """Return the share of records that are classified correctly; see :func:`right_answers`."""
+    right = right_answers(scores, labels)
+    return float(counts[right].sum() / counts.sum())
+
+
+def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
+    """Return the mean over the classes that occur of the share of right answers."""
+    places = np.maximum(labels, 0)
+    totals = np.bincount(places, weights=counts)
+    right = np.bincount(places, weights=counts * right_answers(scores, labels))
+    occur = totals > 0
+    return math.fsum(right[occur] / totals[occur]) / int(occur.sum())
+
+
+def _rank(scores: Array) -> Array:
+    """Return the place of each score in the order of the distinct ones.
+
+    Scores of a vote need no sorting, which is many times faster than a general routine.
+    """
+    # A broken tie counts as half a vote.
+    halves = 2 * scores
+    rounded = halves.astype(np.int64)
+    if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
+        return np.asarray(rounded - rounded.min())
+    return np.asarray(np.unique(scores, return_inverse=True)[1])
+
+
+def _average_over_classes(
+    compute: Callable[[Array, Array, Array], float], scores: Array, labels: Array, counts: Array
+) -> float:
+    """Return a measure of two classes; of more the mean over those that occur, each against all."""
+    if scores.ndim == 1:
+        return compute(scores, labels > 0, counts)
+    parts = [compute(scores[:, k], labels == k, counts) for k in np.unique(labels)]
+    return math.fsum(parts) / len(parts)
+
+
+def auc(scores: Array, labels: Array, counts: Array) -> float:
+    """Return the area under the ROC curve, ties counted half; NaN if only one class occurs.
+
+    For more than two classes, with a column of scores each, it is the mean over the classes that
+    occur of one against the rest (macro).
+    """
+    return _average_over_classes(_compute_area, scores, labels, counts)
+
+
+def _compute_area(scores: Array, positive: Array, counts: Array) -> float:
+    """Return the area of one class against the rest."""
+    rank = _rank(scores)
+    above = np.bincount(rank, weights=counts * positive)
+    below = np.bincount(rank, weights=counts * ~positive)
+    pairs = above.sum() * below.sum()
+    if pairs == 0:
+        return float("nan")
+    # Exact: all numbers are whole or halves.
+    return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
+
+
+def average_precision(scores: Array, labels: Array, counts: Array) -> float:
+    """Return the mean precision over the positive records; NaN if only one class occurs.
+
+    The precision of a record is that of all records whose score is at least its own. Guessing has
+    the share of positive records. For more than two classes it is the mean over the classes that
+    occur of one against the rest (macro).
+    """
+    return _average_over_classes(_compute_precision, scores, labels, counts)
+
+
+def _compute_precision(scores: Array, positive: Array, counts: Array) -> float:
+    """Return the average precision of one class against the rest."""
+    rank = _rank(scores)
+    right = np.bincount(rank, weights=counts * positive)[::-1]
+    wrong = np.bincount(rank, weights=counts * ~positive)[::-1]
+    if right.sum() == 0 or wrong.sum() == 0:
+        return float("nan")
+    occur = right > 0
+    n_right, n_wrong = np.cumsum(right)[occur], np.cumsum(wrong)[occur]
+    return math.fsum(right[occur] * (n_right / (n_right + n_wrong))) / float(right.sum())
+
+
+def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
+    """Return the mean negative log-likelihood in nats; `probabilities` (n_rows, n_classes)."""
+    chances = probabilities[np.arange(len(labels)), _columns_of(probabilities, labels)]
+    # As in scikit-learn, probabilities are clipped to the float64 precision.
+    eps = np.finfo(np.float64).eps
+    losses = -arithmetic.logs(np.clip(chances, eps, 1 - eps))
+    return float(arithmetic.dot(counts.astype(np.float64), losses) / counts.sum())
+
+
+def brier(probabilities: Array, labels: Array, counts: Array) -> float:
+    """Return the Brier score: of two classes the mean of (p − y)², y = 1 of the positive one.
+
+    Of more classes it is half of the mean of Σ(p_k − y_k)², which is the same of two.
+    """
+    columns = _columns_of(probabilities, labels)
+    losses = np.zeros(len(labels))
+    for k in range(probabilities.shape[1]):
+        off = probabilities[:, k] - (columns == k)
+        losses += off * off
+    return float(arithmetic.dot(counts.astype(np.float64), losses) / (2 * counts.sum()))
+
+
+def _columns_of(probabilities: Array, labels: Array) -> Array:
+    """Return the column of probabilities of each label."""
+    return np.asarray(np.searchsorted(class_labels(probabilities.shape[1]), labels))
+
+
+# What a measure is computed from: decisions by scores, scores that rank records, probabilities that
+# are fitted.
+SCORES, RANKS, CHANCES = "scores", "ranks", "chances"
+
+
+class Measure(NamedTuple):
+    """One measure of classifiers.
+
+    Attributes
+    ----------
+    title : str
+        What tables call it.
+    cost : str
+        What they call it as a cost, which is less where the classifier is better.
+    compute : callable
+        ``compute(given, labels, counts)`` of what it `needs`.
+    needs : str
+        `SCORES`, `RANKS` or `CHANCES`.
+    less_is_better : bool
+        Whether it is a cost itself; the cost of another one is 1 minus it.
+    in_tables : bool
+        Whether each table of accuracy has it. Another one is there if it selects settings.
+    is_ranked : bool
+        Whether methods are compared by it unless a study names measures.
+    is_new : bool
+        Whether stored runs may be without it: those that need it are trained again.
+    """
+
+    title: str
+    cost: str
+    compute: Callable[[Array, Array, Array], float]
+    needs: str = SCORES
+    less_is_better: bool = False
+    in_tables: bool = True
+    is_ranked: bool = True
+    is_new: bool = False
+
+
+MEASURES: Mapping[str, Measure] = {
+    ACCURACY: Measure("accuracy", "error", accuracy),
+    "balanced_accuracy": Measure(
+        "balanced accuracy", "balanced error", balanced_accuracy, is_ranked=False
+    ),
+    AUC: Measure("AUC", "1 − AUC", auc, RANKS),
+    "log_loss": Measure("log loss", "log loss", log_loss, CHANCES, less_is_better=True),
+    "average_precision": Measure(
+        *("average precision", "1 − average precision", average_precision, RANKS),
+        in_tables=False, is_ranked=False, is_new=True,
+    ),
+    "brier": Measure(
+        *("Brier score", "Brier score", brier, CHANCES),
+        less_is_better=True, in_tables=False, is_ranked=False, is_new=True,
+    ),
+}  # fmt: skip
+IN_TABLES = tuple(name for name, measure in MEASURES.items() if measure.in_tables)
+RANKED = tuple(name for name, measure in MEASURES.items() if measure.is_ranked)
+# Measures of which less is better.
+LOSSES = tuple(name for name, measure in MEASURES.items() if measure.less_is_better)
+# Measures that stored runs may be without.
+NEW = tuple(name for name, measure in MEASURES.items() if measure.is_new)
+NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
+
+
+def ranked_by(metric: str) -> tuple[str, ...]:
+    """Return the measures by which methods are compared in a study that selects by a metric."""
+    return tuple(dict.fromkeys((*RANKED, metric)))
+
+
+def check_measures(names: object, of: Collection[str] = MEASURES) -> None:
+    """Raise ValueError unless a list is not empty and names only measures of a collection."""
+    if not (isinstance(names, list | tuple) and names and all(name in of for name in names)):
+        raise ValueError(f"measures: {names!r} is not a list of some of: {', '.join(of)}")
 
 
 def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:

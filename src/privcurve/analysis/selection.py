@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from statistics import stdev
 from typing import Any
 
+from privcurve.analysis.measures import ACCURACY, LOSSES
 from privcurve.lazy import pd
 
 KEY = ["dataset", "arm", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
-ACCURACY = "accuracy"
-# Metrics of which less is better.
-LOSSES = ("log_loss",)
 
 # Hyperparameters that measure the size of a model: among equals the smallest model wins.
 SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits")

@@ -50,7 +50,7 @@ from privcurve.coding import Floats, Records, limit_places
 from privcurve.learners import base, registry
 from privcurve.learners.base import CodedClassifier
 from privcurve.learners.entry import Facts
-from privcurve.learners.shared.sealing import NOT_SEALED, replaced_methods
+from privcurve.learners.shared.sealing import replaced_methods
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE, budget_within_group
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError
 from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
@@ -463,7 +463,7 @@ def released(model: CodedClassifier) -> dict[str, Any]:
 
 def _is_held(model: CodedClassifier) -> bool:
     """Return whether a part of a model stays with the data owner: of a named learner alone."""
-    return model._learner in NOT_SEALED
+    return registry.entry(model._learner).stays_open
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:

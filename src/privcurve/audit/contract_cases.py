@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
+from privcurve.audit.attacks.any_learner import DELTA
 from privcurve.audit.contract import Case
+from privcurve.audit.fits import CHOICES, MINIMA, NUMBERS, WHOLE
 from privcurve.learners import own, registry
+from privcurve.learners.entries.of_papers import PACKAGES
 from privcurve.learners.entry import LearnerEntry, Parameter
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
-
-DELTA = 1e-2
 
 STARTED = {"start": "public", "public_columns": (0,)}
 TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
@@ -25,16 +27,11 @@ OF_CLASSES = [
     {"learner": "random_trees", "n_trees": 2, "batch": 1, "depth": 1, "trust": "central"}
     | {"n_holders": 1},
 ]
-TREE = {"depth": 2, "n_holders": 2}
 FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA}
 THREE = {**FOREST, "n_holders": 3}
-TWO = {"n_trees": 2, "depth": 2}
-GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
-TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
-# Each party adds a half of the Laplace noise of a secure sum.
-HALVES = {"trust": "secure_sum", "n_holders": 3, "n_colluding": 1}
-# The gain of a split changes by half of its bound in a tree of ten records.
-MANY = (1, 2, 3, 40)
+
+# What the papers say of their learners.
+_AUDITS = {name: import_module(f"{package}.audit") for name, package in PACKAGES.items()}
 
 CASES: tuple[Case, ...] = (
     Case("noisy_majority", {}),
@@ -43,20 +40,6 @@ CASES: tuple[Case, ...] = (
     Case("noisy_bayes", {"n_columns": 1, "delta": DELTA}),
     Case("noisy_bayes", {"n_columns": 1, **STARTED}, neighbours=PRIVATE_COLUMNS),
     Case("noisy_bayes", {"n_columns": 1, **STARTED, "delta": DELTA}, neighbours=PRIVATE_COLUMNS),
-    Case("brc", {"n_rounds": 3}),
-    Case("brc", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
-    Case("brc", {"n_rounds": 3, "delta": DELTA, "intercept": "threshold"}),
-    Case("brc", {"n_rounds": 3, "intercept": "em"}),
-    Case("brc", {"n_rounds": 3, "intercept": "em", "estimate": "edge", "delta": DELTA}),
-    Case("brc", {"n_rounds": 4, "intercept": "em", "epsilon": 40.0}, neighbours=PRIVATE_COLUMNS),
-    Case("brc", {"n_rounds": 4, "calibration": "published"}, neighbours=PRIVATE_COLUMNS),
-    Case("brc", {"n_rounds": 4, "epsilon": 40.0, "delta": DELTA}, neighbours=PRIVATE_COLUMNS),
-    Case("boosting_for_people", {"n_rounds": 2}),
-    Case("boosting_for_people", {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
-    Case("boosting_for_people", {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
-    # A record's own answer changes by more than the others' where several teachers agree about it.
-    Case("pate", {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
-    Case("pate", {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)),
     Case("dp_logistic_regression", {}),
     Case("dp_logistic_regression", {"encoding": "scaled", "C": 0.01}),
     Case("dp_logistic_regression", {"noise": "box"}),
@@ -103,53 +86,17 @@ CASES: tuple[Case, ...] = (
     Case("tuned", {**RUNS, "learner": "privgam", "delta": DELTA}),
     Case("tuned", {**RUNS, "settings": CHOICE}),
     Case("tuned", {**RUNS, "settings": OF_CLASSES, "delta": DELTA}, n_classes=3),
-    Case("distributed_topdown", {"depth": 2, "trust": "central"}),
-    Case("distributed_topdown", {**TREE, "trust": "local", "delta": DELTA}),
-    Case("distributed_topdown", {**TREE, "trust": "secure_sum", "n_colluding": 1}),
-    Case("distributed_topdown", {**TREE, **HALVES}),
-    Case("distributed_topdown", {**TREE, "protocol": "local_rnm"}),
-    Case("distributed_topdown", {**TREE, "protocol": "local_rnm", "delta": DELTA}, n_classes=3),
-    Case("distributed_topdown", {"depth": 2, "protocol": "single"}),
     Case("random_trees", {**FOREST, "trust": "central"}),
     Case("random_trees", {**THREE, "trust": "local"}),
     Case("random_trees", {**THREE, "trust": "secure_sum", "n_colluding": 1}, n_classes=3),
-    Case("dp_forest", TWO),
-    Case("dp_forest", {**TWO, "votes": "shrunk"}),
-    Case("dp_forest", {**TWO, "leaves": "exponential"}),
-    Case("dp_bagging", TEACHERS, sizes=(1, 30)),
-    Case("dp_bagging", {**TEACHERS, "delta": DELTA}, sizes=(1, 30)),
-    Case("dpboost", GRADIENT, sizes=MANY),
-    Case("dpboost", {**GRADIENT, "chunks": "equal", "regularisation": 0.0}, sizes=MANY),
-    Case("dpboost", {**GRADIENT, "splits": "equality", "delta": DELTA}, sizes=MANY),
-    Case("bdpe", {**TWO, "step": 3.0}),
-    Case("bdpe", {**TWO, "alpha": 0.7, "alpha_decay": 0.5, "votes": "link", "clamp": 3.0}),
-    Case("bdpe", {**TWO, "alpha": 1.0, "calibrate_alpha": "released", "votes": "sign"}),
-    Case("bdpe", {**TWO, "splits": "random", "votes": "link"}),
-    # Splits without a part of the budget are pure noise.
-    Case("bdpe", {**TWO, "tree_share": 0.0}),
-    Case("bdpe", {**TWO, "delta": DELTA, "alpha": 0.7, "votes": "link"}),
-    Case("bdpe", {**TWO, "delta": DELTA, "alpha": 1.0, "calibrate_alpha": "released"}),
-    Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign"}),
-    Case("bdpe", {**TWO, "delta": DELTA, "votes": "sign", "splits": "random"}),
+    *(case for audit in _AUDITS.values() for case in audit.contract()),
 )
 
-# How a fit releases answers, by what floating-point arithmetic leaves of them (docs/proofs.md,
-# 'Floating point', F1 and F2). A test compares what each learner names here with the fits of all
-# its cases, and attacks each learner that releases numbers or points.
-NUMBERS = "numbers on a grid"
-WHOLE = "whole numbers"
-CHOICES = "choices and labels"
-POINTS = "points of an interval"
-SHARES = "shares of Laplace noise"
-MINIMA = "minimised objectives"
-STREAMS = "noise of a compiled loop"
-
+# How the fits of each learner release answers. A test compares this with the fits of all its cases,
+# and attacks each learner that releases numbers or points.
 RELEASES: Mapping[str, frozenset[str]] = {
     "noisy_majority": frozenset({NUMBERS}),
     "noisy_bayes": frozenset({NUMBERS, CHOICES}),
-    "brc": frozenset({NUMBERS, POINTS}),
-    "boosting_for_people": frozenset({NUMBERS, MINIMA}),
-    "pate": frozenset({CHOICES}),
     "dp_logistic_regression": frozenset({MINIMA}),
     "one_rule": frozenset({CHOICES}),
     "lazybb": frozenset({CHOICES}),
@@ -161,12 +108,8 @@ RELEASES: Mapping[str, frozenset[str]] = {
     "mst": frozenset({NUMBERS, CHOICES}),
     "aim": frozenset({NUMBERS, CHOICES}),
     "tuned": frozenset({NUMBERS, WHOLE, CHOICES}),
-    "distributed_topdown": frozenset({NUMBERS, CHOICES, SHARES}),
     "random_trees": frozenset({NUMBERS}),
-    "dp_forest": frozenset({NUMBERS, CHOICES}),
-    "dp_bagging": frozenset({CHOICES}),
-    "dpboost": frozenset({NUMBERS, CHOICES}),
-    "bdpe": frozenset({NUMBERS, CHOICES, STREAMS}),
+    **{name: frozenset(audit.RELEASED) for name, audit in _AUDITS.items()},
 }
 
 # What makes a candidate's training quick, by parameter.
@@ -196,32 +139,13 @@ NEAR, LARGE, MOST = 1e-3, 1e3, 30
 # At ε = 1 a noise that follows from the square of ε, or from its root, is the right one.
 EPSILONS = (0.05, 30.0)
 
-# Ends that something else sets: the lower and the upper one, and why.
-ENDS: Mapping[tuple[str, str], tuple[float, float, str]] = {
-    ("brc", "n_kept"): (1, 3, "at most n_rounds"),
-    ("pate", "n_answers"): (10, MOST, "at least one for each record"),
-    ("distributed_topdown", "n_colluding"): (0, 1, "fewer than n_holders"),
-    ("random_trees", "n_colluding"): (0, 2, "fewer than n_holders"),
-    ("dpboost", "learning_rate"): (NEAR, 1 - NEAR, "at 1 all trees but the first are 0"),
-    ("tuned", "eta"): (-0.9, 10, "nearer to -1 no law has so few runs"),
-    ("tuned", "expected_runs"): (1, MOST, "each run is a training"),
-}
 
-
-# Words that a fit refuses, and why.
-REFUSED: Mapping[tuple[str, str], str] = {
-    ("distributed_topdown", "uniform"): "a budget of published noise alone",
-    ("brc", "adaboost"): "weights without noise",
-}
-
-
-def ends_of(learner: str, key: str, parameter: Parameter) -> tuple[Any, ...]:
+def ends_of(parameter: Parameter) -> tuple[Any, ...]:
     """Return the two ends of the range of a number, or each word that may be chosen."""
+    if parameter.tried is not None:
+        return parameter.tried
     if parameter.kind is str:
-        words = parameter.choices or ()
-        return tuple(word for word in words if (learner, word) not in REFUSED)
-    if (learner, key) in ENDS:
-        return ENDS[learner, key][:2]
+        return parameter.choices
     low, high = parameter.low, parameter.high
     if parameter.kind is int:
         return max(low, -MOST) + parameter.open_low, min(high - parameter.open_high, MOST)
@@ -239,7 +163,7 @@ def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
     """
     learner = cases[0].learner
     parameters = registry.entry(learner).parameters
-    ends = {key: ends_of(learner, key, one) for key, one in parameters.items()}
+    ends = {key: ends_of(one) for key, one in parameters.items()}
     for key, values in {**ends, "epsilon": EPSILONS}.items():
         default = parameters[key].default if key in parameters else None
         is_word = key in parameters and parameters[key].kind is str

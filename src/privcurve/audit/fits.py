@@ -14,6 +14,16 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
+# How a fit releases answers, by what floating-point arithmetic leaves of them (docs/proofs.md,
+# 'Floating point', F1 and F2).
+NUMBERS = "numbers on a grid"
+WHOLE = "whole numbers"
+CHOICES = "choices and labels"
+POINTS = "points of an interval"
+SHARES = "shares of Laplace noise"
+MINIMA = "minimised objectives"
+STREAMS = "noise of a compiled loop"
+
 # Fitted models in memory at once.
 BATCH = 500
 

@@ -1,9 +1,10 @@
 """Attack releases of a table: guess one record's secret from thousands of fits.
 
-The attacker knows all records but the secret of one, the canary, as the guarantee assumes. The
-canary stands in copies of the table; in half of the fits its secret is one, in half the other: its
-label (replace-one), or whether it is there (add-remove). What is found is computed from the records
-and is for their owner alone. On a made-up table of the same schema and size it is public.
+The attacker knows all records but the secret of one, the canary, as the guarantee assumes. Each
+fit trains on a copy of the table with the canary. Its secret has one value in half of the fits and
+the other in the rest: its label (replace-one), or its presence (add-remove). The result is computed
+from the records and is for their owner alone. On a made-up table of the same schema and size it is
+public.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from privcurve.releases.request import ESTIMATE, MADE_UP, Request, check_parts, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Fits for each secret of each canary, by which the canary and the threshold are chosen.
+# Fits for each secret of each canary; they choose the canary and the threshold.
 TRIED = 200
 # Then fits for each secret of the chosen canary.
 FITS = 1_000
@@ -85,7 +86,7 @@ class Attack:
 
     @property
     def cited(self) -> Cited:
-        """What a card may cite of it."""
+        """The numbers that a card may cite."""
         n_fits = len(self.negative) + len(self.positive)
         return Cited(self.right, self.error, self.most, n_fits)
 

@@ -1,4 +1,4 @@
-"""``privcurve attack``: what the best known attack learns of one record, on copies of a table."""
+"""``privcurve attack``: guess one record's secret from thousands of models of a table."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from privcurve import extras
+from privcurve.analysis.measures import MEASURES
 from privcurve.cli import console
 from privcurve.cli.errors import UsageError
 from privcurve.numerals import amount, count
@@ -71,10 +72,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     option(
         "--metric",
-        choices=["accuracy", "balanced_accuracy", "auc", "log_loss"],
+        choices=list(MEASURES),
         help="rank by this (default: accuracy; auc where less than 20 %% of the records have "
-        "another label than the most frequent one). Of more than two classes auc is the mean of "
-        "each against the rest",
+        "another label than the most frequent one). Of more than two classes auc and "
+        "average_precision are the mean of each against the rest",
     )
     option(
         "--fresh",

@@ -14,13 +14,14 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from privcurve.analysis.measures import AUC, NEW
 from privcurve.datasets import check_current, describe, facts
 from privcurve.experiments import canonical, provenance
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.provenance import UNKNOWN, Trained
 from privcurve.experiments.runs import NamedData
 from privcurve.experiments.splits import Split
-from privcurve.experiments.study import AUC, BEST, DEFAULT_METRIC, Finalists, Study
+from privcurve.experiments.study import BEST, DEFAULT_METRIC, Finalists, Study
 from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.stored import stored
@@ -272,7 +273,7 @@ class Curve:
     @cached_property
     def dataset_terms(self) -> str:
         """Terms of the digest that only some datasets have; empty for others."""
-        words = [f"with {score} of classes " for score in self.scores]
+        words = [f"with {score} {'of classes ' * (score == AUC)}" for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
             merged = set(itertools.chain(*map(self.method.few_bins, self.method.settings)))
             words += [f"merged to {few} bins " for few in sorted(merged)]
@@ -286,10 +287,10 @@ class Curve:
     def scores(self) -> tuple[str, ...]:
         """The scores without which a stored result is trained again.
 
-        Earlier versions stored no AUC for more than two classes.
+        Earlier versions stored no AUC for more than two classes, nor measures that are new.
         """
         many = self.dataset.domain.n_classes > 2
-        return (AUC,) if many and self.study.shows_auc else ()
+        return tuple(name for name in (AUC,) * many + NEW if self.study.shows(name))
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privcurve.coding import Records, class_labels, decide
+from privcurve.analysis.measures import CHANCES, MEASURES, RANKS, SCORES, right_answers
+from privcurve.coding import Records
 from privcurve.experiments import canonical
-from privcurve.lazy import arithmetic
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import implies
 
-Array = NDArray[Any]
-
 # Rows that are scored at a time.
 AT_ONCE = 65_536
-
-
-def right_answers(scores: Array, labels: Array) -> Array:
-    """Return which rows are right, by scores of shape (n_rows,) or (n_rows, n_classes).
-
-    Zero counts as negative; of classes with equal scores the first one counts. Labels are −1 and
-    +1, or 0, 1, … for more than two classes.
-    """
-    return np.asarray(decide(scores) == np.maximum(labels, 0))
 
 
 class RightRows:
@@ -45,64 +34,6 @@ class RightRows:
             scores = self._learner.score_codes(np.ascontiguousarray(codes[some]))
             total += int(counts[some][right_answers(scores, labels[some])].sum())
         return total
-
-
-def accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the share of records that are classified correctly; see :func:`right_answers`."""
-    right = right_answers(scores, labels)
-    return float(counts[right].sum() / counts.sum())
-
-
-def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the mean over the classes that occur of the share of right answers."""
-    places = np.maximum(labels, 0)
-    totals = np.bincount(places, weights=counts)
-    right = np.bincount(places, weights=counts * right_answers(scores, labels))
-    occur = totals > 0
-    return math.fsum(right[occur] / totals[occur]) / int(occur.sum())
-
-
-def auc(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the area under the ROC curve, ties counted half; NaN if only one class occurs.
-
-    For more than two classes, with a column of scores each, it is the mean over the classes that
-    occur of one against the rest (macro).
-    """
-    if scores.ndim == 1:
-        return _compute_area(scores, labels > 0, counts)
-    areas = [_compute_area(scores[:, k], labels == k, counts) for k in np.unique(labels)]
-    return math.fsum(areas) / len(areas)
-
-
-def _compute_area(scores: Array, positive: Array, counts: Array) -> float:
-    """Return the area of one class against the rest.
-
-    Scores of a vote need no sorting, which is many times faster than a general routine.
-    """
-    # A broken tie counts as half a vote.
-    halves = 2 * scores
-    rounded = halves.astype(np.int64)
-    if np.array_equal(rounded, halves) and np.ptp(rounded) < 2**17:
-        rank = rounded - rounded.min()
-    else:
-        rank = np.unique(scores, return_inverse=True)[1]
-    above = np.bincount(rank, weights=counts * positive)
-    below = np.bincount(rank, weights=counts * ~positive)
-    pairs = above.sum() * below.sum()
-    if pairs == 0:
-        return float("nan")
-    # Exact: all numbers are whole or halves.
-    return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
-
-
-def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Return the mean negative log-likelihood in nats; `probabilities` (n_rows, n_classes)."""
-    columns = np.searchsorted(class_labels(probabilities.shape[1]), labels)
-    chances = probabilities[np.arange(len(labels)), columns]
-    # As in scikit-learn, probabilities are clipped to the float64 precision.
-    eps = np.finfo(np.float64).eps
-    losses = -arithmetic.logs(np.clip(chances, eps, 1 - eps))
-    return float(arithmetic.dot(counts.astype(np.float64), losses) / counts.sum())
 
 
 def fits_log_odds(learner: Any) -> bool:
@@ -127,6 +58,16 @@ def measures(learner: Any) -> str | None:
     return canonical.text({name: None if math.isnan(v) else v for name, v in numbers.items()})
 
 
+def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str, float | None]:
+    """Return each measure of a fitted learner; None if it does not give what the measure needs."""
+    return {
+        name: None
+        if (needed := given[measure.needs]) is None
+        else measure.compute(needed, labels, counts)
+        for name, measure in MEASURES.items()
+    }
+
+
 def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
     # A ledger adds up to ε up to rounding and the tolerance of the search for its noise.
     return epsilon <= budget[0] * (1 + 1e-6) and delta <= budget[1] * (1 + 1e-6)
@@ -148,17 +89,16 @@ def score(
     values = learner.score_codes(scored.codes)
     if not np.isfinite(values).all():
         return failure(FloatingPointError("the model gives scores that are not finite"))
-    loss, ranked = None, values
-    # For AUC a class's scores must be comparable between records, as probabilities are.
+    given = {SCORES: values, RANKS: values, CHANCES: None}
+    # For ranks a class's scores must be comparable between records, as probabilities are.
     by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
     if by_chance or fits_log_odds(learner):
         if hasattr(learner, "chances"):
             chances = learner.chances(values)
         else:
             chances = learner.predict_proba(scored.codes)
-        ranked = chances if by_chance else values
-        if fits_log_odds(learner):
-            loss = log_loss(chances, scored.labels, scored.counts)
+        given[RANKS] = chances if by_chance else values
+        given[CHANCES] = chances if fits_log_odds(learner) else None
     # If each answer costs privacy, training records are not scored.
     train_accuracy = None
     if not getattr(learner, "scores_cost_answers", False):
@@ -180,10 +120,7 @@ def score(
     return {
         "neighbours": statement.neighbours,
         "epsilon_spent": spent,
-        "accuracy": accuracy(values, scored.labels, scored.counts),
-        "balanced_accuracy": balanced_accuracy(values, scored.labels, scored.counts),
-        "auc": auc(ranked, scored.labels, scored.counts),
-        "log_loss": loss,
+        **measure_all(given, scored.labels, scored.counts),
         "train_accuracy": train_accuracy,
         "n_train": train.n,
         "n_features_used": int(learner.n_features_used_),

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from privcurve.analysis import measures
 from privcurve.analysis.keys import short_text
 from privcurve.coding import Records
 from privcurve.datasets import Dataset
-from privcurve.experiments import canonical, metrics
+from privcurve.experiments import canonical
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.runs import RunIds
@@ -42,7 +43,7 @@ class Inspection(NamedTuple):
         if self.unseen is None:
             return float("nan")
         scores = self.learner.decision_function(self.unseen.codes)
-        return metrics.accuracy(scores, self.unseen.labels, self.unseen.counts)
+        return measures.accuracy(scores, self.unseen.labels, self.unseen.counts)
 
 
 def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:

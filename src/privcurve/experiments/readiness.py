@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from privcurve.analysis.measures import CHANCES, MEASURES
 from privcurve.datasets import Dataset, PartedDataset, check_folds
 from privcurve.experiments.metrics import fits_log_odds
 from privcurve.experiments.splits import Splitter, labels_for_folds
@@ -38,7 +39,7 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     least = min(method.train_share for method in study.methods.values())
     Splitter(dataset, 0, least).rows(study.selection_splits[0])
     for method in study.methods.values():
-        by_loss = study.metric == "log_loss"
+        by_loss = MEASURES[study.metric].needs == CHANCES
         # The learner's class is imported only if the registry does not suffice.
         answers = "n_answers" in method.learner_entry.parameters
         n_classes = dataset.domain.n_classes
@@ -52,6 +53,6 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
             learner.set_params(**setting).check_answers(train.n, scored.codes)
         if by_loss and not fits_log_odds(learner):
             raise ValueError(
-                f"metric: log_loss needs probabilities, which {method.learner} ({method.name}) "
-                "does not give; leave the learner out, or select by another metric"
+                f"metric: {study.metric} needs probabilities, which {method.learner} "
+                f"({method.name}) does not give; leave the learner out, or select by another metric"
             )

@@ -8,9 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from privcurve.analysis.measures import MEASURES, NEW
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.files import replace_file
@@ -31,10 +33,7 @@ SCHEMA = pa.schema(
         ("repeat", pa.int64()),
         ("neighbours", pa.string()),
         ("epsilon_spent", pa.float64()),
-        ("accuracy", pa.float64()),
-        ("balanced_accuracy", pa.float64()),
-        ("auc", pa.float64()),
-        ("log_loss", pa.float64()),
+        *((name, pa.float64()) for name in MEASURES),
         ("train_accuracy", pa.float64()),
         ("n_train", pa.int64()),
         ("n_features_used", pa.int64()),
@@ -115,8 +114,13 @@ def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             # `columns=` silently drops names that a damaged footer lacks; `select` raises.
-            table = file.read_row_group(place, columns=columns).select(columns)
-            return spoken_frame(table.to_pandas())
+            later = [name for name in columns if name not in file.schema_arrow.names]
+            if not {*later} <= {*NEW}:
+                raise KeyError(later[0])
+            old = [name for name in columns if name not in later]
+            table = file.read_row_group(place, columns=old).select(old)
+            frame = table.to_pandas().assign(**dict.fromkeys(later, np.nan))
+            return spoken_frame(frame[columns])
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:

@@ -18,11 +18,12 @@ import socket
 import time
 import uuid
 import zlib
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
+from privcurve.analysis.measures import NEW
 from privcurve.files import append, write_errors
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,11 @@ class Stored(NamedTuple):
 
     result: dict[str, Any]
     code: str
+
+
+def _has(result: Mapping[str, Any], score: str) -> bool:
+    """Return whether a result has a score; a new measure is null where a learner lacks it."""
+    return result.get(score) is not None or (score in NEW and score in result)
 
 
 class Store:
@@ -75,7 +81,7 @@ class Store:
                     logger.warning("%s: the line of run %s is damaged", path, name)
                     continue
                 is_same = name in stored and stored[name].code == one.code
-                if not is_same and all(one.result.get(score) is not None for score in scores):
+                if not is_same and all(_has(one.result, score) for score in scores):
                     stored[name] = one
         return stored
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from privcurve import schema
+from privcurve import papers, schema
+from privcurve.analysis.measures import ACCURACY, AUC, CHANCES, MEASURES
 from privcurve.datasets import Description, describe, names
 from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical, legends, tune
@@ -17,9 +18,8 @@ from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 # The column of a run by which settings are selected.
-DEFAULT_METRIC = "accuracy"
+DEFAULT_METRIC = ACCURACY
 # Missing in results of more than two classes that earlier versions stored.
-AUC = "auc"
 # The output of a comparison that needs all measures.
 PRICE = "price"
 
@@ -78,7 +78,7 @@ class Study:
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
         # Not each learner has probabilities.
-        by_loss = self.metric == "log_loss"
+        by_loss = MEASURES[self.metric].needs == CHANCES
         learners = {method.learner for method in self.methods.values()} if by_loss else ()
         return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
 
@@ -87,14 +87,14 @@ class Study:
         """The user's own learners among those that it trains."""
         return sorted({name for method in self.methods.values() for name in method.own_learners})
 
-    @property
-    def shows_auc(self) -> bool:
-        """Whether the AUC selects settings, or an output needs it."""
+    def shows(self, measure: str) -> bool:
+        """Return whether a measure selects settings, or an output needs it."""
         is_used = any(
-            word == PRICE or AUC in (*options.values(), *(options.get("measures") or ()))
+            (word == PRICE and measure == AUC)
+            or measure in (*options.values(), *(options.get("measures") or ()))
             for word, options in self.outputs
         )
-        return self.metric == AUC or is_used
+        return self.metric == measure or is_used
 
     @property
     def selection_splits(self) -> list[Split]:
@@ -142,6 +142,10 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     except ValueError as error:
         raise StudyError(f"{where}: {error}") from None
     learners, datasets = {}, ()
+    if (metric := raw.get("metric", DEFAULT_METRIC)) not in MEASURES:
+        hint = schema.suggestion(metric, MEASURES)
+        of = ", ".join(MEASURES)
+        raise StudyError(f"{where}: metric: {metric!r} is not one of: {of}{hint}")
     if "studies" not in raw:
         learners, datasets = raw["learners"], raw["datasets"]
     installed: dict[str, Method] = {}
@@ -177,13 +181,21 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
         paper=raw.get("paper"),
         skipped=tuple(skipped),
         holdout=float(splits.get("holdout", 0)),
-        metric=raw.get("metric", DEFAULT_METRIC),
+        metric=metric,
         select=raw.get("select", BEST),
         neighbours=raw.get("neighbours"),
         outputs=tuple(map(_parse_output, raw.get("outputs", DEFAULT_OUTPUTS))),
         idle_epsilons="epsilons" in raw and {"epsilons" in spec for spec in private} == {True},
-        studies=tuple(raw.get("studies", ())),
+        studies=_list_studies(raw.get("studies", ())),
     )
+
+
+def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the studies that a study gathers; of lists by paper those of papers that are there."""
+    if not isinstance(studies, Mapping):
+        return tuple(studies)
+    there = papers.names()
+    return tuple(name for paper, some in studies.items() if paper in there for name in some)
 
 
 def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
@@ -196,6 +208,13 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
         )
     if "outputs" not in raw:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
+    there = papers.names()
+    for paper in raw["studies"] if isinstance(raw["studies"], Mapping) else ():
+        if paper not in {*there, *papers.SHIPPED}:
+            hint = schema.suggestion(paper, there)
+            raise ValueError(f"studies: there is no paper {paper!r}{hint}")
+    if not _list_studies(raw["studies"]):
+        raise ValueError(f"studies: none of its papers is there: {', '.join(raw['studies'])}")
 
 
 def _check_words(raw: Mapping[str, Any]) -> None:

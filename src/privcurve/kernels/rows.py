@@ -72,6 +72,13 @@ def _add_squares(
 
 
 @compiled
+def _whole(value: float, low: float, high: float, per: float) -> np.int64:
+    if value != value:
+        value = 0.0
+    return np.int64(np.rint(min(max(value, low), high) * per))
+
+
+@compiled
 def add_whole(
     values: Floats,
     codes: Ints,
@@ -83,16 +90,13 @@ def add_whole(
 ) -> None:
     """Add to `sums`, by code, the rows as often as they count, clipped and in whole units.
 
-    Not a number counts as 0, before it is clipped.
+    Not a number counts as 0, before it is clipped. Without codes all rows have the first one.
     """
     per = 1.0 / unit
     for i in range(len(values)):
+        code = codes[i] if len(codes) else 0
         for j in range(values.shape[1]):
-            value = values[i, j]
-            if value != value:
-                value = 0.0
-            value = min(max(value, low[j]), high[j])
-            sums[codes[i], j] += counts[i] * np.int64(np.rint(value * per))
+            sums[code, j] += counts[i] * _whole(values[i, j], low[j], high[j], per)
 
 
 @compiled

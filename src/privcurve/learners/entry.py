@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from privcurve.privacy.budget import (
     PRIVATE_COLUMNS,
@@ -58,6 +58,9 @@ class Parameter:
     structure : str
         What a value is, in words, if it is neither a number nor a word of a list: then the learner
         itself checks it.
+    tried : tuple, optional
+        What the contract tries in place of the two ends of the range, or of all words, where
+        something else than the range limits the values.
     """
 
     default: Any
@@ -73,6 +76,7 @@ class Parameter:
     with_public: tuple[str, ...] = ()
     unproved: Mapping[str, str] = field(default_factory=dict)
     structure: str = ""
+    tried: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         for name, bound in (("low", self.low), ("high", self.high)):
@@ -149,6 +153,13 @@ class Facts:
     mixed_bins: Any = None
 
 
+class Proof(NamedTuple):
+    """What holds the status ``proved`` of a learner: a section of a page of proofs, and a test."""
+
+    theorem: str
+    test: str = "tests/privacy/test_contract.py::test_learners_keep_it"
+
+
 @dataclass(frozen=True)
 class LearnerEntry:
     """One learner as the pipeline knows it.
@@ -158,7 +169,8 @@ class LearnerEntry:
     name : str
         The word for it in a study.
     path : str
-        ``module:Class`` of the estimator.
+        ``module:Class`` of the estimator. In a file of one's own it is the class alone, and in a
+        folder of one's own, or of a paper, the module is one of the folder.
     title : str
         The name in tables and figures.
     seconds : callable
@@ -208,6 +220,15 @@ class LearnerEntry:
     in_parts : mapping of str to tuple, or None
         The values of its parameters with which it can be trained on records in parts
         (:mod:`privcurve.parts`); empty if it always can, None if it never can.
+    peak : tuple of float, optional
+        How much memory a training takes: bytes of each record, and of each of its values (of one
+        coded column) if codes have a byte. See `registry.training_bytes`.
+    proof : Proof, optional
+        What proves its statement. Only a learner of this project has one; without it the status of
+        its statements is ``claimed``.
+    sees_open : mapping of str to str
+        Calibrations with which a private fit sees open records, and why. Only learners of this
+        project may.
     """
 
     name: str
@@ -232,11 +253,18 @@ class LearnerEntry:
     few_with: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     slow_by_class: bool = False
     in_parts: Mapping[str, tuple[Any, ...]] | None = None
+    peak: tuple[float, float] | None = None
+    proof: Proof | None = None
+    sees_open: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def run_version(self) -> int:
         """Its version and the first digits of the checksum of its weights, as one number."""
         return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
+
+    def placed_in(self, module: str) -> LearnerEntry:
+        """Return the entry of a module, with the whole path of its class."""
+        return replace(self, path=f"{module}{'.' if ':' in self.path else ':'}{self.path}")
 
     @property
     def private(self) -> bool:
@@ -247,6 +275,11 @@ class LearnerEntry:
     def proved(self) -> bool:
         """Whether the learner offers noise that is proved here."""
         return PROVED in self.calibrations and not self.peer
+
+    @property
+    def stays_open(self) -> bool:
+        """Whether each private fit sees open records: a part of a model stays with their owner."""
+        return self.private and set(self.calibrations) <= self.sees_open.keys()
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:

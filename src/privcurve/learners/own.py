@@ -8,8 +8,13 @@ Such a file has
 - ``contract()``, which returns the settings that the contract tries (default: the defaults);
 - ``claims()``, which returns what the statistical audit tries on it, if it is to be audited.
 
-It is run when a study names the learner or the learners are listed: as trusted as a rule file.
-A file whose name begins with ``_`` or ``.`` is no learner: editors leave such.
+A larger one is a folder ``learners/<name>``, as those of the papers are: its ``__init__.py`` has
+``ENTRY`` alone, whose `path` names a file of the folder and a class (``classifier:MyClassifier``),
+and its ``audit.py`` has the two functions. A paper that is none of this project's,
+``papers/<paper>``, has such a folder ``learners`` too.
+
+A file is run when a study names the learner or the learners are listed: as trusted as a rule file.
+What begins with ``_`` or ``.`` is no learner: editors leave such.
 """
 
 from __future__ import annotations
@@ -18,11 +23,13 @@ import inspect
 import json
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from privcurve import own
+from privcurve import own, papers
 from privcurve.learners.entries import LEARNERS
 from privcurve.learners.entry import LearnerEntry
 from privcurve.privacy.ledger import CLAIMED
@@ -36,34 +43,56 @@ KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not trie
 
 
 def names() -> list[str]:
-    """Return the names of the learners in the folder."""
-    stems = sorted(path.stem for path in FOLDER.glob("[!_.]*.py"))
-    if odd := [name for name in stems if not name.isidentifier()]:
+    """Return the names of the learners in the folder, and in those of papers."""
+    files = _list_files()
+    every = [name for name, _ in files]
+    if odd := [path for name, path in files if not name.isidentifier()]:
         raise ValueError(
-            f"{path_of(odd[0])}: a learner's name has letters, digits and _ alone, as studies "
+            f"{odd[0]}: a learner's name has letters, digits and _ alone, as studies "
             "write it; rename the file, or begin its name with _ if it is no learner"
         )
-    taken = [name for name in stems if name in LEARNERS]
-    if taken:
+    if taken := [path for name, path in files if name in LEARNERS]:
         raise ValueError(
-            f"{path_of(taken[0])}: there is a learner {taken[0]!r} in this project, which would be "
-            "used in place of yours; give the file and its ENTRY another name"
+            f"{taken[0]}: there is a learner {_name_of(taken[0])!r} in this project, which would "
+            "be used in place of yours; give the file and its ENTRY another name"
         )
-    return stems
+    if doubled := [path for name, path in files if every.count(name) > 1]:
+        raise ValueError(
+            f"{' and '.join(map(str, doubled[:2]))} are two learners of one name; rename one"
+        )
+    return every
+
+
+def _list_files() -> list[tuple[str, Path]]:
+    """Return the names of learners with their files."""
+    others = papers.list_others()
+    folders = [FOLDER, *(folder / "learners" for folder in others)]
+    paths = [
+        path
+        for folder in folders
+        for path in (*folder.glob("[!_.]*.py"), *folder.glob("[!_.]*/__init__.py"))
+    ]
+    return sorted((_name_of(path), path) for path in paths)
+
+
+def _name_of(path: Path) -> str:
+    return path.parent.name if path.name == "__init__.py" else path.stem
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a learner."""
-    return FOLDER / f"{name}.py"
+    """Return the file of a learner; of a folder its ``__init__.py``."""
+    return dict(_list_files()).get(name, FOLDER / f"{name}.py")
 
 
 def entry(name: str) -> LearnerEntry:
-    """Return the entry of a learner, with the whole path of its class."""
+    """Return the entry of a learner, with the complete path of its class."""
     module = _load_module(name)
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:
         raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
-    kind = getattr(module, declared.path, None)
+    placed = declared.placed_in(module.__name__)
+    where, _, attribute = placed.path.partition(":")
+    kind = getattr(import_module(where), attribute, None)
     if not isinstance(kind, type):
         raise ValueError(f"{path_of(name)} has no class {declared.path!r}, the path of its ENTRY")
     if getattr(kind, "_learner", None) != name:
@@ -77,7 +106,8 @@ def entry(name: str) -> LearnerEntry:
                 f"{path_of(name)}: {declared.path} needs a field {key} with the default "
                 f"{parameter.default!r}, as its ENTRY says"
             )
-    return replace(declared, path=f"{module.__name__}:{declared.path}")
+    # Only a learner of this project has a proof, or may see open records.
+    return replace(placed, proof=None, sees_open={})
 
 
 def version(name: str) -> int:
@@ -90,13 +120,13 @@ def version(name: str) -> int:
 
 def claims() -> dict[str, tuple[Any, ...]]:
     """Return the claims that the audit tries, for each learner that has some."""
-    modules = {name: _load_module(name) for name in names()}
+    modules = {name: load_audit(name) for name in names()}
     return {name: tuple(m.claims()) for name, m in modules.items() if hasattr(m, "claims")}
 
 
 def contract(name: str) -> Any:
     """Return the settings in a learner's file that the contract tries; None if it has none."""
-    of_module = getattr(_load_module(name), "contract", None)
+    of_module = getattr(load_audit(name), "contract", None)
     return None if of_module is None else of_module()
 
 
@@ -144,4 +174,18 @@ def _compute_version(path: Path, stated: int) -> int:
 
 
 def _load_module(name: str) -> ModuleType:
-    return own.module(path_of(name).resolve(), PACKAGE)
+    path = path_of(name)
+    folder = path.parent.parent if path.name == "__init__.py" else path.parent
+    package = PACKAGE if folder == FOLDER else f"{PACKAGE}.{folder.parent.name}.learners"
+    return own.module(path.resolve(), package)
+
+
+def load_audit(name: str) -> ModuleType:
+    """Import what has a learner's functions for the audit: its file, or that of its folder."""
+    return audit_of(_load_module(name))
+
+
+def audit_of(module: ModuleType) -> ModuleType:
+    """Import what has the functions for the audit of a learner's module."""
+    is_folder = hasattr(module, "__path__") and find_spec(f"{module.__name__}.audit") is not None
+    return import_module(f"{module.__name__}.audit") if is_folder else module

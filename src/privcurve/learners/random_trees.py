@@ -119,14 +119,22 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     trust : str
         ``secure_sum``: the server sees sums alone and parties share the noise;
         ``local``: each message is private by itself; ``central``: one curator.
-    n_holders, n_colluding, placement
-        As of :class:`~privcurve.learners.distributed_topdown.DistributedTopDownClassifier`.
+    n_holders : int
+        Among whom the records are dealt. A curator has all of them, whatever it is.
+    n_colluding : int
+        With ``secure_sum``: how many other parties may use or tell their shares of the noise. A
+        party is protected from another curious one if that one is among them.
+    placement : str
+        See :func:`privcurve.holders.placement.deal`.
     epsilon, delta : float
         The budget; δ > 0.
     calibration : str
         ``proved``.
-    ordered, n_bins, bounds, classes, random_state
-        As of :class:`~privcurve.learners.distributed_topdown.DistributedTopDownClassifier`.
+    ordered : sequence of bool, optional
+        Public: which columns have codes with an order. Those are asked for thresholds, the
+        others for single codes. By default all are ordered.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------

@@ -2,4 +2,6 @@
 
 from pathlib import Path
 
-__path__ = [str(Path("learners").resolve())]
+from privcurve.papers import FOLDER, OWN
+
+__path__ = [str(Path(path).resolve()) for path in ("learners", OWN, FOLDER)]

@@ -41,8 +41,8 @@ def make_panels(n: int) -> Any:
 def draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
     """Draw a step curve with its band, or points with bars where values have no order.
 
-    All columns have one scale, from −`reach` to `reach`. Under a step curve stands how many people
-    are where, by noisy counts.
+    All columns have one scale, from −`reach` to `reach`. A grey area under a step curve shows
+    how many people have these values, by noisy counts.
     """
     column = shape.column
     draw = _draw_steps if column.kind == NUMERIC else _draw_points

@@ -87,14 +87,20 @@ class Explanation:
         """Names of the other columns."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
+    @property
+    def is_like_constant(self) -> bool:
+        """Whether columns were tested and none shows evidence of an effect."""
+        tested = [shape.evidence for shape in self.shapes if shape.evidence is not None]
+        return bool(tested) and min(tested) > FALSE_ALARM
+
     def evidence_text(self) -> str:
         """Say which columns show evidence of an effect; empty where the model has no tests."""
         tested = [shape for shape in self.shapes if shape.evidence is not None]
         if not tested:
             return ""
         shown, others = (
-            [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is found]  # type: ignore[operator]
-            for found in (True, False)
+            [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is wanted]  # type: ignore[operator]
+            for wanted in (True, False)
         )
         rule = f"(a test with a false alarm of {FALSE_ALARM:.0%} over all columns)"
         if not shown:
@@ -266,8 +272,8 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
         errors = list(model.class_errors) if model.intercept_errors.any() else None
         return _make_explanation(domain, model.intercepts, model.class_shapes, errors, people)
     if hasattr(model, "intercept_error"):
-        known = model.intercept_error > 0
-        errors = [HALF_WIDTH * own[None] for own in model.errors] if known else None
+        has_errors = model.intercept_error > 0
+        errors = [HALF_WIDTH * own[None] for own in model.errors] if has_errors else None
         constant, shapes = np.array([model.intercept]), [shape[None] for shape in model.shapes]
         return _make_explanation(domain, constant, shapes, errors, people, evidence=evidence)
     effects = Effects.measure(_centre(chosen), np.array(domain.n_bins), chosen.joins_columns)

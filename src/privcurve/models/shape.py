@@ -9,17 +9,20 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
+# A smaller share of the people does not scale a picture by its interval, which is wide.
+FEW = 0.01
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """What a column adds to a score, by code."""
+    """The values that a column adds to a score, by code."""
 
     column: Column
     values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
     # Half the widths of their 95 % intervals; None where the model has none.
     errors: Floats | None
-    # Mean distance of what it adds to two people drawn at random; where `people` is None, of what
-    # codes add from their mean.
+    # Mean distance between the values of two people drawn at random. Where `people` is None: mean
+    # distance of the codes' values from their mean.
     importance: float
     people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
     # The p-value of no effect times the number of columns; None where the model has none.
@@ -66,8 +69,11 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest distance from 0, intervals included."""
-        return float((abs(self.values) + self.spread).max())
+        """The largest distance from 0; of intervals, those of bins with people enough to matter."""
+        ends = abs(self.values) + self.spread
+        if self.people is not None and self.people.sum() > 0:
+            ends = np.where(self.people >= FEW * self.people.sum(), ends, abs(self.values))
+        return float(ends.max())
 
     def merge(self) -> Shape:
         """Merge neighbouring bins of a numeric column that have the same numbers."""

@@ -8,8 +8,15 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from privcurve.analysis.keys import mean, short_text
-from privcurve.analysis.measures import MEASURES, NO_LOG_LOSS, error_factor, share_held_out
-from privcurve.analysis.selection import ACCURACY
+from privcurve.analysis.measures import (
+    ACCURACY,
+    IN_TABLES,
+    MEASURES,
+    NO_LOG_LOSS,
+    error_factor,
+    ranked_by,
+    share_held_out,
+)
 from privcurve.experiments import kinds
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
@@ -100,7 +107,8 @@ def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
         metric_name(name): format_means(frame[name], frame[f"{name}_error"])
         if f"{name}_error" in frame
         else format_decimals(frame[name], 4)
-        for name in SCORES
+        for name in MEASURES
+        if name in frame
     }
 
 
@@ -124,8 +132,6 @@ def settings_of(study: Study, selected: pd.DataFrame) -> Table:
     return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)
 
 
-SCORES = ("accuracy", "balanced_accuracy", "auc", "log_loss")
-METRICS = (*SCORES, "n_features_used")
 METHOD = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
 
 
@@ -138,16 +144,22 @@ def table_columns(metric: str = ACCURACY) -> list[str]:
     """Return the columns of the table, with the spread of measures and of the study's metric."""
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
-        *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std", *METRICS[1:]),
+        *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std"),
+        *(*shown_scores(metric)[1:], "n_features_used"),
         *(f"{name}_std" for name in spread if name != ACCURACY),
         *(f"{name}_error" for name in spread),
         *("n_repeats", "n_failed", "status", "error"),
     ]
 
 
+def shown_scores(metric: str) -> list[str]:
+    """Return the scores whose means the table has."""
+    return list(dict.fromkeys((*IN_TABLES, metric)))
+
+
 def spread_scores(metric: str) -> list[str]:
     """Return the scores that have a standard deviation and a standard error in the table."""
-    return list(dict.fromkeys((*MEASURES, metric)))
+    return list(ranked_by(metric))
 
 
 def score_spreads(good: pd.DataFrame, metric: str) -> dict[str, float]:
@@ -255,7 +267,8 @@ def _average_fresh(
         reason = "missing" if pd.isna(status) else "failed" if pd.isna(reason) else reason
         error = f"repeats {', '.join(map(str, failed.index))} of {n_repeats}: {reason}"
     good = fresh.iloc[:0] if len(failed) else fresh
-    means = {name: mean(good[name].astype(float)) for name in METRICS}
+    shown = (*shown_scores(metric), "n_features_used")
+    means = {name: mean(good[name].astype(float)) for name in shown}
     counts = {"n_repeats": n_repeats, "n_failed": len(failed)}
     outcome = {"status": "ok" if error is None else "failed", "error": error}
     return {**means, **score_spreads(good, metric), **counts, **outcome}

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from privcurve.analysis.measures import TEST
-from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.analysis.measures import ACCURACY, LOSSES, TEST
 from privcurve.experiments.kinds import SHORT, UNPAID
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 from privcurve import datasets
 from privcurve.analysis import sweep
 from privcurve.analysis.keys import method_of
+from privcurve.analysis.measures import MEASURES
 from privcurve.datasets import Description, describe
 from privcurve.experiments.curves import CODED, Curve
 from privcurve.experiments.jobs import StudyJobs
@@ -410,7 +411,7 @@ def description_of(dataset: str) -> Description:
 
 def metric_name(metric: str) -> str:
     """Return what readers call a metric."""
-    return "AUC" if metric == "auc" else metric.replace("_", " ")
+    return MEASURES[metric].title if metric in MEASURES else metric.replace("_", " ")
 
 
 def dataset_title(name: str) -> str:

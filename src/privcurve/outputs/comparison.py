@@ -12,9 +12,9 @@ from privcurve.analysis import ranks
 from privcurve.analysis.keys import method_of
 from privcurve.analysis.measures import (
     ACCURACY,
-    COSTS,
     MEASURES,
     NO_LOG_LOSS,
+    RANKED,
     TEST,
     add_errors,
     cost,
@@ -106,7 +106,7 @@ class Comparison(Output):
         if methods[method].breaks_contract or not others:
             who = method if methods[method].breaks_contract else "each other method"
             raise IncompleteError(f"{context.study.name}: comparison: {who} broke the contract")
-        parts = [compare_by_dataset(runs, method, others, measure) for measure in MEASURES]
+        parts = [compare_by_dataset(runs, method, others, measure) for measure in RANKED]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]
         table = kinds.add_kinds(each, methods, after="arm")
@@ -161,7 +161,7 @@ def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return either table as a reader wants it."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
-    texts.insert(0, "measure", [COSTS[measure] for measure in frame["measure"]])
+    texts.insert(0, "measure", [MEASURES[measure].cost for measure in frame["measure"]])
     texts["learner"] = [titles[method] for method in frame["arm"]]
     texts["kind"] = list(frame["kind"])
     if ACCURACY in frame:
@@ -189,7 +189,7 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 LEVEL = 0.95
 DATASET_COLUMNS = [
     *("measure", "epsilon", "dataset", "arm", "scored_on"),
-    *(name for measure in MEASURES for name in (measure, f"reference_{measure}")),
+    *(name for measure in RANKED for name in (measure, f"reference_{measure}")),
     *("difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
 ]
 OVERALL_COLUMNS = [
@@ -245,7 +245,7 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     method; an ε at which fewer than two datasets have all methods has no row.
     """
     rows: list[tuple[Any, ...]] = []
-    order = table["measure"].map(list(COSTS).index)
+    order = table["measure"].map(list(MEASURES).index)
     for (_, epsilon), rows_at in table.groupby([order, "epsilon"], sort=True):
         part, measure = ranks.keep_complete_methods(rows_at), str(rows_at["measure"].iloc[0])
         gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
@@ -314,7 +314,7 @@ def draw(
     is a panel a measure and ε, with a row a method; hollow marks are of settings nobody paid for.
     """
     style.check_not_empty(frame)
-    names = [measure for measure in COSTS if measure in set(frame["measure"])]
+    names = [measure for measure in MEASURES if measure in set(frame["measure"])]
     epsilons, unpaid = sorted(set(frame["epsilon"])), set(frame["arm"][frame["kind"] == UNPAID])
     methods = {m: list(dict.fromkeys(frame["arm"][frame["measure"] == m])) for m in names}
     looks = style.method_looks(method_of(method) for method in dict.fromkeys(frame["arm"]))
@@ -339,7 +339,7 @@ def draw(
                     _draw_dots(panel, _rows_of(each, measure, epsilon, method), y, colour)
                 _draw_interval(panel, _rows_of(frame, measure, epsilon, method), y, look)
             _finish(panel, [titles[method] for method in methods[measure]])
-            panel.set_title(f"ε = {epsilon:g}, {COSTS[measure]}")
+            panel.set_title(f"ε = {epsilon:g}, {MEASURES[measure].cost}")
         _label_sizes(panels[0])
         figure.supxlabel(f"Ahead of {reference} by so many hundredths", fontsize=7.5)
     return figure

@@ -10,11 +10,11 @@ from typing import ClassVar
 from privcurve.analysis.keys import mean, short_text
 from privcurve.analysis.measures import (
     ACCURACY,
-    COSTS,
     MEASURES,
     NO_LOG_LOSS,
     add_errors,
     error_factor,
+    ranked_by,
     share_held_out,
 )
 from privcurve.experiments import kinds
@@ -57,7 +57,7 @@ class ErrorTable(Output):
         runs, methods = context.runs(), table_methods(context.request)
         unranked = [name for name, method in study.methods.items() if method.breaks_contract]
         shared = (runs, study.datasets, methods, base)
-        parts = [error_frame(*shared, measure, unranked) for measure in MEASURES]
+        parts = [error_frame(*shared, measure, unranked) for measure in ranked_by(study.metric)]
         there = [part for part in parts if len(part)] or parts[:1]
         frame = pd.concat(there, ignore_index=True)
         frame = kinds.add_kinds(frame, study.methods, after="learner")
@@ -210,10 +210,10 @@ def format_table(
     keys = ("measure", "epsilon", "arm")
     counts = {tuple(row[key] for key in keys): row for row in count_wins(table).to_dict("records")}
     rows = []
-    order = table["measure"].map(list(COSTS).index)
+    order = table["measure"].map(list(MEASURES).index)
     for (_, epsilon), part in table[~fixed].groupby([order[~fixed], "epsilon"], sort=True):
         measure = part["measure"].iloc[0]
-        at, cells = [COSTS[measure], short_text(str(epsilon))], free | _write_cells(part)
+        at, cells = [MEASURES[measure].cost, short_text(str(epsilon))], free | _write_cells(part)
         for dataset in dict.fromkeys(part["dataset"]):
             errors = [cells.get((measure, dataset, method), MISSING) for method in methods]
             rows.append([*at, dataset, *errors])

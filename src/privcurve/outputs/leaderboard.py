@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from privcurve.analysis.keys import short_text
-from privcurve.analysis.measures import MEASURES
-from privcurve.analysis.selection import LOSSES
+from privcurve.analysis.measures import IN_TABLES, LOSSES, RANKED
 from privcurve.experiments import kinds
 from privcurve.figures import pictures
 from privcurve.figures.page import Block, Heading, Links, Page, Part, Picture, Points, Rows, Text
@@ -18,7 +17,7 @@ from privcurve.figures.style import COLOURS
 from privcurve.files import replace_text
 from privcurve.lazy import pd
 from privcurve.outputs import price
-from privcurve.outputs.accuracy import FRESH_NOTES, SCORES, SELECTION_NOTES
+from privcurve.outputs.accuracy import FRESH_NOTES, SELECTION_NOTES
 from privcurve.outputs.answers import (
     LEDGERS,
     RAW,
@@ -240,7 +239,7 @@ def _section(
         yield _picture(places, named, want if is_of_metric else None)
         others = [
             _picture(ranked, named)
-            for name in MEASURES
+            for name in RANKED
             if name != study.metric
             for ranked in [rankings(outputs, dataset, epsilons, name)]
             if any(len(place.private) for place in ranked)
@@ -357,7 +356,7 @@ def _table(title: str, place: Ranking, rows: pd.DataFrame) -> Iterator[Block]:
     if rows.empty:
         return
     names = [place.marked_name(row) for _, row in rows.iterrows()]
-    others = [name for name in SCORES if name != place.metric and name in rows]
+    others = [name for name in IN_TABLES if name != place.metric and name in rows]
     scores = (place.metric, *others)
     columns = [[place.score(row, name) for _, row in rows.iterrows()] for name in scores]
     yield Heading(title, 4)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from privcurve.analysis.keys import method_of
-from privcurve.analysis.measures import MEASURES, check_measures
-from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.analysis.measures import ACCURACY, LOSSES, RANKED, check_measures, ranked_by
 from privcurve.experiments import kinds
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.study import Study
@@ -58,8 +57,8 @@ class LearningCurves(Output):
         ),
         "datasets": Option("a list of datasets that have a panel; by default all", list, None),
         "measures": Option(
-            f"a list of measures, of {', '.join(MEASURES)}, each with its panels; by default the "
-            "study's metric",
+            f"a list of measures, of {', '.join(RANKED)} and the study's metric, each with its "
+            "panels; by default the study's metric",
             list,
             None,
         ),
@@ -69,7 +68,7 @@ class LearningCurves(Output):
         for dataset in request.options["datasets"] or ():
             request.check_dataset(dataset)
         if request.options["measures"] is not None:
-            check_measures(request.options["measures"])
+            check_measures(request.options["measures"], ranked_by(request.study.metric))
         labels = request.options["learners"]
         if labels is None:
             return

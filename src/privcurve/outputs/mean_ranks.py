@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from privcurve.analysis import ranks
-from privcurve.analysis.measures import COSTS, MEASURES, NO_LOG_LOSS, check_measures
+from privcurve.analysis.measures import MEASURES, NO_LOG_LOSS, RANKED, check_measures, ranked_by
 from privcurve.experiments import kinds
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
@@ -45,12 +45,15 @@ class MeanRanks(Output):
             "a list of datasets that count; by default all of the study", list, None
         ),
         "measures": Option(
-            f"a list of measures, of {', '.join(MEASURES)}; by default all", list, MEASURES
+            f"a list of measures, of {', '.join(RANKED)} and the study's metric; without it by "
+            "default",
+            list,
+            RANKED,
         ),
     }
 
     def check(self, request: OutputRequest) -> None:
-        check_measures(request.options["measures"])
+        check_measures(request.options["measures"], ranked_by(request.study.metric))
         for name in request.options["datasets"] or ():
             check_name("datasets: the study has no", name, request.study.datasets)
         methods = [request.study.methods[name] for name in private_methods(request)]
@@ -115,7 +118,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     thin line on top is as long as Nemenyi's critical difference.
     """
     style.check_not_empty(frame)
-    order = frame["measure"].map(list(COSTS).index)
+    order = frame["measure"].map(list(MEASURES).index)
     parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
     parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)
     joined = [ranks.groups_of_equals(part) for part in parts]
@@ -160,7 +163,7 @@ def _draw(
     p_value = float(first["friedman_p"])
     p_text = f"= {p_value:.2g}" if p_value >= LEAST_P else f"< {LEAST_P:g}"
     tested = f"{first['ranked']}; {first['n_datasets']:d} datasets; Friedman's p {p_text}"
-    at = f"ε = {first['epsilon']:g}, by {COSTS[first['measure']]}"
+    at = f"ε = {first['epsilon']:g}, by {MEASURES[first['measure']].cost}"
     panel.set_title(f"{at}  ({tested})", loc="left")
     panel.plot([1, k], [ABOVE, ABOVE], color="0.2", linewidth=0.8)
     for rank in range(1, k + 1):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from privcurve.analysis.keys import mean, short_text
-from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.analysis.measures import ACCURACY, CHANCES, IN_TABLES, LOSSES, RANKS, SCORES
 from privcurve.experiments import kinds
 from privcurve.experiments.splits import TEST, Split, Splitter
 from privcurve.experiments.study import AUC, PRICE, Study
@@ -18,10 +18,10 @@ from privcurve.lazy import pd
 from privcurve.outputs.accuracy import (
     FRESH_NOTES,
     MEAN,
-    SCORES,
     all_curves,
     score_spreads,
     scores_as_text,
+    shown_scores,
 )
 from privcurve.outputs.answers import (
     CODES,
@@ -101,7 +101,7 @@ class RawScores(Output):
         digests = [[name, description_of(name).digest] for name in study.datasets]
         facts = [digests, splits, study.metric]
         many = any(description_of(name).domain.n_classes > 2 for name in study.datasets)
-        if study.shows_auc and many:
+        if study.shows(AUC) and many:
             # Earlier versions had no AUC for more than two classes.
             facts.append(AUC)
         if (share := _find_largest_share(study)) < 1:
@@ -180,7 +180,9 @@ def _score_all(context: Context) -> Iterator[dict[str, Any]]:
         splits, splitter = _list_splits(context.study, name), Splitter(data, context.seed, share)
         for method, read in ((RAW, raw_columns), (CODES, coded_columns)):
             for result in scores(data, read(data), splitter, splits):
-                yield {"dataset": name, "arm": method, **result}
+                shown = {"fold", "repeat", *shown_scores(context.study.metric)}
+                kept = {key: value for key, value in result.items() if key in shown}
+                yield {"dataset": name, "arm": method, **kept}
 
 
 def scores(
@@ -210,7 +212,7 @@ def fit_boosting(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> An
     return model.fit(X, y)
 
 
-def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float]:
+def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float | None]:
     """Return the scores of a fitted model on some records."""
     from privcurve.coding import class_labels
     from privcurve.experiments import metrics
@@ -222,12 +224,8 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
     chances[:, np.searchsorted(class_labels(n_classes), model.classes_)] = proba
     two = n_classes == len((False, True))
     values = model.decision_function(X) if two else chances
-    return {
-        "accuracy": metrics.accuracy(values, y, counts),
-        "balanced_accuracy": metrics.balanced_accuracy(values, y, counts),
-        "auc": metrics.auc(values, y, counts),
-        "log_loss": metrics.log_loss(chances, y, counts),
-    }
+    given = {SCORES: values, RANKS: values, CHANCES: chances}
+    return metrics.measure_all(given, y, counts)
 
 
 def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
@@ -237,7 +235,7 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
         place = {"dataset": dataset, "arm": method, "learner": method, "calibration": None}
         budget = {"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE}
         scored_on = {"scored_on": "test" if part["fold"].eq(TEST).all() else "folds"}
-        scores = {name: mean(part[name]) for name in SCORES} | score_spreads(part, metric)
+        scores = {name: mean(part[name]) for name in IN_TABLES} | score_spreads(part, metric)
         outcome = {"n_repeats": len(part), "n_failed": 0, "status": "ok", "error": None}
         rows.append({**place, **budget, **scored_on, **scores, **outcome})
     return pd.DataFrame(rows)
@@ -251,7 +249,7 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
     `sentence` puts them in words. There is no row without a model on raw columns and one on codes.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
-    points = itertools.product(study.datasets, epsilons, SCORES)
+    points = itertools.product(study.datasets, epsilons, IN_TABLES)
     rows = filter(None, (_find_price(study, means, runs, *point) for point in points))
     return pd.DataFrame(list(rows), columns=COLUMNS)
 

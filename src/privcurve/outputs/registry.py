@@ -14,13 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from privcurve import own
-from privcurve.home import home
-from privcurve.outputs.base import PAPERS, Output
+from privcurve import own, papers
+from privcurve.outputs.base import Output
 
 OWN = Path("outputs")
-# The papers of this project; others may stand beside them in a checkout.
-SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 
 
 def _load_outside_outputs() -> Iterator[Output]:
@@ -30,16 +27,17 @@ def _load_outside_outputs() -> Iterator[Output]:
     outputs that are not shipped, so their versions follow from their file and from the files of its
     folder that it imports.
     """
-    shipped = (home() / PAPERS).resolve()
-    papers = {path.name: path.resolve() for path in (*shipped.glob("*/"), *PAPERS.glob("*/"))}
-    for folder in (*papers.values(), OWN.resolve()):
+    shipped = {path.name: path for path in papers.list_shipped()}
+    every = {**shipped, **{path.name: path for path in papers.list_others()}}
+    packages = {path: f"privcurve_papers_{name}" for name, path in every.items()}
+    packages |= {path: f"{papers.__name__}.{name}" for name, path in shipped.items()}
+    for folder in (*every.values(), OWN.resolve()):
         for path in sorted(folder.glob("[!_.]*.py")):
-            package = "own" if folder.name not in papers else f"papers_{folder.name}"
-            outputs = list(_make_outputs(own.module(path, f"privcurve_{package}")))
+            outputs = list(_make_outputs(own.module(path, packages.get(folder, "privcurve_own"))))
             if not outputs:
                 raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
             for output in outputs:
-                if not (path.is_relative_to(shipped) and folder.name in SHIPPED):
+                if folder not in shipped.values():
                     version = output.version * 2**32 + own.checksum(path)
                     output.version = version  # type: ignore[misc]
                 yield output

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privcurve.analysis.selection import ACCURACY, LOSSES
+from privcurve.analysis.measures import LOSSES, MEASURES
 from privcurve.experiments.methods import TRAIN_SHARE
 from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
 # Measures that rank learners; all but losses are scores from 0 to 1.
-METRICS = (ACCURACY, "balanced_accuracy", "auc", "log_loss")
+METRICS = tuple(MEASURES)
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|<=|≤|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
 

@@ -423,6 +423,8 @@ class Curator(Account):
         ValueError
             If there are more records than whole sums have room for.
         """
+        if not isinstance(records, Records):
+            raise DoorError("rows of records in parts, which no fit has together: ask for Totals")
         exact, stated = records.exact, self._stated
         if exact.n > MOST_RECORDS:
             raise ValueError(f"sums of rows are of up to {MOST_RECORDS:,} records")

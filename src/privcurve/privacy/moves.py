@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
-from privcurve.kernels.rows import times_matrix
 
 # What two roundings of a number to nearest move its distance from another by, as a share of it.
 ULP = 2.0**-52
@@ -146,12 +145,16 @@ class Moves:
 
     def mapped(self, matrix: Floats) -> Self:
         """Return the bounds of a product of the last axis with a public matrix or vector."""
+        # A plan reads this file, and needs no Numba.
+        from privcurve.kernels.rows import times_matrix
+
         sizes = np.abs(matrix)
         wide = sizes.reshape(len(sizes), -1)
         rows, columns = wide.sum(axis=1).max(initial=0), wide.sum(axis=0).max(initial=0)
         # The spectral norm is at most either of these.
         norm = min(math.sqrt((wide * wide).sum()), math.sqrt(rows * columns))
         n = 1 + 2 * wide.size * ULP
+
         entries = times_matrix(self.entries, sizes) * n
         l1 = self.l1 if rows == 1 == wide.shape[1] else multiply_up(self.l1, rows * n)
         made = type(self)(entries, l1, multiply_up(self.factor, norm * n), self.square)

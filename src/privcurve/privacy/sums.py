@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats
-from privcurve.kernels.rows import times_matrix
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.moves import ULP, Moves, join
 from privcurve.privacy.sealed import Sealed, kernel, open_values
@@ -220,6 +219,9 @@ class Sum(Bounded):
 
     def over(self, matrix: Floats) -> Self:
         """Return the product of the last axis with a public matrix, or vector."""
+        # A plan reads this file, and needs no Numba.
+        from privcurve.kernels.rows import times_matrix
+
         unit = self._bounds.unit * unit_of(matrix)
         bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
         shift = self._bounds.shift * float(np.abs(matrix).sum())

@@ -23,7 +23,7 @@ class Cited:
 
     right: float  # a share of guesses, of two secrets that are as likely
     error: float  # its standard error
-    most: float  # what the guarantee allows
+    most: float  # the largest share that the guarantee allows
     n_fits: int
 
     def sentence(self) -> str:
@@ -43,7 +43,7 @@ def write(cited: Cited, request: Request, description: Description) -> Path:
 
 
 def read(request: Request, description: Description) -> Cited | None:
-    """Return the attack on a made-up table for a request; None if there is none."""
+    """Return the attack on a made-up table for a request; None if none was made."""
     try:
         content = json.loads(_path(description).read_text(encoding="utf-8"))
         if content.pop("of") != _key(request, description):

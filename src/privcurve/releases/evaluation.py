@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from privcurve import datasets, extras
+from privcurve.analysis.measures import auc
 from privcurve.coding import Bools, Floats, Ints, class_labels, decide
 from privcurve.datasets.coding import Markers, read_codes, strip_point
 from privcurve.datasets.reading import TRUTHS, RawTable
 from privcurve.experiments import canonical
-from privcurve.experiments.metrics import auc
 from privcurve.models import Model
 from privcurve.privacy import seeds
 from privcurve.privacy.curator import Curator

@@ -16,7 +16,7 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Bins of the score, and made-up cells by which their cut points are found.
+# Number of bins of the score; number of made-up cells whose scores place the cut points.
 BINS = 32
 CELLS = 2**13
 
@@ -89,7 +89,7 @@ class Judgement:
     loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
     base_loss: float  # mean log-loss of the base rate, which says the same of all records
     gain: Measure | None  # how much better than the base rate; None if too few records tell
-    measured_by: str  # what the gain is measured by
+    measured_by: str  # the measure of the gain
     predicted: float = math.nan  # mean probability of the positive class; NaN if it has none
     actual: Measure | None = None  # share of the positive class
     groups: tuple[Group, ...] = ()
@@ -159,7 +159,7 @@ def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -
     Parameters
     ----------
     learner : CodedClassifier
-        Fitted: what it releases is asked, and no record.
+        Fitted. Only its released model is used, no record.
     n_bins : sequence of int
         How many codes each column has.
     weights : sequence of ndarray

@@ -17,7 +17,7 @@ from privcurve.datasets import Description
 from privcurve.datasets.description import EXCEL
 from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
-from privcurve.learners.entries.memory import training_bytes
+from privcurve.learners.registry import training_bytes
 
 # MiB that a job takes before it reads a record: Python, imports, compiled kernels.
 PREPARING, TRAINING, AUDITING = 300, 400, 2000

@@ -49,8 +49,7 @@ def read(
     `root` is the folder of the workflow; `files` are those that the configuration was read from.
     Only the process that `decides` makes a secret seed: nodes of a cluster would each make their
     own. A study that can't be read does not stop the others.
-    Raises SchemaError, SeedError or StudyError if the configuration is not allowed, its seed can't
-    be used, or it names a study that does not exist.
+    Raises SchemaError or SeedError if the configuration is not allowed or its seed can't be used.
     """
     # Read again, as Snakemake silently keeps the last of repeated keys.
     for file in files:
@@ -62,22 +61,26 @@ def read(
         for folder in _list_study_folders(configuration, root)
         for path in schema.misnamed_files(folder)
     }
-    unknown = [name for name in configuration["studies"] if name not in paths]
-    if unknown:
-        hint = schema.suggestion(unknown[0], paths)
-        raise StudyError(
-            f"configuration: there is no study {unknown[0]!r}{hint} There are: {', '.join(paths)}"
-            + "".join(f". {fault}" for fault in strays.values())
-        )
     seed = seeds.resolve(configuration["seed"], make=decides)
     studies_read: dict[str, Study] = {}
     requests: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    broken = strays | {
-        name: f"{path}: a study's name is letters, digits, _ and -; rename the file"
-        for name, path in paths.items()
-        if not FILE_NAME.fullmatch(name)
+    # A paper that is not there stops a plain run, and no other target.
+    unknown = {
+        name: f"configuration: there is no study {name!r}{schema.suggestion(name, paths)} "
+        f"There are: {', '.join(paths)}" + "".join(f". {fault}" for fault in strays.values())
+        for name in configuration["studies"]
+        if name not in paths
     }
+    broken = (
+        strays
+        | unknown
+        | {
+            name: f"{path}: a study's name is letters, digits, _ and -; rename the file"
+            for name, path in paths.items()
+            if not FILE_NAME.fullmatch(name)
+        }
+    )
     broken |= _find_doubles(_list_study_folders(configuration, root)[:-1], paths)
     # Configured studies first: they win if two studies claim the same name.
     for name in dict.fromkeys([*configuration["studies"], *paths]):
@@ -113,8 +116,15 @@ def root() -> Path:
 
 
 def configured() -> dict[str, Any]:
-    """Return the content of config/config.yaml in the working folder; empty without the file."""
-    return dict(schema.read_yaml(CONFIGURATION) or {}) if CONFIGURATION.is_file() else {}
+    """Return the content of config/config.yaml in the working folder; empty without one.
+
+    Where this workflow is a module, the file is another workflow's, and may hold anything.
+    """
+    try:
+        content = schema.read_yaml(CONFIGURATION)
+    except (OSError, ValueError):
+        content = None
+    return dict(content) if isinstance(content, dict) else {}
 
 
 def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:

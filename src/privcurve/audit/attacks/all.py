@@ -1,4 +1,4 @@
-"""All attacks, found by themselves: each module of this folder that has `CLAIMS`."""
+"""All attacks, found by themselves: modules of this folder with `CLAIMS`, and those of papers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from privcurve.audit import attacks
 from privcurve.audit.claim import Claim
 from privcurve.audit.run import n_comparisons
+from privcurve.learners.entries.of_papers import PACKAGES
 
 
 def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
@@ -30,11 +31,13 @@ def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
 
 
 def find_claims() -> Iterator[Claim]:
-    """Yield the claims of each module of the folder."""
+    """Yield the claims of each module of the folder, and of each learner of a paper."""
     for module in pkgutil.iter_modules(attacks.__path__):
         if f"{attacks.__name__}.{module.name}" != __name__:
             attack = importlib.import_module(f"{attacks.__name__}.{module.name}")
             yield from getattr(attack, "CLAIMS", ())
+    for package in PACKAGES.values():
+        yield from importlib.import_module(f"{package}.audit").claims()
 
 
 ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(find_claims())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from privcurve.audit.attacks.pairs import N_PAIRS, canaries, rare_in_part, several
+from privcurve.audit.attacks.pairs import N_PAIRS, canaries, hidden_few, rare_in_part, several
 from privcurve.audit.canaries import guess_coins
 from privcurve.audit.claim import Claim, LearnerSampler, MakePairs
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.audit.worst_answers import worst_answers
 from privcurve.learners.registry import entry
-from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
 Settings = Sequence[Mapping[str, Any]]
 
@@ -55,6 +55,13 @@ def claim_by_fits(
         sample=sample, n_trainings=n_trainings, n_pairs=N_PAIRS.get(pairs, 1),
         neighbours=neighbours,
     )  # fmt: skip
+
+
+def claim_private_columns(
+    learner: str, setting: Mapping[str, Any], n: int = 300, delta: float = 0.0, by: str = PROVED
+) -> Claim:
+    """Audit real fits on neighbours that differ in private columns alone."""
+    return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
 def claim_by_canaries(

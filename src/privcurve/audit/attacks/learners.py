@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,56 +14,27 @@ from privcurve.audit.attacks.any_learner import (
     claim_by_answers,
     claim_by_canaries,
     claim_by_fits,
+    claim_private_columns,
 )
 from privcurve.audit.attacks.any_learner import recipe as any_recipe
 from privcurve.audit.attacks.pairs import (
     flipped_among_many,
-    flipped_label,
-    hidden_few,
     in_crowds,
     misleading_public_column,
-    moved_among_few,
-    moved_between_leaves,
     of_three_classes,
-    one_more,
-    own_answer,
     rare_in_part,
     torn_columns,
 )
 from privcurve.audit.canaries import CANARIES
 from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
-from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
 # Canaries have settings of their own: `_canaries`.
 recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}
 STARTED = {**PARTIAL, "start": "public"}
-
-
-def claim_private_columns(
-    learner: str, setting: dict[str, Any], n: int = 300, delta: float = 0.0, by: str = PROVED
-) -> Claim:
-    """Audit real fits on neighbours that differ in private columns alone."""
-    return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
-
-
-def _partly_private() -> Iterator[Claim]:
-    """Boosting of half-spaces."""
-    three: dict[str, Any] = {"n_rounds": 3}
-    yield from recipe("brc", [three], [three], canary=False)
-    # Beyond its statement: the label is public.
-    beyond = claim_by_fits("brc", PROVED, {**three, **PARTIAL}, 400, flipped_label)
-    yield replace(beyond, stated=PRIVATE_COLUMNS)
-    two: dict[str, Any] = {"n_rounds": 2}
-    yield from recipe("boosting_for_people", [two], [two], answers=False, canary=False)
-    for calibration in (PROVED, PUBLISHED):
-        yield claim_private_columns("brc", {**three, **PARTIAL}, by=calibration)
-        yield claim_private_columns("boosting_for_people", {**two, **PARTIAL}, by=calibration)
-        # PATE claims only the answers to training records.
-        five = {"n_teachers": 5, "public_columns": ()}
-        yield claim_by_answers("pate", calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)
 
 
 def _linear() -> Iterator[Claim]:
@@ -115,52 +85,8 @@ def _trees() -> Iterator[Claim]:
         )
 
 
-def _ensembles() -> Iterator[Claim]:
-    two: dict[str, Any] = {"n_trees": 2, "depth": 2}
-    oc: dict[str, Any] = {**two, "alpha": 1.0}
-    proved = [
-        {**oc, "votes": "link"},
-        {**oc, "calibrate_alpha": "released"},
-        {**two, "splits": "random"},
-        {**two, "votes": "sign"},
-    ]
-    published = [{**oc, "calibrate_alpha": "exact"}]
-    yield from recipe("bdpe", proved, published)
-    constant = {"n_trees": 1, "depth": 1, "alpha": 1.0, "leverage": "constant"}
-    yield claim_by_answers("bdpe", PUBLISHED, constant)
-    leaves = [{**two, "leaves": "laplace"}, {**two, "leaves": "exponential"}]
-    yield from recipe("dp_forest", [*leaves, {**two, "votes": "shrunk"}], leaves)
-    teachers = {"n_teachers": 2, "n_partitions": 2, "n_queries": 2}
-    yield from recipe("dp_bagging", [teachers])
-
-
-def _gradient() -> Iterator[Claim]:
-    name, one = "dpboost", {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
-    two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
-    # Enough trainings to see noise of single precision.
-    yield from recipe(name, [two], [two], n_trainings=1_000, epsilon=2.0)
-    yield claim_by_answers(name, PUBLISHED, one)
-    # The published noise is for adding or removing a record; but that changes the chunks.
-    fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
-    yield claim_by_answers(
-        name, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE
-    )
-
-
 def _holders() -> Iterator[Claim]:
-    name, two = "distributed_topdown", {"n_holders": 2}
-    deep: dict[str, Any] = {"depth": 2, **two}
-    small: dict[str, Any] = {"n_splits": 2, **two}
-    votes = {"protocol": "local_rnm", "trust": "secure_sum"}
-    yield from recipe(name, [deep, {**votes, **deep}], [small])
-    for setting in (deep, {**votes, **deep}):
-        yield claim_by_answers(name, PROVED, setting, moved_between_leaves)
-    voted = {"protocol": "local_rnm", "depth": 1, "vote_share": 0.99, "n_holders": 1}
-    yield claim_by_answers(name, PROVED, voted, torn_columns)
-    yield claim_by_answers(name, PUBLISHED, small, moved_between_leaves)
-    yield claim_by_fits(name, PUBLISHED, {**small, "protocol": "local_rnm"}, 300)
-    alone = {"protocol": "single", "n_splits": 2, "criterion": "entropy"}
-    yield claim_by_answers(name, PUBLISHED, alone, moved_among_few)
+    two = {"n_holders": 2}
     forest = {"n_trees": 4, "batch": 2, "depth": 1, **two}
     yield from recipe("random_trees", [{**forest, "trust": t} for t in ("secure_sum", "local")])
 
@@ -172,8 +98,6 @@ def _canaries() -> Iterator[Claim]:
         "noisy_bayes": {},
         "lazybb": {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35},
         "topdown": {"depth": 8},
-        "bdpe": {"n_trees": 2, "depth": 8, "votes": "sign"},
-        "dp_forest": {"n_trees": 2, "depth": 8},
         "tuned": {"learner": "noisy_bayes"},
     }
     joint = {name: {"n_steps": 2} for name in ("dp_newton", "dp_gradient_descent")}
@@ -184,9 +108,5 @@ def _canaries() -> Iterator[Claim]:
 
 
 CLAIMS = tuple(
-    claim
-    for some in (
-        *(_partly_private, _linear, _counts, _trees, _ensembles, _gradient, _holders, _canaries),
-    )
-    for claim in some()
+    claim for some in (*(_linear, _counts, _trees, _holders, _canaries),) for claim in some()
 )

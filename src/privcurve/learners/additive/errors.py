@@ -150,7 +150,7 @@ def features(
     for column in columns:
         n_bins = column.stop - column.start
         at = np.arange(n_bins) / max(n_bins - 1, 1)
-        place[column] = 4.0 * (at - 0.5) ** 2 - 1.0
+        place[column] = 4.0 * (at - 0.5) * (at - 0.5) - 1.0
         width[column] = log(n_bins + 1.0) - 2.0
         mass = np.maximum(both[column], 0.0)
         squares = math.fsum((mass * (scores[column] * scores[column])).tolist())
@@ -164,7 +164,9 @@ def features(
         *(by_column, width, place, scores, np.abs(scores), one * size, spread),
         *(one * value for value in (log_share, log(float(n_releases)) - 1.5, log_noise)),
     ]
-    of_columns = math.sqrt(math.fsum(spread[column.start] ** 2 for column in columns))
+    of_columns = math.sqrt(
+        math.fsum(spread[column.start] * spread[column.start] for column in columns)
+    )
     common = [log_ratio, log_n, log_columns, float(counts.laplace), size, log_share]
     return np.stack(columns_of, axis=1), np.array([*common, of_columns, log_noise])
 
@@ -226,7 +228,7 @@ def p_values(counts: Counts) -> list[float]:
     share = positive / (positive + negative)
     excess = counts.positive * (1.0 - share) - counts.negative * share
     both = np.maximum(counts.positive + counts.negative, 0.0)
-    found = []
+    by_column = []
     for column, in_order in zip(counts.columns, counts.ordered, strict=True):
         contrasts = _contrasts(both[column], in_order)
         tails = [
@@ -238,8 +240,8 @@ def p_values(counts: Counts) -> list[float]:
             )
             for row in contrasts
         ]
-        found.append(min(1.0, len(tails) * min(tails)) if tails else 1.0)
-    return found
+        by_column.append(min(1.0, len(tails) * min(tails)) if tails else 1.0)
+    return by_column
 
 
 def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:

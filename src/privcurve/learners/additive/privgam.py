@@ -139,9 +139,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 so_far = round_scores(decoder.scores), round_scores(decoder.intercepts)
                 exact, n_added = sums.sums(*so_far), 1
             answers, released = [], []
-            for question, asked in zip(questions, exact, strict=True):
+            for question, exact_sums in zip(questions, exact, strict=True):
                 call = _on_grid(curator.call(question.words), bits)
-                noisy, deviation = curator.whole_numbers(call, asked), question.deviation
+                noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
                 # Of counts, the noise of the other classes adds up.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)

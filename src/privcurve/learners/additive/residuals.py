@@ -63,7 +63,7 @@ def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
-class Asked(NamedTuple):
+class Query(NamedTuple):
     """The public form of sums by bin of all columns, and of their totals after these."""
 
     n_classes: int
@@ -74,22 +74,21 @@ class Asked(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def bounds_of(asked: Asked, of_residuals: bool) -> tuple[Bounds, Bounds]:
+def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     """Return the bounds of sums by bin, and of totals (docs/proofs.md, 'PrivGAM', 1 to 3).
 
-    A record adds no negative number: 1 to a cell of each column, or a residual; of more than two
-    classes it adds as much again to other cells of the column.
+    A record adds no negative number: `clip` at most to a cell of each column, and as a residual of
+    more than two classes as much again to other cells of the column.
     """
-    largest = asked.clip if of_residuals else 1
-    many = of_residuals and asked.n_classes > 2
-    rows = ((2, asked.n_classes) if many else (2, 1)) if of_residuals else (asked.n_classes,)
+    many = of_residuals and query.n_classes > 2
+    rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
     # In the L2 norm a residual is clipped at 1/√2, and √2 is rounded up.
-    longer = ROOT_TWO if many and asked.norm == 2 else 1.0
+    longer = ROOT_TWO if many and query.norm == 2 else 1.0
     made = []
-    for n_columns, n_cells in ((asked.n_columns, asked.n_bins), (1, 1)):
-        each = np.full((*rows, n_cells), largest * longer)
-        l1, square = n_columns * (1 + many) * largest * longer, float(n_columns * (1 + many))
-        size, change = (Moves(each, k * l1, largest, k * square) for k in (1, 2))
+    for n_columns, n_cells in ((query.n_columns, query.n_bins), (1, 1)):
+        each = np.full((*rows, n_cells), query.clip * longer)
+        l1, square = n_columns * (1 + many) * query.clip * longer, float(n_columns * (1 + many))
+        size, change = (Moves(each, k * l1, query.clip, k * square) for k in (1, 2))
         made.append(Bounds(size, change, 1.0))
     return made[0], made[1]
 
@@ -113,18 +112,19 @@ class ScoredRows:
             bin_starts(records.n_bins)[:-1],
         )
 
-    @adds_in_parts(lambda rows, asked: bounds_of(asked, False))
-    def counts(self, asked: Asked) -> Ints:
-        """Count the records by class and bin; then by class."""
-        return self._with_totals(count_labels(self._rows, self._n_classes, self._n_bins))
+    @adds_in_parts(lambda rows, query: bounds_of(query, False))
+    def counts(self, query: Query) -> Ints:
+        """Count the records by class and bin, then by class; each counts `clip`."""
+        counts = count_labels(self._rows, self._n_classes, self._n_bins)
+        return self._with_totals(query.clip * counts)
 
     def _with_totals(self, sums: Ints) -> Ints:
         # Each record is in one bin of the first column.
         totals = sums[..., : self._first].sum(axis=-1, keepdims=True)
         return np.concatenate([sums, totals], axis=-1)
 
-    @adds_in_parts(lambda rows, scores, intercepts, asked: bounds_of(asked, True))
-    def sums(self, scores: Ints, intercepts: Ints, asked: Asked) -> Ints:
+    @adds_in_parts(lambda rows, scores, intercepts, query: bounds_of(query, True))
+    def sums(self, scores: Ints, intercepts: Ints, query: Query) -> Ints:
         """Sum the residuals at these scores: see :meth:`BinSums.sums`."""
         if self._n_classes == 2:
             table = residual_table(self._bits)
@@ -162,7 +162,7 @@ class BinSums:
     ) -> None:
         make = partial(ScoredRows, maps=maps, n_classes=n_classes, bits=bits, norm=norm)
         clip, n_bins = math.floor(CLIP * 2**bits), sum(int(bins[-1]) + 1 for bins in maps)
-        self._asked = Asked(n_classes, len(maps), n_bins, clip, norm)
+        self._query = Query(n_classes, len(maps), n_bins, clip, norm)
         self._totals = Totals(records, make)
 
     def counts(self) -> list[Sum]:
@@ -170,11 +170,11 @@ class BinSums:
 
         Shapes (n_classes, n_bins) and (n_classes,).
         """
-        return [one * self._asked.clip for one in self._ask("counts")]
+        return self._ask("counts")
 
     def _ask(self, question: str, *scores: Ints) -> list[Sum]:
-        by_bin, totals = self._totals.ask(question, *scores, self._asked)
-        return [by_bin, totals[..., 0]]
+        by_bin, totals = self._totals.ask(question, *scores, self._query)
+        return [by_bin, totals.reshape(totals.shape[:-1])]
 
     def sums(self, scores: Ints, intercepts: Ints) -> list[Sum]:
         """Return the sums of residuals of records of each class, and of what others give to it.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from privcurve.learners.entries import others, private
+from privcurve.learners.entries import of_papers, others, private
 from privcurve.learners.entry import LearnerEntry
 
 LEARNERS: Mapping[str, LearnerEntry] = {
-    entry.name: entry for entry in (*private.ENTRIES, *others.ENTRIES)
+    entry.name: entry for entry in (*private.ENTRIES, *of_papers.ENTRIES, *others.ENTRIES)
 }

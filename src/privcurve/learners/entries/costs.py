@@ -27,18 +27,6 @@ def _rules(n_rounds: float, n_rows: int, n_columns: int) -> float:
     return 5e-4 + 2e-10 * n_rounds * n_rows * n_columns
 
 
-def dpboost(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of dpboost."""
-    n_trees = float(setting["n_trees"])
-    each = min(n_trees, float(setting["trees_per_ensemble"]))
-    depth = int(setting["max_depth"])
-    # Noise and scores of all nodes; each record's histogram once an ensemble, and its
-    # score by all earlier trees.
-    nodes = 3e-6 * 2**depth * n_columns / 14
-    records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
-    return 5e-3 + n_trees * (nodes + records)
-
-
 def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of topdown."""
     return 1e-3 + _tree(setting, n_rows, n_columns)
@@ -60,13 +48,6 @@ def gradient_boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -
     return 1e-2 + 2.5e-8 * float(setting["n_estimators"]) * n_rows * n_columns
 
 
-def dp_bagging(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of dp bagging."""
-    teachers, queries = setting["n_teachers"], setting["n_queries"]
-    rows_read = 10 * n_rows + float(teachers) * float(queries)
-    return 0.01 + 2.2e-9 * float(setting["n_partitions"]) * rows_read * n_columns
-
-
 def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of dp ebm."""
     return 0.05 + float(setting["max_rounds"]) * n_columns * (5e-5 + 5e-9 * n_rows)
@@ -81,11 +62,6 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return 0.01 + 1.2e-7 * n_rows * depth + n_trees * each
 
 
-def brc(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of boosting random classifiers."""
-    return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
-
-
 def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of counting labels."""
     return 2e-3
@@ -94,46 +70,6 @@ def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of counting each column by label."""
     return 2e-3 + 1e-8 * n_rows * n_columns
-
-
-def boosting_for_people(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a logistic regression in each round."""
-    return 2e-3 + 1e-7 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
-
-
-def pate(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of PATE: each teacher is trained, and asked about each row."""
-    answers = n_rows * (1 + n_columns / 10)
-    return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * answers) + 1e-7 * answers
-
-
-def boosted_ensemble(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of an ensemble of trees that is boosted."""
-    depth = int(setting["depth"])
-    # Each node has an entry in the ledger. Chosen questions read all columns, and published ones at
-    # small ε only a few.
-    nodes = 2**depth * (1.2e-5 + 1e-7 * n_columns)
-    records = 1e-9 * (8 + 0.4 * n_columns) * depth * n_rows
-    return 5e-4 + float(setting["n_trees"]) * (1.5e-4 + records + nodes)
-
-
-def random_forest(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a forest of random trees."""
-    depth = int(setting["depth"])
-    nodes = 1e-8 * 2**depth * (10 + n_columns)
-    return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)
-
-
-def distributed_topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of distributed DP-TopDown trees: of messages, and of reading records."""
-    protocol, depth = setting["protocol"], setting["depth"]
-    holders = 1 if protocol == "single" else int(setting["n_holders"])
-    if depth is None:
-        # As published: a hundred nodes or a thousand, by the data, each with counts of questions.
-        each = {"single": 1e-1, "local_rnm": 5e-2, "noisy_counts": 1.3e-1}[protocol]
-    else:
-        each = (8e-5 if protocol == "local_rnm" else 3.5e-5) * 2 ** min(int(depth), 10)
-    return 2e-3 + each * holders + 4e-9 * n_rows * n_columns
 
 
 def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:

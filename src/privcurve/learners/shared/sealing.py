@@ -16,24 +16,15 @@ from typing import Any
 import numpy as np
 
 from privcurve.learners import own
-from privcurve.learners.registry import PROOFS, entry, is_ours, is_shipped
+from privcurve.learners.registry import LEARNERS, entry, is_ours, is_shipped
 from privcurve.learners.shared import merging
 from privcurve.parts import seal_records
-from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, is_private
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, is_private
 from privcurve.privacy.curator import ROUNDING, Curator, DoorError, party_of
 from privcurve.privacy.ledger import AUTHORS_WORD, DERIVED, PrivacyStatement
 from privcurve.privacy.reach import PLAIN
 from privcurve.privacy.refused import FitName, SealedError, fit_named, name_line
 from privcurve.privacy.sealed import Sealed
-
-# Private fits that see open records, by learner, or learner and calibration, with the reason. Peers
-# see open records too, as their package draws the noise.
-NOT_SEALED: Mapping[str | tuple[str, str], str] = {
-    "pate": "its teachers are exact and stay with the data owner; answers come after the fit",
-    ("bdpe", PUBLISHED): "as printed, leverages follow from the exact margins: refuted",
-    ("boosting_for_people", PUBLISHED): "as printed, noise is on a number for each record",
-    ("distributed_topdown", PUBLISHED): "as printed, noise follows from exact sizes: refuted",
-}
 
 # Methods of a learner that see open records, before they are sealed.
 FINAL = (
@@ -48,7 +39,8 @@ STATED = "privacy_"
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
     """Return which methods of `FINAL` a learner has in place of those of the base class."""
-    if getattr(kind, "_learner", None) in NOT_SEALED:
+    learner = LEARNERS.get(getattr(kind, "_learner", ""))
+    if learner is not None and learner.stays_open:
         return []
     return [name for name in FINAL if getattr(kind, name) is not getattr(base, name)]
 
@@ -84,7 +76,7 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
         tried = own.tried(learner._learner) if own.is_own(type(learner)) else own.NOT_TRIED
         return statement.as_claimed(f"{AUTHORS_WORD}; {tried}")
     for name in learner._trained_learners():
-        if name not in PROOFS:
+        if entry(name).proof is None:
             return statement.as_claimed(f"{name}: {AUTHORS_WORD}; {own.tried(name)}")
     return statement
 
@@ -247,7 +239,7 @@ def refuse_noise_kept(model: Any, name: str) -> None:
 
 def sees_sealed(learner: Any) -> bool:
     """Return whether a fit sees sealed records."""
-    name, facts = learner._learner, vars(learner)
-    if entry(name).peer or not is_private(facts.get("epsilon", math.inf)):
+    registered, facts = entry(learner._learner), vars(learner)
+    if registered.peer or not is_private(facts.get("epsilon", math.inf)):
         return False
-    return name not in NOT_SEALED and (name, facts["calibration"]) not in NOT_SEALED
+    return facts["calibration"] not in registered.sees_open

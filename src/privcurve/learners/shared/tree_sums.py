@@ -7,10 +7,8 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privcurve.coding import Codes, Floats, Ints, bin_starts
-from privcurve.kernels.boosted_trees import WeightedRows
 from privcurve.kernels.trees.form import (
     EVERYBODY,
     NO_QUESTION,
@@ -20,7 +18,6 @@ from privcurve.kernels.trees.form import (
     bin_codes,
     bin_rows,
     complete_trees,
-    find_leaves,
     ranges,
 )
 from privcurve.learners.shared.chances import LinkedClassifier
@@ -29,27 +26,12 @@ from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.sealed import kernel
 
 bins_kernel = kernel(bin_rows, rows=(0, 0))
-sum_by_leaf = kernel(WeightedRows.sum_by_leaf)
-
-
-@kernel(rows=0)
-def leaves_in(bins: NDArray[Any], tree: Trees) -> Ints:
-    """Return the leaf of each row in a tree, from 0 on."""
-    return find_leaves(bins, tree)[0] - tree.column.shape[1]
 
 
 @kernel(rows=0)
 def places_of(counts: Ints) -> Ints:
     """Return the row of each record."""
     return np.repeat(np.arange(len(counts)), counts)
-
-
-def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
-    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), of the margins D of leaves.
-
-    The scale of the noise tells how reliable a margin is; n is the number of records.
-    """
-    return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))
 
 
 @lru_cache(maxsize=64)

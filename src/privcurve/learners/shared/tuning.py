@@ -15,7 +15,6 @@ from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.privacy.budget import PROVED, REPLACE_ONE
-from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, KNOWN, PrivacyStatement, rho_of_ledger
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
 
@@ -217,6 +216,9 @@ def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.uint8)
     counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
     records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
+    # A plan reads this file, and needs no Numba.
+    from privcurve.privacy.curator import Curator
+
     (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
     statement: PrivacyStatement = fitted.privacy_
     # A user's own learner has its author's word, as the selection has then.

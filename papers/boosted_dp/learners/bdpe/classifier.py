@@ -1,0 +1,417 @@
+"""Boosted ensembles of private trees with the Mα-loss: BDPEα, as published and proved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privcurve.coding import Floats, Ints, Records, Signs
+from privcurve.kernels.arithmetic import dot, powers
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.tree_sums import (
+    TreeSumClassifier,
+    bins_kernel,
+)
+from privcurve.privacy.accountants.compose import ADAPTIVE, BASIC, GAUSSIAN, ZCDP_CKS
+from privcurve.privacy.budget import PROVED, PUBLISHED, is_private
+from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.ledger import PrivacyStatement
+from privcurve.privacy.mechanisms import EXPONENTIAL, NOISY_LABEL, PERMUTE_AND_FLIP
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import WHOLE, kernel, mechanism
+from privcurve.privacy.sensitivity.counts import (
+    ensemble_weight_bound,
+    histogram_l1,
+    histogram_l2,
+    margins_l1,
+    margins_l2,
+    released_error,
+)
+from privcurve.privacy.sensitivity.impurity import boosted_split_published, split_sensitivity
+
+from .._kernel import (
+    BEST,
+    DRAWN,
+    NOISY,
+    Growth,
+    WeightedRows,
+    begin_tree,
+    draw_tree,
+    grow_levels,
+    leaves_of,
+)
+from .._leaves import leaves_in, shrunk_votes, sum_by_leaf
+from .._m_alpha import (
+    largest_link,
+    link_of_leaves,
+    log_odds_of_margins,
+    record_weights,
+)
+from .noise import (
+    CONSTANT,
+    EXACT,
+    LEAVES,
+    OF_LINKS,
+    OF_NODE,
+    published_noise,
+)
+
+CHOSEN = "chosen"
+RANDOM = "random"
+
+# α of the splits: given, from the exact error (EXACT), or from the error with noise.
+GIVEN = "no"
+RELEASED = "released"
+
+# How the vote of a leaf follows from its records.
+LINK = "link"
+SHRUNK = "shrunk"
+SIGN = "sign"
+
+# The part of a tree's budget for its errors, if they are released.
+ERROR_SHARE = 0.01
+OF_ERRORS = "papers/boosted_dp/proofs.md, 'Errors'"
+
+# The largest weight of a round is at most 2^22 units, so that sums of 2^31 weights are exact.
+WEIGHT_BITS = 22
+MOST_RECORDS = 2**31
+
+# The default part of a tree's budget for splits: the middle of the paper's grid.
+TREE_SHARE = 0.5
+
+# Privacy loss distributions are left out, as they are for single numbers, and noise is on vectors.
+ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
+
+# The names of what proved calls release.
+NODES = "the nodes of a tree's level"
+IN_WEIGHTS = "in units of the largest weight of the round"
+OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
+OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
+OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
+
+
+# Trees choose by noise inside the loop; the contents of their leaves stay sealed.
+begin_kernel = kernel(begin_tree, rows=WHOLE)
+error_kernel = kernel(Growth.error)
+
+
+@mechanism
+def grow_released(splits: Ints, tree: Growth, first: int, last: int, *given: Any) -> None:
+    """Grow some levels of a tree; their questions are released."""
+    grow_levels(tree, first, last, *given)
+    splits[:] = tree.splits
+
+
+@kernel(rows=(0, None, None))
+def weigh_leaves(data: WeightedRows, tree: Growth) -> tuple[Ints, Floats, Floats]:
+    """Return the leaf of each row, and the weights of positive and of negative rows in each."""
+    leaves = leaves_of(tree)
+    return leaves, *data.sum_by_leaf(leaves, len(tree.splits) + 1)
+
+
+@kernel(rows=0)
+def weigh_rows(
+    scores: Floats,
+    votes: Floats,
+    leaves: Ints | None,
+    signs: Signs,
+    counts: Ints,
+    alpha: float,
+    bound: float,
+) -> Floats:
+    """Add the votes of the last leaves to scores; return the weight of all records of each row.
+
+    The weight of a single record must be at most `bound`. It is rounded down to a whole multiple of
+    a unit that follows from the bound: sums of `MOST_RECORDS` weights are exact, in any order.
+    """
+    if leaves is not None:
+        scores += votes[leaves]
+    weights = record_weights(scores, signs, alpha)
+    if weights.max() > bound * (1 + 1e-12):
+        raise AssertionError(f"a record weighs {weights.max()}, more than {bound}")
+    unit = 2.0 ** (math.frexp(bound)[1] - WEIGHT_BITS)
+    return counts * (unit * np.floor(np.minimum(weights, bound) / unit))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
+    r"""Boosted private trees with the Mα-loss (Nock and Henecka 2022; papers/boosted_dp/README.md).
+
+    Each round grows a complete tree on records of weight :math:`\psi^{-1}(-y H(x))`. A
+    question is chosen by the Bayes risk :math:`\Phi` of its two sides, with noise; a leaf votes,
+    with noise; the tree is multiplied by β and added to H.
+
+    ``published``: the exponential mechanism at each node with its part of ε, a leaf's link with
+    Laplace noise and then clamped, β from the exact records: what it claims is refuted.
+    ``proved``: all of a level's budget at each of its nodes, noise on the leaves' weights or
+    margins, β from what is released or public.
+
+    At ε = ∞ there is no noise and no clamp, each question is the best, and a pure node has
+    none.
+
+    Parameters
+    ----------
+    n_trees : int
+        T.
+    depth : int
+        d, levels of questions.
+    alpha : float
+        α of the splits, in [0, 1]: 0 is the 0/1 criterion, 1 Matsushita's.
+    alpha_decay : float
+        Multiplies α from level to level, in (0, 1]; ``proved`` alone.
+    calibrate_alpha : str
+        Objective calibration: ``no``; ``exact``, α times the relative error of the tree so far
+        (``published`` alone: its O.C. has alpha = boost_alpha = 1); ``released``, by that
+        error with noise (``proved`` alone).
+    boost_alpha : float
+        α of links and weights, in (0, 1].
+    tree_share : float or None
+        Part of a tree's budget for its splits, in [0, 1); None: a half, or equal ranges of all
+        steps where labels are drawn (``votes="sign"`` with δ > 0).
+    clamp : float
+        M, the largest vote of a link.
+    splits : str
+        ``chosen``, or ``random``: questions without data, all of the budget for the leaves
+        (``proved`` alone).
+    votes : str or None
+        ``link``: ψ of the leaf's share; ``shrunk``: its margin D over |D| + noise + a few
+        records; ``sign``: of the margin. None: ``link`` for ``published``, which has no
+        other, and ``shrunk`` for ``proved``.
+    step : float
+        β of shrunk votes and of signs.
+    leverage : str or None
+        For ``published`` only: β ``exact`` as printed (None), or ``constant``: the largest possible
+        first β, `boost_alpha`/(2M).
+    epsilon, delta : float
+        δ > 0 with ``proved`` alone.
+    calibration : str
+        ``published`` or ``proved``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    splits_ : ndarray of shape (n_trees, 2**depth - 1)
+        Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
+    leaf_values_ : ndarray of shape (n_trees, 2**depth)
+        h, the votes of the leaves.
+    leverages_ : ndarray of shape (n_trees,)
+        β.
+    alphas_ : ndarray of shape (n_trees, depth)
+        α of each level; with ``calibrate_alpha="exact"`` only that of the root is released.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
+    """
+
+    _learner = "bdpe"
+    _released: ClassVar[Mapping[str, Any]] = {**TreeSumClassifier._released, "leverages_": Floats}
+    _most_records: ClassVar[float] = MOST_RECORDS
+
+    n_trees: int = 5
+    depth: int = 3
+    alpha: float = 0.0
+    alpha_decay: float = 1.0
+    calibrate_alpha: str = GIVEN
+    boost_alpha: float = 1.0
+    tree_share: float | None = None
+    clamp: float = 10.0
+    splits: str = CHOSEN
+    votes: str | None = None
+    step: float = 1.0
+    leverage: str | None = None
+
+    def _guarantee(self, n: int) -> PrivacyStatement:
+        if self.calibration == PROVED:
+            shared = {"rounds": int(self.n_trees), "accountants": ACCOUNTANTS}
+            return self._noise_of(self._tree_calls(n), **shared)
+        return published_noise(
+            n_trees=int(self.n_trees),
+            depth=int(self.depth),
+            sensitivity=self._sensitivity(n, 0.0),
+            calibrate_alpha=self.calibrate_alpha,
+            tree_share=self._tree_share(),
+            clamp=float(self.clamp),
+            largest_link=largest_link(float(self.boost_alpha)),
+            leverage=self.leverage or EXACT,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+        )
+
+    def _tree_calls(self, n: int) -> list[Announced]:
+        """Return the proved calls of each tree, for weights of at most 1.
+
+        Trees share the budget equally. Each level of a tree may spend its share at every node, the
+        leaves of a tree theirs together (papers/boosted_dp/proofs.md, 'Splits' and 'Leaves').
+        """
+        depth, votes = int(self.depth), self._votes()
+        released = self.splits == CHOSEN and self.calibrate_alpha == RELEASED
+        of_error = ERROR_SHARE / depth if released else 0.0
+        rest, share = 1.0 - of_error * depth, self._tree_share()
+        of_level, of_leaves = rest * share / depth, rest * (1.0 - share)
+        if self.delta > 0 and votes == SIGN and self.tree_share is None and not released:
+            # Equal ranges of labels and splits add up best.
+            of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
+            of_level = of_leaves if self.splits == CHOSEN else 0.0
+        one = released_error(1.0)
+        sensitivity: dict[str, Any] = {
+            LINK: {"l1": histogram_l1(), "l2": histogram_l2()},
+            SHRUNK: {"l1": margins_l1(), "l2": margins_l2()},
+            SIGN: {"margins": margins_l1()},
+        }[votes]
+        calls = []
+        for level, alpha in enumerate(self._level_alphas().tolist()):
+            if released:
+                what = OF_ERROR.format("{}", level + 1)
+                calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
+            if of_level > 0:
+                # With released errors α is not known yet, so the range is in units of the
+                # sensitivity.
+                change = 2 * (1.0 if released else self._sensitivity(n, alpha))
+                calls.append(Announced(
+                    OF_SPLITS.format("{}", level + 1), of_level, score_range=change,
+                    calls=2**level, parallel=NODES, source="papers/boosted_dp/proofs.md, 'Splits'",
+                ))  # fmt: skip
+        calls.append(Announced(
+            OF_LEAVES.format("{}", self._leaf_words()), of_leaves, **sensitivity,
+            calls=2**depth * (2 if votes == LINK else 1), parallel=LEAVES,
+            source="papers/boosted_dp/proofs.md, 'Leaves'",
+        ))  # fmt: skip
+        return calls
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        signs, counts = records.labels, records.counts
+        bins, labels = bins_kernel(records.codes, self.n_bins_, signs)
+        n_trees, depth, alpha = int(self.n_trees), int(self.depth), float(self.boost_alpha)
+        self._begin(depth, records.n)
+        self.leverages_ = np.zeros(n_trees)
+        self.alphas_ = np.tile(self._level_alphas(), (n_trees, 1))
+        scores, reach = np.zeros_like(signs, dtype=np.float64), 0.0
+        steps, leaves = np.zeros(0), None
+        for t in range(n_trees):
+            bound = ensemble_weight_bound(reach, alpha)
+            weights = weigh_rows(scores, steps, leaves, signs, counts, alpha, bound)
+            data = WeightedRows(bins, labels, weights, self._bin_starts())
+            leaves, positive, negative = self._grow(t, data, bound, curator)
+            votes, beta = self._vote(t, positive, negative, bound, curator)
+            self.leaf_values_[t], self.leverages_[t] = votes, beta
+            steps = beta * votes
+            reach += abs(beta) * float(np.abs(votes).max())
+        self._count_questions()
+
+    def _sensitivity(self, n: int, alpha: float) -> float:
+        """Return the sensitivity of a split's score for weights up to 1: Δ₀ + α(Δ₁ − Δ₀)."""
+        if self.calibration == PUBLISHED:
+            return boosted_split_published(n, "m_alpha", alpha)
+        # One record alone has a score of 0, whatever it is.
+        return split_sensitivity(max(n, 2), "m_alpha", alpha)
+
+    def _grow(
+        self, t: int, data: WeightedRows, weight_bound: float, curator: Curator
+    ) -> tuple[Ints, Floats, Floats]:
+        """Choose the questions of tree t."""
+        n, starts = self.n_records_, data.bin_starts
+        splits, alphas = self.splits_[t], self.alphas_[t]
+        restrict = self.calibration == PROVED
+        if self.splits == RANDOM:
+            draw_tree(starts, restrict, curator.coins, splits)
+            leaves: Ints = leaves_in(data.bins, self._trees(t, t + 1))
+            return leaves, *sum_by_leaf(data, leaves, len(splits) + 1)
+        calls = self._node_calls(t, curator)
+        coins, noise, chooses, slope = curator.coins, np.empty((1, 0)), BEST, 0.0
+        if is_private(self.epsilon) and self.calibration == PUBLISHED:
+            chooses, coins = DRAWN, curator.generator(calls)
+            slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
+        elif is_private(self.epsilon):
+            chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
+        # The published calls take weights to be at most 1.
+        bound = weight_bound if chooses == NOISY else 1.0
+        scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
+        by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
+        tree, root = begin_kernel(splits, data, restrict), 0.0
+        of_levels = data, alphas, by_error, chooses, scales, slope, noise, coins
+        for level in range(len(alphas) if released else 0):
+            call = curator.call(OF_ERROR.format(t + 1, level + 1)).rescale(weight_bound)
+            seen = curator.number(call, error_kernel(tree, level))
+            root = seen if level == 0 else root
+            if root > 0:
+                alphas[level] *= min(max(seen / root, 0.0), 1.0)
+            scales[level] *= self._sensitivity(n, float(alphas[level]))
+            grow_released(splits, tree, level, level + 1, *of_levels)
+        if not released:
+            grow_released(splits, tree, 0, len(alphas), *of_levels)
+        grown: tuple[Ints, Floats, Floats] = weigh_leaves(data, tree)
+        return grown
+
+    def _node_calls(self, t: int, curator: Curator) -> list[Call]:
+        """Return the call of each inner node of tree t."""
+        nodes = range(len(self.splits_[t]))
+        if is_private(self.epsilon) and self.tree_share == 0:
+            # Splits have no budget: they are chosen by noise alone.
+            pure = self.delta == 0 and self.calibration == PROVED
+            return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
+        if self.calibration == PUBLISHED:
+            return [curator.call(OF_NODE.format(t + 1, i + 1)) for i in nodes]
+        levels = [curator.call(OF_SPLITS.format(t + 1, k + 1)) for k in range(int(self.depth))]
+        return [call for k, call in enumerate(levels) for _ in range(2**k)]
+
+    def _vote(
+        self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
+    ) -> tuple[Floats, float]:
+        """Return the votes of a tree's leaves and its β, from the weights in each by label."""
+        n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
+        # M; without privacy the largest link.
+        clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
+        if self.calibration == PUBLISHED:
+            # As printed: noise on the link, then the clamp; β from the records.
+            links = link_of_leaves(positive, negative, alpha)
+            votes = curator.numbers(OF_LINKS.format(t + 1), links)
+            votes = np.clip(votes, -clamp, clamp) if is_private(self.epsilon) else votes
+            exact = self._leverage(votes, positive - negative, n, clamp)
+            return votes, exact if self.leverage != CONSTANT else alpha / (2 * clamp)
+        call = curator.call(OF_LEAVES.format(t + 1, self._leaf_words())).rescale(weight_bound)
+        if call.mechanism == NOISY_LABEL:
+            return np.where(curator.signs(call, positive - negative), 1.0, -1.0), step
+        if kind != LINK:
+            margins = curator.numbers(call, positive - negative)
+            return np.sign(margins) if kind == SIGN else shrunk_votes(margins, call.scale, n), step
+        positive, negative = curator.numbers(call, np.stack([positive, negative]))
+        votes = np.clip(link_of_leaves(positive, negative, alpha), -clamp, clamp)
+        return votes, max(0.0, self._leverage(votes, positive - negative, n, clamp))
+
+    def _leverage(self, votes: Floats, margins: Floats, n: int, clamp: float) -> float:
+        """Return β = (a/m) Σ h(λ)(A − B), a = α/M²."""
+        return float(float(self.boost_alpha) / (clamp * clamp) / n * dot(votes, margins))
+
+    def _votes(self) -> str:
+        if self.votes is not None:
+            return self.votes
+        return LINK if self.calibration == PUBLISHED else SHRUNK
+
+    def _level_alphas(self) -> Floats:
+        return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
+
+    def _leaf_words(self) -> str:
+        """Return the ledger's words for what proved leaves release."""
+        return "weights by label" if self._votes() == LINK else "margins"
+
+    def _tree_share(self) -> float:
+        """Return the part of a tree's budget that its splits get."""
+        if self.splits == RANDOM:
+            return 0.0
+        return TREE_SHARE if self.tree_share is None else float(self.tree_share)
+
+    def _link(self, scores: Floats) -> Floats:
+        return log_odds_of_margins(scores, float(self.boost_alpha))
+
+    def _restore(self) -> None:
+        shape = self.splits_.shape[:1]
+        require(self.leverages_.shape == shape, "it has not one leverage a tree")
+        super()._restore()
+
+    def _tree_values(self) -> Floats:
+        return np.asarray((self.leverages_[:, None] * self.leaf_values_)[:, :, None])

@@ -1,0 +1,39 @@
+"""The DP forest of random trees: what a study and the registry know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.learners.entries.parameters import BOTH, OF_PROVED
+from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+
+
+def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of a forest of random trees."""
+    depth = int(setting["depth"])
+    nodes = 1e-8 * 2**depth * (10 + n_columns)
+    return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)
+
+
+ENTRY = LearnerEntry(
+    name="dp_forest",
+    path="classifier:DPForestClassifier",
+    version=4,
+    title="DP forest of random trees",
+    calibrations=BOTH,
+    parameters={
+        "n_trees": Parameter(7, int, low=1, size=True),
+        "depth": Parameter(4, int, low=1, high=10, size=True),
+        "leaves": Parameter("laplace", choices=("laplace", "exponential")),
+        "votes": Parameter(
+            "sign",
+            choices=("sign", "shrunk"),
+            used_with={"leaves": ("laplace",)},
+            only=OF_PROVED,
+        ),
+    },
+    seconds=_estimate_seconds,
+    peak=(59, 2.5),
+    proof=Proof("papers/boosted_dp/proofs.md, 'Forests'"),
+)

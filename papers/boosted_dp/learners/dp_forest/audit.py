@@ -1,0 +1,34 @@
+"""What the audit tries on the DP forest of random trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from privcurve.audit.attacks.any_learner import claim_by_canaries, recipe
+from privcurve.audit.claim import Claim
+from privcurve.audit.contract import Case
+from privcurve.audit.fits import CHOICES, NUMBERS
+from privcurve.privacy.budget import PROVED
+
+NAME = "dp_forest"
+TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
+
+# How its fits release answers.
+RELEASED = {CHOICES, NUMBERS}
+
+
+def contract() -> list[Case]:
+    """Return settings that reach all of its mechanism calls."""
+    return [
+        Case(NAME, TWO),
+        Case(NAME, {**TWO, "votes": "shrunk"}),
+        Case(NAME, {**TWO, "leaves": "exponential"}),
+    ]
+
+
+def claims() -> Iterator[Claim]:
+    """Yield what the statistical audit attacks."""
+    leaves = [{**TWO, "leaves": "laplace"}, {**TWO, "leaves": "exponential"}]
+    yield from recipe(NAME, [*leaves, {**TWO, "votes": "shrunk"}], leaves, coins=())
+    yield claim_by_canaries(NAME, PROVED, {"n_trees": 2, "depth": 8})

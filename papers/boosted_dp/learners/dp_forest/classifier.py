@@ -1,0 +1,150 @@
+"""Forests of random trees with noisy leaves: RF-L and RF-E, as published and proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from privcurve.coding import Codes, Floats, Ints, Records, Signs
+from privcurve.kernels.trees.form import Trees, bin_rows
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.shared.chances import succession
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.tree_sums import TreeSumClassifier
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED
+from privcurve.privacy.curator import Call, Curator
+from privcurve.privacy.mechanisms import NOISY_LABEL
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import kernel
+from privcurve.privacy.sensitivity.counts import histogram_l1, margins_l1
+
+from .._kernel import WeightedRows, draw_tree
+from .._leaves import leaves_in, shrunk_votes
+
+LAPLACE_LEAVES = "laplace"
+EXPONENTIAL_LEAVES = "exponential"
+SIGN = "sign"
+
+SOURCE = "papers/boosted_dp/proofs.md, 'Forests'"
+SOURCE_PUBLISHED = f"Nock and Henecka §17.2; valid, of 2**depth leaves two move: {SOURCE}"
+LEAVES = "the leaves of a tree"
+
+
+@kernel
+def label_weights(
+    codes: Codes, n_bins: Ints, signs: Signs, counts: Ints, trees: Trees, starts: Ints
+) -> Floats:
+    """Return the weights of positive and of negative records in the leaves of each tree."""
+    bins, labels = bin_rows(codes, n_bins, signs)
+    data = WeightedRows(bins, labels, counts.astype(np.float64), starts)
+    n_leaves = trees.column.shape[1] + 1
+    each = (leaves_in(bins, trees.subset(t, t + 1)) for t in range(len(trees.column)))
+    return np.array([data.sum_by_leaf(leaves, n_leaves) for leaves in each])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
+    r"""Random trees whose leaves vote with noise (Nock and Henecka 2022, §17.2).
+
+    The questions of a tree are drawn uniformly, without the data. Each leaf has the margin
+    :math:`D = n_+ - n_-` of all records in it, and noise.
+
+    ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
+    trees. ``proved``: among trees alone, for a record moves at most two leaves
+    (papers/boosted_dp/proofs.md, 'Forests'); and a question tells apart codes that those above
+    it leave open.
+
+    Parameters
+    ----------
+    n_trees : int
+        T.
+    depth : int
+        d, levels of questions.
+    leaves : str
+        ``laplace``: noise on D. ``exponential``: the label + with a probability that grows with D.
+    votes : str
+        ``sign``: a leaf votes by its label. ``shrunk``: by D over |D| + noise + a few records
+        (``proved`` with ``laplace`` alone).
+    epsilon : float
+        At ∞ leaves are exact; the trees are random still.
+    delta : float
+        0.
+    calibration : str
+        ``published`` or ``proved``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    splits_ : ndarray of shape (n_trees, 2**depth - 1)
+        Questions, numbered as in :mod:`privcurve.kernels.trees.levels`.
+    leaf_values_ : ndarray of shape (n_trees, 2**depth)
+        Votes of the leaves.
+    n_features_used_, n_records_
+        See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
+    """
+
+    _learner = "dp_forest"
+
+    n_trees: int = 7
+    depth: int = 4
+    leaves: str = LAPLACE_LEAVES
+    votes: str = SIGN
+
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
+        n_leaves = 2 ** int(self.depth)
+        if drawn:
+            # The paper takes the scores of a label to change by 2, which is what margins do.
+            calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
+        else:
+            # The paper's noise is for a record that is added.
+            l1 = histogram_l1(ADD_REMOVE) if published else margins_l1()
+            calls = Announced("tree {}: margins of all leaves", l1=l1)
+        return (
+            replace(
+                calls,
+                times=int(self.n_trees),
+                calls=2 * n_leaves if published and not drawn else n_leaves,
+                parts=n_leaves if published else 1,
+                parallel="" if published else LEAVES,
+                source=SOURCE_PUBLISHED if published else SOURCE,
+            ),
+        )
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        codes, signs, counts, _ = records
+        n_trees, depth = int(self.n_trees), int(self.depth)
+        starts = self._bin_starts()
+        what = "labels" if self.leaves == EXPONENTIAL_LEAVES else "margins"
+        self._begin(depth, records.n)
+        for splits in self.splits_:
+            draw_tree(starts, self.calibration == PROVED, curator.coins, splits)
+        weights = label_weights(codes, self.n_bins_, signs, counts, self._trees(), starts)
+        margins = weights[:, 0] - weights[:, 1]
+        for t in range(n_trees):
+            call = curator.call(f"tree {t + 1}: {what} of all leaves")
+            self.leaf_values_[t] = self._vote(weights[t], margins[t], call, curator)
+        self._count_questions()
+
+    def _vote(self, weights: Floats, margins: Floats, call: Call, curator: Curator) -> Floats:
+        """Return the votes of a tree's leaves."""
+        if call.mechanism == NOISY_LABEL:
+            return np.where(curator.signs(call, margins), 1.0, -1.0)
+        if self.calibration == PUBLISHED:
+            positive, negative = curator.numbers(call, weights)
+            margins = positive - negative
+        else:
+            margins = curator.numbers(call, margins)
+        if self.votes == SIGN:
+            return np.sign(margins)
+        return shrunk_votes(margins, call.scale, self.n_records_)
+
+    def _restore(self) -> None:
+        super()._restore()
+        # More would make a chance that is none.
+        require((np.abs(self.leaf_values_) <= 1).all(), "a leaf has more than one vote")
+
+    def _link(self, scores: Floats) -> Floats:
+        return succession(scores, len(self.splits_))

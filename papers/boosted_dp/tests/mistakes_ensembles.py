@@ -1,0 +1,61 @@
+"""Mistakes in boosted ensembles and in forests."""
+
+import numpy as np
+from mistakes_any import TWO, VOTES, breaks, constant, mistake
+
+from privcurve.audit.contract import POST_PROCESSING, SEALED, SENSITIVITY, Case
+from privcurve.papers.boosted_dp.learners._m_alpha import link_of_leaves
+from privcurve.papers.boosted_dp.learners.bdpe import classifier as bdpe
+from privcurve.papers.boosted_dp.learners.bdpe.classifier import BDPEClassifier
+from privcurve.papers.boosted_dp.learners.dp_forest.classifier import DPForestClassifier
+from privcurve.privacy.sealed import kernel
+
+LINK = {**TWO, "votes": "link"}
+
+
+@mistake(DPForestClassifier, "_vote", SEALED, VOTES)
+def votes_exactly(own, self, weights, margins, *others):
+    return margins
+
+
+@mistake(DPForestClassifier, "_vote", SEALED, VOTES)
+def draws_noise_of_its_own(own, self, weights, margins, call, curator):
+    """Right noise, but from the public coins, beside the curator."""
+    return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
+
+
+constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("bdpe", TWO))
+
+
+@mistake(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
+def questions_for_nothing(own, *given):
+    """Splits that have no part of the budget look at the records all the same."""
+    return own(*given[:8], np.ones_like(given[8]), *given[9:])
+
+
+@mistake(BDPEClassifier, "_vote", SEALED, Case("bdpe", {**LINK, "n_trees": 1}))
+def exact_leverages(own, self, t, positive, negative, *others):
+    votes, _ = own(self, t, positive, negative, *others)
+    return votes, self._leverage(votes, positive - negative, self.n_records_, float(self.clamp))
+
+
+@mistake(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
+def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curator):
+    """Leaves are links with noise for a range of 2M, clamped afterwards."""
+    links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
+    # The scale of weights, whose sensitivity is 2.
+    call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._leaf_words())).rescale(self.clamp)
+    return np.clip(curator.numbers(call, links), -self.clamp, self.clamp), 1.0
+
+
+@mistake(BDPEClassifier, "_sensitivity", SENSITIVITY, Case("bdpe", {**TWO, "alpha": 1.0}))
+def sensitivity_of_another_alpha(own, self, n, alpha):
+    return own(self, n, 0.0)
+
+
+@breaks(SENSITIVITY, Case("bdpe", {**TWO, "step": 9.0}))
+def a_weight_bound_of_a_half(patch):
+    """Noise is for weights of ½ in all rounds."""
+    for name in ("_grow", "_vote"):
+        halved = mistake(BDPEClassifier, name)
+        halved(lambda own, self, *given: own(self, *given[:-2], 0.5, given[-1]))(patch)

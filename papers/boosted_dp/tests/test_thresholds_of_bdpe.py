@@ -1,0 +1,18 @@
+"""The loop of BDPEα decides by noise as announced."""
+
+import pytest
+from deciding import check_is_seen, deciding_by, half
+from mistakes_any import TWO
+
+from privcurve.audit.contract import Case
+from privcurve.papers.boosted_dp.learners.bdpe import classifier as bdpe
+
+LOOP = bdpe, "grow_released"
+
+
+@pytest.mark.parametrize(
+    ("change", "case", "why"),
+    deciding_by(half, lambda given: given[10], "half_the_noise", *LOOP, Case("bdpe", TWO)),
+)
+def test_a_mistake_is_seen(monkeypatch, change, case, why):
+    check_is_seen(monkeypatch, change, case, why)

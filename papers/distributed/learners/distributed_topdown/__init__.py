@@ -1,0 +1,61 @@
+"""Distributed DP-TopDown: what a study and the registry know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from privcurve.learners.entries.parameters import BOTH, HOLDERS, OF_PUBLISHED, TRUSTS, share
+from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.privacy.budget import PUBLISHED
+
+_SHARED = ("noisy_counts", "local_rnm")
+
+
+def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of distributed DP-TopDown trees: of messages, and of reading records."""
+    protocol, depth = setting["protocol"], setting["depth"]
+    holders = 1 if protocol == "single" else int(setting["n_holders"])
+    if depth is None:
+        # As published: a hundred nodes or a thousand, by the data, each with counts of questions.
+        each = {"single": 1e-1, "local_rnm": 5e-2, "noisy_counts": 1.3e-1}[protocol]
+    else:
+        each = (8e-5 if protocol == "local_rnm" else 3.5e-5) * 2 ** min(int(depth), 10)
+    return 2e-3 + each * holders + 4e-9 * n_rows * n_columns
+
+
+ENTRY = LearnerEntry(
+    name="distributed_topdown",
+    path="classifier:DistributedTopDownClassifier",
+    version=5,
+    title="Distributed DP-TopDown",
+    calibrations=BOTH,
+    approximate=True,
+    parameters={
+        "protocol": Parameter("noisy_counts", choices=("single", *_SHARED)),
+        "trust": Parameter(None, choices=TRUSTS, used_with={"protocol": _SHARED}),
+        **HOLDERS,
+        "n_colluding": replace(HOLDERS["n_colluding"], tried=(0, 1)),  # fewer than n_holders
+        "criterion": Parameter("gini", choices=("gini", "entropy", "root_gini", "zero_one")),
+        # The budget of published noise alone is `uniform`.
+        "budget": Parameter(
+            None, choices=("decay", "uniform", "levels"), tried=("decay", "levels")
+        ),
+        "leaf_share": share(None, only=OF_PUBLISHED),
+        "n_splits": Parameter(None, int, low=1, high=10_000, only=OF_PUBLISHED),
+        "depth": Parameter(None, int, low=1, high=80),
+        "vote_share": share(0.4, used_with={"protocol": ("local_rnm",)}),
+        "smallest_weight": Parameter(0.1, float, low=0, only=OF_PUBLISHED),
+        "smallest_gain": Parameter(0.01, float, low=0, only=OF_PUBLISHED),
+    },
+    seconds=_estimate_seconds,
+    needs=("ordered",),
+    multiclass=True,
+    peak=(63, 5.5),
+    proof=Proof(
+        "papers/distributed/proofs.md, 'Levels'",
+        "tests/privacy/test_holder_sensitivity.py::test_an_added_record_changes_f_by_at_most_f1_for_any_number_of_classes",
+    ),
+    sees_open={PUBLISHED: "as printed, noise follows from exact sizes: refuted"},
+)

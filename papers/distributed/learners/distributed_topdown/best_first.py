@@ -1,0 +1,143 @@
+"""The published server: a tree grown best first, from noisy gains (Algorithm 1)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.holders.holder import NONE, Ballot, Holder
+from privcurve.holders.sums import Release, Sums
+from privcurve.holders.transcript import Transcript
+from privcurve.kernels.holder_counts import Questions, family_gains
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.privacy.mechanisms import LAPLACE
+
+from .noise import LOCAL_RNM, SINGLE, PublishedNoise
+from .tree import GrownTree
+
+
+class BestFirstPlan(NamedTuple):
+    """The public facts of a tree grown best first, of at most `n_splits` splits and `depth` levels.
+
+    A node is kept for splitting if its noisy share of the n records is at least
+    `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
+    """
+
+    questions: Questions
+    n_classes: int
+    n: int
+    criterion: str
+    n_splits: int
+    depth: int
+    smallest_weight: float
+    smallest_gain: float
+    noise: PublishedNoise
+
+
+class SplitChoice(NamedTuple):
+    """A question for a node, and its noisy gain."""
+
+    question: int
+    gain: float
+
+
+def grow_best_first(
+    holders: Sequence[Holder], plan: BestFirstPlan, transcript: Transcript
+) -> GrownTree:
+    """Grow a tree by the messages of parties; ``single`` has one, the curator.
+
+    Parties answer about the children of the last split too, as the published algorithm does.
+    Parties have the same order in each call.
+    """
+    return _Coordinator(holders, plan, transcript).grow()
+
+
+class _Coordinator:
+    def __init__(
+        self, holders: Sequence[Holder], plan: BestFirstPlan, transcript: Transcript
+    ) -> None:
+        self.holders, self.plan, self.transcript = holders, plan, transcript
+        self.noise = plan.noise
+        self.sums = Sums(len(holders))
+        self.place = CRITERIA.index(plan.criterion)
+
+    def grow(self) -> GrownTree:
+        plan, tree = self.plan, GrownTree()
+        n_questions = len(plan.questions.columns)
+        queue: list[tuple[float, int, int, SplitChoice]] = []
+        if n_questions:
+            self.transcript.begin_round()
+            (root,) = self._choose([0], 1)
+            if root.question != NONE:
+                queue.append((0.0, 0, 1, root))
+        while queue and tree.n_splits < plan.n_splits:
+            _, node, level, chosen = heapq.heappop(queue)
+            left = tree.split(node, chosen.question)
+            for holder in self.holders:
+                holder.split(node, chosen.question, left)
+            self.transcript.tell(2)
+            if level == plan.depth:
+                continue
+            self.transcript.begin_round()
+            children = [left, left + 1]
+            weights = self._weigh(children, level + 1)
+            choices = self._choose(children, level + 1)
+            for child, weight, split in zip(children, weights, choices, strict=True):
+                enough = weight >= plan.smallest_weight / plan.n_splits
+                if split.question != NONE and enough and split.gain > plan.smallest_gain:
+                    heapq.heappush(queue, (-weight * split.gain, child, level + 1, split))
+        self.transcript.begin_round()
+        release = Release(LAPLACE, self.noise.label_scale)
+        leaves = tree.leaves
+        messages = (holder.labels(leaves, release) for holder in self.holders)
+        counts = self.transcript.collect(messages, self.sums, release, len(leaves))
+        for node, position in zip(leaves, counts.argmax(axis=1).tolist(), strict=True):
+            tree.label(node, position)
+        return tree
+
+    def _weigh(self, nodes: list[int], level: int) -> list[float]:
+        release = Release(LAPLACE, self.noise.weight_scale(level))
+        messages = (holder.weights(nodes, release) for holder in self.holders)
+        totals = self.transcript.collect(messages, self.sums, release, len(nodes))
+        return [total / self.plan.n for total in totals.tolist()]
+
+    def _choose(self, nodes: list[int], level: int) -> list[SplitChoice]:
+        """Return a question for each node of a level: PrivateSplit."""
+        plan, budget = self.plan, self.noise.split_budget(level)
+        if self.noise.protocol == SINGLE:
+            return [self._best(node, budget) for node in nodes]
+        candidates: list[Sequence[int]] = [range(len(plan.questions.columns))] * len(nodes)
+        if self.noise.protocol == LOCAL_RNM:
+            budget /= 2
+            candidates = [self._vote(node, budget) for node in nodes]
+            self.transcript.begin_round()
+        # Each node has equally many candidates.
+        release = Release(LAPLACE, self.noise.families_scale(budget, len(candidates[0])))
+        messages = (holder.families(nodes, candidates, release) for holder in self.holders)
+        families = self.transcript.collect(messages, self.sums, release, len(nodes))
+        chosen = []
+        for questions, of_node in zip(candidates, families, strict=True):
+            gains = family_gains(of_node, self.place)
+            best = int(np.argmax(gains))
+            chosen.append(SplitChoice(int(questions[best]), float(gains[best])))
+        return chosen
+
+    def _best(self, node: int, budget: float) -> SplitChoice:
+        (curator,) = self.holders
+        answer = curator.best(node, self.plan.criterion, budget)
+        self.transcript.send(0, answer)
+        return SplitChoice(int(answer[0]), float(answer[1]))
+
+    def _vote(self, node: int, budget: float) -> list[int]:
+        """Return the vote of each party; several may name the same question."""
+        ballot = Ballot(LAPLACE, self.plan.criterion, budget)
+        votes = []
+        for i, holder in enumerate(self.holders):
+            vote = holder.vote(node, ballot)
+            self.transcript.send(i, vote)
+            votes.append(int(vote[0]))
+        self.transcript.tell(len(votes))
+        return votes

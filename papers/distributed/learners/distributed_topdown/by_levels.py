@@ -1,0 +1,191 @@
+"""The proved server: a tree grown by levels, from votes and noisy histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.coding import Floats
+from privcurve.holders.holder import Ballot, Holder
+from privcurve.holders.sums import Release, Sums
+from privcurve.holders.transcript import Transcript
+from privcurve.kernels.arithmetic import times
+from privcurve.kernels.arithmetic import total as sum_of
+from privcurve.kernels.holder_counts import Questions, places_of, split_values, weighted_impurity
+from privcurve.kernels.trees.choice import CRITERIA
+from privcurve.kernels.trees.form import answers
+from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
+
+from .noise import LevelNoise
+from .tree import GrownTree
+
+# A split needs so many standard deviations of a cell's noise on both sides.
+LEAST_SIDE = 3.0
+
+ZERO_ONE = "zero_one"
+
+
+class LevelsPlan(NamedTuple):
+    """The public facts of a tree grown by levels: of n records, with `depth` levels of splits."""
+
+    questions: Questions
+    n_classes: int
+    n: int
+    criterion: str
+    depth: int
+    noise: LevelNoise
+
+
+class Estimate(NamedTuple):
+    """Counts of a node by class, and the variance of each."""
+
+    counts: Floats
+    variance: float
+
+
+def grow_by_levels(
+    holders: Sequence[Holder], plan: LevelsPlan, sums: Sums, transcript: Transcript
+) -> GrownTree:
+    """Grow a tree level by level, by the messages of parties.
+
+    Each level has one round (noisy histograms of all columns), or two: each party first names
+    a question at each node, and histograms are of the columns that were named. The last level
+    minimises the zero-one error, and leaves are labelled by their estimated counts: the tree
+    follows from the messages alone. Parties have the same order in each call.
+    """
+    return _Coordinator(holders, plan, sums, transcript).grow()
+
+
+class _Coordinator:
+    def __init__(
+        self, holders: Sequence[Holder], plan: LevelsPlan, sums: Sums, transcript: Transcript
+    ) -> None:
+        self.holders, self.plan = holders, plan
+        self.sums, self.transcript = sums, transcript
+        questions = plan.questions
+        self.widths = np.diff(questions.starts)
+        # The share of its column's bins that say yes, for each question.
+        self.shares = (questions.high - questions.low + 1) / np.maximum(
+            self.widths[questions.columns], 1
+        )
+
+    def grow(self) -> GrownTree:
+        plan, tree = self.plan, GrownTree()
+        estimates: dict[int, Estimate] = {}
+        nodes = [0]
+        # Refuse counts that can't be sent before any party answers: one column has the least noise.
+        self._make_release(0, 1 if plan.noise.votes else len(self.widths))
+        for level in range(plan.depth):
+            if not nodes:
+                break
+            columns = self._choose_columns(level, nodes)
+            self.transcript.begin_round()
+            children = []
+            for node in nodes:
+                table, variance = self._collect_counts(level, node, columns[node])
+                estimates[node] = self._combine(table, columns[node], variance, estimates.get(node))
+                split = self._choose(level, table, columns[node], variance, estimates[node])
+                if split is None:
+                    continue
+                question, no, yes = split
+                left = tree.split(node, question)
+                estimates[left], estimates[left + 1] = no, yes
+                children += [left, left + 1]
+                # Parties answer nothing about the children of the last level.
+                if level < plan.depth - 1:
+                    for holder in self.holders:
+                        holder.split(node, question, left)
+                    self.transcript.tell(2)
+            nodes = children
+        for node in tree.leaves:
+            tree.label(node, int(np.argmax(estimates[node].counts)))
+        return tree
+
+    def _choose_columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
+        """Return the columns that are counted at each node: all, or those of the votes."""
+        questions, noise = self.plan.questions, self.plan.noise
+        all_columns = list(range(len(self.widths)))
+        if not noise.votes or len(questions.columns) == 0:
+            return dict.fromkeys(nodes, all_columns)
+        criterion = ZERO_ONE if level == self.plan.depth - 1 else self.plan.criterion
+        self.transcript.begin_round()
+        columns = {}
+        for node in nodes:
+            voted = set()
+            for i, holder in enumerate(self.holders):
+                rate = noise.vote_rate(level, holder.size, criterion)
+                vote = holder.vote(
+                    node, Ballot(EXPONENTIAL, criterion, rate, noise.vote_what(level))
+                )
+                self.transcript.send(i, vote)
+                voted.add(int(questions.columns[vote[0]]))
+            columns[node] = sorted(voted)
+            self.transcript.tell(len(voted))
+        return columns
+
+    def _collect_counts(self, level: int, node: int, columns: list[int]) -> tuple[Floats, float]:
+        """Return noisy counts by class and bin, 0 in other columns, and their variance."""
+        plan, release = self.plan, self._make_release(level, len(columns))
+        messages = (holder.counts(node, columns, release) for holder in self.holders)
+        total = self.transcript.collect(messages, self.sums, release)
+        starts = plan.questions.starts
+        table = np.zeros((plan.n_classes, int(starts[-1])))
+        table[:, places_of(columns, starts)] = total
+        factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
+        return table, factor * (release.scale * release.scale) * self.sums.excess
+
+    def _make_release(self, level: int, n_columns: int) -> Release:
+        """Return the form of messages with counts of so many columns."""
+        noise = self.plan.noise
+        scale = noise.counts_scale(level, n_columns)
+        what = noise.counts_what(level)
+        return self.sums.release(noise.mechanism, scale, self.plan.n, 1.0, what)
+
+    def _combine(
+        self, table: Floats, columns: list[int], variance: float, earlier: Estimate | None
+    ) -> Estimate:
+        """Combine the counts of each column and of the parent's split, by their variances."""
+        sums = np.add.reduceat(table, self.plan.questions.starts[:-1], axis=1)[:, columns]
+        if variance == 0:
+            return Estimate(sums[:, 0], 0.0)
+        weights = 1 / (variance * self.widths[columns])
+        total, weight = times(np.ascontiguousarray(sums), weights), float(sum_of(weights))
+        if earlier is not None:
+            total, weight = total + earlier.counts / earlier.variance, weight + 1 / earlier.variance
+        return Estimate(total / weight, 1 / weight)
+
+    def _choose(
+        self, level: int, table: Floats, columns: list[int], variance: float, node: Estimate
+    ) -> tuple[int, Estimate, Estimate] | None:
+        """Return the best question and estimates of both sides; None: the node is a leaf."""
+        plan, questions = self.plan, self.plan.questions
+        places = np.flatnonzero(np.isin(questions.columns, columns))
+        if len(places) == 0:
+            return None
+        yes = answers(table, questions.low[places], questions.high[places])
+        sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
+        share = self.shares[places]
+        # A column's counts are moved to the node's total, by equal parts in all of its bins.
+        yes += (node.counts - sums) * share[:, None]
+        no = node.counts - yes
+        last = level == plan.depth - 1
+        criterion = CRITERIA.index(ZERO_ONE if last else plan.criterion)
+        impurity = weighted_impurity(np.maximum(node.counts, 0.0), criterion)
+        values = split_values(no, yes, criterion)
+        smaller = np.minimum(no.sum(axis=1), yes.sum(axis=1))
+        values[(smaller < LEAST_SIDE * np.sqrt(variance)) | (smaller <= 0)] = np.inf
+        best = int(np.argmin(values))
+        # All splits have too small a side, the node is pure, or the last level gains nothing.
+        if np.isinf(values[best]) or impurity == 0 or (last and values[best] >= impurity):
+            return None
+        width = self.widths[questions.columns[places[best]]]
+        part = share[best]
+        rest = 1 - part
+        spread = variance * width * part * rest
+        sides = (
+            Estimate(no[best], spread + rest * rest * node.variance),
+            Estimate(yes[best], spread + part * part * node.variance),
+        )
+        return int(places[best]), *sides

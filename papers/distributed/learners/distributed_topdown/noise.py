@@ -1,0 +1,324 @@
+"""From a budget (ε, δ) to the noise of distributed trees, proved and as published."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privcurve.coding import Floats
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
+from privcurve.privacy.budget import PUBLISHED, check_budget, is_private
+from privcurve.privacy.calibration.holders import (
+    FOLLOWED,
+    NOT_DROPOUTS,
+    SIZES,
+    WHERE,
+    holders_statement,
+)
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.ledger import CLAIMED, REFUTED, LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.mechanisms import EXPONENTIAL, GAUSSIAN, LAPLACE
+from privcurve.privacy.noise import Announced, freeze
+from privcurve.privacy.sensitivity.counts import (
+    feature_histograms_l1,
+    feature_histograms_l2,
+    noisy_counts_published,
+)
+from privcurve.privacy.sensitivity.impurity import (
+    distributed_split_published,
+    split_range,
+    split_sensitivity,
+)
+
+SINGLE = "single"
+NOISY_COUNTS = "noisy_counts"
+LOCAL_RNM = "local_rnm"
+
+DECAY = "decay"
+UNIFORM = "uniform"
+LEVELS = "levels"
+
+NODES = "the nodes of a tree's level, and the parties"
+
+
+@dataclass(frozen=True)
+class LevelNoise:
+    """Noise of a tree that is grown by levels; arrays have a number a level, and are read-only."""
+
+    ranges: Floats  # (n_levels,): ε of a level's votes; 0: there are none; infinite at ε = ∞
+    # (n_levels,): of a level's histograms: ε (Laplace noise), or sensitivity/σ (Gaussian noise).
+    amounts: Floats
+    mechanism: str  # `laplace` or `gaussian`
+    statement: PrivacyStatement
+
+    @property
+    def votes(self) -> bool:
+        """Whether parties vote."""
+        return bool(self.ranges[0] > 0)
+
+    def vote_rate(self, level: int, size: int, criterion: str) -> float:
+        """Return the rate of a party's votes on a level; 0 if F is the same for all records."""
+        if math.isinf(self.ranges[level]):
+            return math.inf
+        change = split_range(max(size, 1), criterion)
+        return float(self.ranges[level]) / change if change else 0.0
+
+    def vote_what(self, level: int) -> str:
+        """Return the ledger's words for the votes of a level; empty if nothing is private."""
+        ledger = self.statement.ledger
+        return ledger[2 * level].what if ledger else ""
+
+    def counts_what(self, level: int) -> str:
+        """Return the ledger's words for the histograms of a level."""
+        ledger = self.statement.ledger
+        return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
+
+    def counts_scale(self, level: int, n_columns: int) -> float:
+        """Return the scale of the noise of the histograms of some columns at a node."""
+        amount = float(self.amounts[level])
+        return histograms_sensitivity(n_columns, self.mechanism) / amount
+
+
+def histograms_sensitivity(n_columns: int, mechanism: str) -> float:
+    """Return the sensitivity of some columns' histograms, in the norm of the mechanism."""
+    if mechanism == LAPLACE:
+        return feature_histograms_l1(n_columns)
+    return feature_histograms_l2(n_columns)
+
+
+@lru_cache(maxsize=256)
+def level_holders(
+    *,
+    depth: int,
+    votes: bool,
+    vote_share: float,
+    budget: str,
+    criterion: str,
+    n: int,
+    n_columns: int,
+    epsilon: float,
+    delta: float,
+    trust: str,
+    n_colluding: int,
+) -> LevelNoise:
+    """Calibrate a tree that is grown by levels (papers/distributed/proofs.md, 'Levels').
+
+    A level of splits has votes for columns and histograms, or histograms alone, which share ε
+    (δ = 0) or ρ, the histograms with Gaussian noise. The budgets of levels are equal (``levels``)
+    or fall as 2^−d (``decay``). `n` (records of the largest party) and `n_columns` (of a histogram
+    without votes) are for the ledger.
+    """
+    check_budget(epsilon, delta)
+    if budget == UNIFORM:
+        raise ValueError(
+            f"budget = {UNIFORM!r} is for calibration='published'; proved trees have "
+            f"{LEVELS!r} or {DECAY!r}"
+        )
+    mechanism = LAPLACE if delta == 0 else GAUSSIAN
+    share = vote_share if votes else 0.0
+    if not is_private(epsilon):
+        no_noise, no_votes = freeze(np.full(depth, math.inf)), freeze(np.zeros(depth))
+        statement = PrivacyStatement.not_private("distributed_topdown")
+        return LevelNoise(no_noise if votes else no_votes, no_noise, mechanism, statement)
+    weights = np.ones(depth) if budget == LEVELS else 2.0 ** -np.arange(depth)
+    weights /= weights.sum()
+    if delta == 0:
+        ranges, amounts = share * epsilon * weights, (1 - share) * epsilon * weights
+        accountant = BASIC
+    else:
+        # ρ of a choice is its range squared over 8, of Gaussian noise its amount squared over 2.
+        ranges, amounts = np.sqrt(8 * share * weights), np.sqrt(2 * (1 - share) * weights)
+        costs = [Cost(GAUSSIAN_KIND, float(amount)) for amount in amounts]
+        costs += [Cost(BOUNDED_RANGE_KIND, float(length)) for length in ranges if votes]
+        scale, accountant = calibrate(tuple(costs), epsilon, delta)
+        ranges, amounts = ranges * scale, amounts * scale
+    counted = "all columns"
+    if votes:
+        grows = "variance" if delta else "scale"
+        counted = f"each voted column (of c of them: c times the {grows})"
+    ledger: list[LedgerEntry] = []
+    for level in range(depth):
+        if votes:
+            last = level == depth - 1
+            bound = split_sensitivity(max(n, 2), "zero_one" if last else criterion)
+            what = f"level {level + 1}: votes of a party at all nodes, by its number of records"
+            call = Announced(
+                what, score_range=2 * bound, by=EXPONENTIAL, calls=2**level, parallel=NODES,
+                source="papers/distributed/proofs.md, 'Levels'",
+            )  # fmt: skip
+            ledger += call.entries(float(ranges[level]), delta == 0)
+        bound = histograms_sensitivity(1 if votes else n_columns, mechanism)
+        what = f"level {level + 1}: histograms of {counted}, all nodes"
+        call = Announced(
+            what, l1=bound, l2=bound, calls=2**level, parallel=NODES,
+            source="papers/distributed/proofs.md, 'Levels'",
+        )  # fmt: skip
+        ledger += call.entries(float(amounts[level]), delta == 0)
+    statement = holders_statement(
+        "distributed_topdown", epsilon, delta, accountant, ledger, trust, n_colluding
+    )
+    return LevelNoise(freeze(ranges), freeze(amounts), mechanism, statement)
+
+
+# Distributed trees, as published -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PublishedNoise:
+    """Noise of Algorithm 1, as printed: ε is the paper's α, the leaves' share LPF, `n_splits` M."""
+
+    protocol: str
+    epsilon: float
+    leaf_share: float
+    budget: str
+    n_splits: int
+    statement: PrivacyStatement
+
+    def level(self, depth: int) -> float:
+        """Return a_d = (1 − LPF)·α·B(d); the root has depth 1."""
+        share = 2.0**-depth if self.budget == DECAY else 1 / self.n_splits
+        return (1 - self.leaf_share) * self.epsilon * share
+
+    def split_budget(self, depth: int) -> float:
+        """Return α′ of PrivateSplit: all of a_1 at the root, half of a_d below."""
+        return self.level(depth) if depth == 1 else self.level(depth) / 2
+
+    def weight_scale(self, depth: int) -> float:
+        """Return the scale of a count's noise, 2/a_d."""
+        return 2 / self.level(depth)
+
+    def families_scale(self, budget: float, n_questions: int) -> float:
+        """Return the scale of NoisyCounts, 3|H|/α′ (A3: the other one printed is a typo)."""
+        return noisy_counts_published(n_questions) / budget
+
+    @property
+    def label_scale(self) -> float:
+        """Return the scale of a leaf's counts: 2/(LPF·α) of one machine, else 1/(LPF·α)."""
+        return (2 if self.protocol == SINGLE else 1) / (self.leaf_share * self.epsilon)
+
+
+@lru_cache(maxsize=256)
+def published_holders(
+    *,
+    protocol: str,
+    criterion: str,
+    budget: str,
+    leaf_share: float,
+    n_splits: int,
+    epsilon: float,
+    delta: float,
+) -> PublishedNoise:
+    """Return the noise of the published protocols, with the true status of their claim.
+
+    Of the budget (1 − LPF)·α a level gets 2^−d (``decay``), or 1/M for M splits (``uniform``).
+
+    Raises ValueError if δ > 0, or the paper has no formula for what is asked.
+    """
+    check_budget(epsilon, delta)
+    if delta > 0:
+        raise ValueError(
+            "the published calibration of distributed trees has delta = 0 alone: use "
+            "calibration='proved'"
+        )
+    if budget == LEVELS:
+        raise ValueError(
+            f"budget = {LEVELS!r} is for calibration='proved'; published trees have "
+            f"{DECAY!r} or {UNIFORM!r}"
+        )
+    if protocol != NOISY_COUNTS:
+        distributed_split_published(2, criterion)
+    statement = PrivacyStatement.not_private("distributed_topdown")
+    if is_private(epsilon):
+        statement = _published_statement(protocol, budget, leaf_share, n_splits, epsilon)
+    return PublishedNoise(protocol, epsilon, leaf_share, budget, n_splits, statement)
+
+
+# The true status of each published protocol's claim, for a replaced record.
+_CAVEATS = {
+    SINGLE: (
+        REFUTED,
+        "noise is scaled by the exact number of records of a node, nodes of fewer than two "
+        "records show, and the noisy maximum is released beside the question "
+        "(papers/distributed/proofs.md, 'Local scale' and 'Noisy maximum')",
+        math.inf,
+    ),
+    NOISY_COUNTS: (
+        REFUTED,
+        "counts have the noise for an added record, whose number would then not be public; a "
+        "replaced one costs twice as much (papers/distributed/proofs.md, 'NoisyCounts')",
+        2.0,
+    ),
+    LOCAL_RNM: (
+        CLAIMED,
+        "counts and labels have the noise for an added record, and the noise of votes is scaled "
+        "by the exact number of a party's records in a node (papers/distributed/proofs.md, "
+        "'Published noise' and 'Local scale')",
+        None,
+    ),
+}
+
+
+def _published_statement(
+    protocol: str, budget: str, leaf_share: float, n_splits: int, epsilon: float
+) -> PrivacyStatement:
+    growth = (1 - leaf_share) * epsilon
+    level = growth / 2 if budget == DECAY else growth / n_splits
+    weights = (growth - level) / 2
+    # In units of Δ(m), of one machine.
+    bound = 2.0 if protocol == SINGLE else noisy_counts_published(1)
+    ledger = [
+        LedgerEntry(
+            LAPLACE,
+            f"questions and gains of all nodes ({protocol}): the root has {level:.4g}, the "
+            f"levels below half of their budgets ({budget}); the rate is that of the root, for "
+            + ("a gain" if protocol == SINGLE else "one question"),
+            level / bound,
+            bound,
+            growth - weights,
+            source="the paper's Algorithm 1 and Theorem 15; not so: "
+            "papers/distributed/proofs.md, 'Noisy maximum', 'Local scale' and 'NoisyCounts'",
+        ),
+        LedgerEntry(
+            LAPLACE,
+            "labels of all leaves",
+            leaf_share * epsilon / (2 if protocol == SINGLE else 1),
+            2.0 if protocol == SINGLE else 1.0,
+            leaf_share * epsilon,
+            source="the paper's Corollary 16",
+        ),
+    ]
+    if weights > 0:
+        ledger.append(
+            LedgerEntry(
+                LAPLACE,
+                "weights of all nodes below the root: half of the budget of each level",
+                level / 4,
+                2.0,
+                weights,
+                source="the paper's Algorithm 1, line 10; a replaced record costs twice that: "
+                "papers/distributed/proofs.md, 'Published noise'",
+            )
+        )
+    status, caveat, factor = _CAVEATS[protocol]
+    if budget == UNIFORM:
+        over = (n_splits + 1) / n_splits
+        factor = None if factor is None else factor * over
+        caveat += f"; and a chain of {n_splits} splits spends {over:.4g} times the budget"
+    alone = protocol == SINGLE
+    return state(
+        "distributed_topdown",
+        epsilon=epsilon,
+        delta=0.0,
+        calibration=PUBLISHED,
+        composition=BASIC,
+        ledger=ledger,
+        assumptions=() if alone else (SIZES, WHERE, FOLLOWED),
+        exclusions=() if alone else (NOT_DROPOUTS,),
+        status=status,
+        caveat=caveat,
+        proved_epsilon=None if factor is None else factor * epsilon,
+    )

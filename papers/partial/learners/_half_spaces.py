@@ -1,0 +1,288 @@
+"""Votes of half-spaces: rounds with noisy errors, beside a public classifier or alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, scale_codes
+from privcurve.kernels.arithmetic import exp, total
+from privcurve.learners.shared.chances import LinkedClassifier
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.public_part import LinearScore, PublicClassifier
+from privcurve.learners.shared.roles import PublicRows, Roles
+from privcurve.learners.shared.staged import StagedClassifier
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.sealed import kernel
+
+from ._kernel import positive_rows, reweight, weight_bits, weighted_sums
+from ._noise import EDGE, BRCNoise
+
+
+class PrivateWeights:
+    """The weights of one fit, all 1 at first; `noise` has their caps, and error or edge.
+
+    Given the α's and classifiers so far, each weight is a function of its own record. A product
+    beyond a cap leaves the weight unchanged.
+    """
+
+    def __init__(self, counts: Ints, noise: BRCNoise) -> None:
+        self._counts = counts
+        self._unit = 1 << weight_bits(noise.n, noise.largest)
+        self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
+        self._each: Ints = np.full_like(counts, self._unit)
+        # Whether the edge is estimated, and the sum of weights that is an edge of 1.
+        self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
+
+    @property
+    def each(self) -> Floats:
+        """The weight of a record of each row."""
+        return self._each / self._unit
+
+    def estimate(self, wrong: Bools) -> float:
+        """Return the exact weighted error (or edge) of a classifier, by the rows it gets wrong."""
+        return _compute_error(self._each, self._counts, wrong, *self._kind)
+
+    def utility(self, sums: Floats, positive: Bools, reach: float) -> tuple[Floats, Floats]:
+        """Return pieces of [−R, R], and the utility of thresholds on each: |½ − error|, or |edge|.
+
+        It is in the unit of the estimate, so it has the sensitivity of an estimate.
+        """
+        return _compute_utility(self._each, self._counts, sums, positive, reach, *self._kind)
+
+    def follow(self, alpha: float, wrong: Bools) -> None:
+        """Multiply the weights of wrong records by e^α, within the caps."""
+        # Any product with e^700 is beyond the cap.
+        _reweight(self._each, wrong, exp(min(alpha, 700.0)), *self._caps)
+
+
+_reweight = kernel(reweight)
+sides = kernel(positive_rows, rows=1)
+
+
+@kernel
+def _compute_error(weights: Ints, counts: Ints, wrong: Bools, edge: bool, unit: int) -> float:
+    missed, total = (int(part) for part in weighted_sums(weights, counts, wrong))
+    return (total - 2 * missed) / unit if edge else missed / total
+
+
+@kernel(rows=(0, 0))
+def _compute_utility(
+    weights: Ints, counts: Ints, sums: Floats, positive: Bools, reach: float, edge: bool, unit: int
+) -> tuple[Floats, Floats]:
+    order = np.argsort(sums, kind="stable")
+    mass, positive = (weights * counts)[order], positive[order]
+    # Once the threshold passes a row, the row is on the negative side.
+    turned = np.cumsum(np.where(positive, mass, -mass))
+    missed = np.concatenate([[0], turned]) + mass[~positive].sum()
+    ends = np.concatenate([[-reach], np.clip(sums[order], -reach, reach), [reach]])
+    total = int(mass.sum())
+    better = (total - 2 * missed) / unit if edge else 0.5 - missed / total
+    return ends, np.abs(better)
+
+
+@kernel(rows=1)
+def places(codes: Codes, n_bins: Ints) -> Floats:
+    """Return scaled columns as the kernels take them, a column after the other."""
+    return np.ascontiguousarray(scale_codes(codes, n_bins, order="F").T)
+
+
+class Vote(NamedTuple):
+    """The classifier of one round: the sign of coefficients·x + intercept, scaled columns.
+
+    It weighs `alpha`, and reads either the public columns or the private ones, in their order.
+    """
+
+    alpha: float
+    public: bool
+    coefficients: tuple[float, ...]
+    intercept: float
+
+
+class HalfSpace(NamedTuple):
+    """A proposed classifier of private columns, and the rows that it calls positive."""
+
+    coefficients: Floats
+    intercept: float
+    positive: Bools
+
+
+class Proposer(Protocol):
+    """Where the private classifier of a round comes from."""
+
+    def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
+        """Return the half-space of round t, by released numbers and with its own noise."""
+
+
+class Rounds:
+    """The rounds of one fit.
+
+    `votes` has one per round; `alphas` are those that changed the private weights (0 if nothing
+    changed).
+    """
+
+    def __init__(
+        self, noise: BRCNoise, proposer: Proposer, positive: Bools, counts: Ints, curator: Curator
+    ) -> None:
+        self.votes: list[Vote] = []
+        self.alphas: list[float] = []
+        self._noise = noise
+        self._proposer = proposer
+        self._positive = positive
+        self._weights = PrivateWeights(counts, noise)
+        self._curator = curator
+
+    def run_private(self) -> None:
+        """Algorithm 3 of Shen et al.: private classifiers alone."""
+        for t in range(self._noise.n_rounds):
+            self._take(*self._private_round(t))
+
+    def run_partial(self, public: PublicClassifier, rows: PublicRows) -> None:
+        """Algorithm 2: the public classifier votes in a round where its α is the larger one.
+
+        It is a function of public columns, labels, and the estimates that were released.
+        """
+        weights = np.ones(len(rows.signs))
+        score: LinearScore | None = None
+        for t in range(self._noise.n_rounds):
+            if score is None:
+                score = public.fit(weights)
+                missed = public.wrong(score)
+                mass = rows.counts * weights
+                public_alpha = 0.5 - float(total(mass[missed]) / total(mass))
+            space, alpha, wrong = self._private_round(t)
+            if abs(public_alpha) > abs(alpha):
+                weights = np.where(missed, weights * exp(public_alpha), weights)
+                slopes = tuple(score.coefficients.tolist())
+                self.votes.append(Vote(public_alpha, True, slopes, score.intercept))
+                self.alphas.append(0.0)
+                score = None
+            else:
+                self._take(space, alpha, wrong)
+
+    def _private_round(self, t: int) -> tuple[HalfSpace, float, Bools]:
+        space = self._proposer.propose(t, self.alphas, self._weights)
+        wrong = space.positive != self._positive
+        exact = self._weights.estimate(wrong)
+        call = self._noise.estimate_call(self.alphas)
+        released = self._curator.number(call, exact)
+        return space, self._noise.alpha(released, self.alphas), wrong
+
+    def _take(self, space: HalfSpace, alpha: float, wrong: Bools) -> None:
+        self._weights.follow(alpha, wrong)
+        self.alphas.append(alpha)
+        self.votes.append(private_vote(space, alpha))
+
+
+def private_vote(space: HalfSpace, alpha: float) -> Vote:
+    """Make a vote of a half-space of private columns."""
+    return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
+    """A weighted vote of half-spaces, of public columns or of private ones.
+
+    Parameters
+    ----------
+    n_rounds : int
+        T.
+    largest, smallest : float
+        Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
+    public_columns : sequence of int or None
+        Positions of public columns; the label is public then. None: nothing is.
+
+    Attributes
+    ----------
+    votes_ : tuple of Vote
+        One per round.
+    n_features_used_ : int
+        Columns that the kept votes read.
+    n_records_ : int
+        Records trained on: the sum of the counts.
+    """
+
+    _released: ClassVar[Mapping[str, Any]] = {"votes_": tuple[Vote, ...]}
+
+    n_rounds: int = 25
+    largest: float = math.sqrt(2)
+    smallest: float = math.sqrt(0.5)
+    public_columns: Sequence[int] | None = None
+    _roles: Roles = field(init=False)
+
+    def _read_roles(self) -> Roles:
+        """Return which columns are public, by the parameters."""
+        return Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
+
+    def _restore(self) -> None:
+        self._roles = self._read_roles()
+        require(0 < self._n_voting() <= len(self.votes_), "it has fewer votes than rounds")
+        widths = [len(vote.coefficients) == len(self._columns(vote.public)) for vote in self.votes_]
+        require(all(widths), "its half-spaces are of other columns")
+
+    def _n_voting(self) -> int:
+        """Return how many rounds vote."""
+        return len(self.votes_)
+
+    def _boost(
+        self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
+    ) -> Rounds:
+        """Run all rounds, beside a public classifier where columns are public."""
+        rounds = Rounds(noise, proposer, records.labels > 0, records.counts, curator)
+        public = self._roles.public
+        if public is None:
+            rounds.run_private()
+        else:
+            rows = curator.public(public, PublicRows.gather, records)
+            rounds.run_partial(PublicClassifier(rows, self.n_bins_[list(public)]), rows)
+        self._adopt(rounds.votes, records.n)
+        return rounds
+
+    def _adopt(self, votes: Sequence[Vote], n: int) -> None:
+        self.votes_ = tuple(votes)
+        self.n_records_ = n
+        used = {vote.public for vote in self.votes_[: self._n_voting()]}
+        self.n_features_used_ = sum(len(self._columns(public)) for public in used)
+
+    @property
+    def joins_columns(self) -> bool:
+        """Columns may act together in a few cells alone, on one side of a half-space."""
+        return True
+
+    def _points(self, codes: Codes, public: bool) -> Floats:
+        """Return the scaled columns for the kernel, one column after the other."""
+        columns = list(self._columns(public))
+        return places(codes[:, columns], self.n_bins_[columns])
+
+    def _columns(self, public: bool) -> tuple[int, ...]:
+        return (self._roles.public or ()) if public else self._roles.private
+
+    def _stages(self, codes: Codes) -> Iterator[Floats]:
+        yield from self._stage_scores(codes)
+
+    def _scores(self, codes: Codes) -> Floats:
+        return np.asarray(self._stage_scores(codes)[-1])
+
+    def _stage_scores(self, codes: Codes) -> Floats:
+        """Return the scores after each kept round, one row per round."""
+        votes = self.votes_[: self._n_voting()]
+        sides = np.empty((len(votes), len(codes)))
+        for public in (False, True):
+            rounds = [t for t, vote in enumerate(votes) if vote.public == public]
+            if rounds:
+                points = self._points(codes, public)
+                coefficients = np.array([votes[t].coefficients for t in rounds])
+                intercepts = np.array([votes[t].intercept for t in rounds])
+                shape = len(rounds), len(points)
+                positive = positive_rows(points, coefficients.reshape(shape), intercepts)
+                sides[rounds] = np.where(positive, 1.0, -1.0)
+        alphas = np.array([[vote.alpha] for vote in votes])
+        return np.asarray(np.cumsum(alphas * sides, axis=0))
+
+    def _measures(self) -> dict[str, float]:
+        kept = self.votes_[: self._n_voting()]
+        return {"rounds": len(kept), "public_rounds": sum(vote.public for vote in kept)}

@@ -1,0 +1,191 @@
+"""Noise of the rounds of half-spaces, and the statement.
+
+Shen, Krishnaswamy, Kulkarni and Munagala, Classification with Partially Private Features.
+Proofs: papers/partial/proofs.md, 'BRC'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from privcurve.lazy import arithmetic
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
+from privcurve.privacy.budget import PROVED, PUBLISHED, check_budget, is_private
+from privcurve.privacy.calibration.search import calibrate
+from privcurve.privacy.curator import EXACT, Call, call_of
+from privcurve.privacy.ledger import PrivacyStatement, state
+from privcurve.privacy.mechanisms import EXPONENTIAL
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sensitivity.impurity import check_n
+
+
+def brc_delta_published(n: int, c1: float, c2: float) -> float:
+    """Return paper 001's Δ = c₁c₂/n: valid, too large by 1 + (c₁c₂ − 1)/n.
+
+    Replace-one. Source: papers/partial/proofs.md, 'BRC'.
+    """
+    _check_brc(n, c1, c2)
+    return c1 * c2 / n
+
+
+def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
+    """Return the sensitivity Δ_t of BRC's error in the round after these α's; Δ₁ = 1/n.
+
+    Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
+    rounds before t. Replace-one. Source: papers/partial/proofs.md, 'BRC' (proved).
+    """
+    _check_brc(n, c1, c2)
+    fall = arithmetic.total(np.minimum(np.array(alphas, dtype=np.float64), 0.0))
+    largest, smallest = _largest_weight(c2, alphas), arithmetic.exp(max(fall, -arithmetic.log(c1)))
+    return largest / ((n - 1) * smallest + largest)
+
+
+def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
+    """Return the sensitivity w̄_t/n of BRC's edge, w̄_t as of :func:`brc_delta`; 1/n at first.
+
+    Replace-one. Source: papers/partial/proofs.md, 'Edge' (proved).
+    """
+    _check_brc(n, 1.0, c2)
+    return _largest_weight(c2, alphas) / n
+
+
+def _largest_weight(c2: float, alphas: Sequence[float]) -> float:
+    rise = arithmetic.total(np.maximum(np.array(alphas, dtype=np.float64), 0.0))
+    return float(arithmetic.exp(min(rise, arithmetic.log(c2))))
+
+
+def _check_brc(n: int, c1: float, c2: float) -> None:
+    check_n(n)
+    if not (c1 >= 1 and c2 >= 1):
+        raise ValueError(f"c1 = {c1} and c2 = {c2} must be at least 1: weights start at 1")
+
+
+ERROR = "error"
+EDGE = "edge"
+
+OF_ERROR = "papers/partial/proofs.md, 'BRC'"
+OF_EDGE = "papers/partial/proofs.md, 'Edge'"
+OF_INTERCEPTS = "papers/partial/proofs.md, 'Intercepts'"
+
+
+@dataclass(frozen=True)
+class BRCNoise:
+    """The noise of each of T rounds, by the transcript so far.
+
+    Given the α's that were released, a record's weight is a function of that record alone,
+    and classifiers do not depend on the data, so the sensitivity Δ_t of round t's estimate
+    is known; noise is in proportion to it.
+    """
+
+    learner: str
+    n: int
+    n_rounds: int
+    smallest: float  # the lower cap of a weight, 1/c₁
+    largest: float  # the upper one, c₂
+    epsilon: float
+    delta: float
+    # `published`: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper has pure
+    # privacy alone. `proved`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
+    calibration: str
+    estimate: str = ERROR  # what is estimated: `error` or `edge`
+    # Part of the budget for the choice of thresholds; 0 if none is chosen.
+    choice_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_budget(self.epsilon, self.delta)
+        if self.calibration == PUBLISHED and is_private(self.epsilon):
+            printed = {"estimate": self.estimate == ERROR, "intercept": self.choice_share == 0}
+            for name, same in printed.items():
+                if not same:
+                    raise ValueError(
+                        f"{self.learner}: the published noise is for estimate = 'error' and "
+                        f"random intercepts; for another {name} take calibration = {PROVED!r}"
+                    )
+
+    @property
+    def _is_pure(self) -> bool:
+        return self.delta == 0 or self.calibration == PUBLISHED
+
+    def sensitivity(self, alphas: Sequence[float]) -> float:
+        """Return Δ_t of the round after those whose α are given."""
+        if self.calibration == PUBLISHED:
+            return brc_delta_published(self.n, 1 / self.smallest, self.largest)
+        return _round_sensitivity(self, tuple(alphas))
+
+    def alpha(self, released: float, alphas: Sequence[float]) -> float:
+        """Return α of a released estimate.
+
+        Proved estimates are put back into the range that is public (post-processing);
+        published ones are left as they are.
+        """
+        edge = self.estimate == EDGE
+        if self.calibration != PUBLISHED:
+            reach = self.sensitivity(alphas) * self.n / 2
+            low, high = (-reach, reach) if edge else (0.0, 1.0)
+            released = min(max(released, low), high)
+        return released if edge else 0.5 - released
+
+    def choice_call(self, alphas: Sequence[float]) -> Call:
+        """Return the call of the next round's threshold, by |½ − error| or |edge|."""
+        if not is_private(self.epsilon) or self.choice_share == 0:
+            return EXACT
+        what = f"round {len(alphas) + 1}: choice of a threshold"
+        spread = 2 * self.sensitivity(alphas)
+        choice = Announced(what, score_range=spread, by=EXPONENTIAL, source=OF_INTERCEPTS)
+        return call_of(choice.entries(self._amounts()[1], self._is_pure)[0])
+
+    def estimate_call(self, alphas: Sequence[float]) -> Call:
+        """Return the call of the next round's estimate."""
+        if not is_private(self.epsilon):
+            return EXACT
+        what = f"round {len(alphas) + 1}: weighted {self.estimate} of the private classifier"
+        source = "Shen et al., Theorems 3 and 4; " if self.calibration == PUBLISHED else ""
+        proof = OF_EDGE if self.estimate == EDGE else OF_ERROR
+        bound = self.sensitivity(alphas)
+        error = Announced(what, l1=bound, l2=bound, source=source + proof)
+        return call_of(error.entries(self._amounts()[0], self._is_pure)[0])
+
+    def _amounts(self) -> tuple[float, float, str]:
+        """Return Δ_t/noise of an estimate, the range of a choice, and the accountant."""
+        share, rounds = self.choice_share, self.n_rounds
+        if self._is_pure:
+            of_round = self.epsilon / rounds
+            return (1 - share) * of_round, share * of_round, BASIC
+        # The amounts share ρ: Gaussian noise costs a²/2, a choice r²/8.
+        gaussian, ranged = math.sqrt(2 * (1 - share)), math.sqrt(8 * share)
+        costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
+        if share > 0:
+            costs.append(Cost(BOUNDED_RANGE_KIND, ranged, rounds))
+        scale, accountant = calibrate(tuple(costs), self.epsilon, self.delta)
+        return gaussian * scale, ranged * scale, accountant
+
+    def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
+        """Make the statement of a fit from all α's, 0 for those that left the weights alone."""
+        if not is_private(self.epsilon):
+            return PrivacyStatement.not_private(self.learner)
+        rounds = [alphas[:t] for t in range(self.n_rounds)]
+        calls = [call for t in rounds for call in (self.choice_call(t), self.estimate_call(t))]
+        return state(
+            self.learner,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            calibration=self.calibration,
+            composition=self._amounts()[2],
+            ledger=[call.entry for call in calls if call.entry],
+            status=PROVED,
+            public=public,
+        )
+
+
+@lru_cache(maxsize=4096)
+def _round_sensitivity(noise: BRCNoise, alphas: tuple[float, ...]) -> float:
+    # Cached, as a round needs it more than once.
+    if noise.estimate == EDGE:
+        return brc_edge(noise.n, noise.largest, alphas)
+    return brc_delta(noise.n, 1 / noise.smallest, noise.largest, alphas)

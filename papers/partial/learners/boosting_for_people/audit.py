@@ -1,0 +1,34 @@
+"""What the audit tries on Boosting for People."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from privcurve.audit.attacks.any_learner import claim_private_columns, recipe
+from privcurve.audit.claim import Claim
+from privcurve.audit.contract import Case
+from privcurve.audit.fits import MINIMA, NUMBERS
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
+
+NAME = "boosting_for_people"
+TWO: Mapping[str, Any] = {"n_rounds": 2}
+
+# How its fits release answers.
+RELEASED = {MINIMA, NUMBERS}
+
+
+def contract() -> list[Case]:
+    """Return settings that reach all of its mechanism calls."""
+    return [
+        Case(NAME, TWO),
+        Case(NAME, {"n_rounds": 3, "calibration": "published", "epsilon": 20.0}),
+        Case(NAME, {"n_rounds": 2, "largest": 1.1}, neighbours=PRIVATE_COLUMNS),
+    ]
+
+
+def claims() -> Iterator[Claim]:
+    """Yield what the statistical audit attacks."""
+    yield from recipe(NAME, [TWO], [TWO], answers=False, canary=False, coins=())
+    for calibration in (PROVED, PUBLISHED):
+        yield claim_private_columns(NAME, {**TWO, "public_columns": (1,)}, by=calibration)

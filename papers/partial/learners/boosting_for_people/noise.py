@@ -1,0 +1,116 @@
+"""Noise of Boosting for People: of its classifiers, their errors and their weights.
+
+Proofs: papers/partial/proofs.md, 'Boosting for People'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import PROVED, PUBLISHED, is_private
+from privcurve.privacy.calibration.objective import Objective, perturb_objective
+from privcurve.privacy.curator import EXACT, Call, call_of
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
+from privcurve.privacy.mechanisms import LAPLACE, OBJECTIVE_PERTURBATION
+
+from .._noise import BRCNoise
+
+PEOPLE = "boosting_for_people"
+OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
+
+# Part of a classifier's ε for its penalty; the rest is for its noise.
+CURVATURE_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class PeopleNoise:
+    """Noise of Boosting for People: of errors, of each round's classifier, of weights.
+
+    Proved: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier,
+    error, and the weights that a classifier is given, which need none (Laplace noise of
+    `weight_scale`; else 0).
+    """
+
+    error: BRCNoise
+    classifier: Objective
+    weight_scale: float
+    epsilon: float
+    calibration: str
+
+    def weights_call(self, t: int) -> Call:
+        """Return the call that releases all weights, for the classifier of round t from 0."""
+        if self.weight_scale == 0:
+            return EXACT
+        spread = self.error.largest - self.error.smallest
+        entry = LedgerEntry(
+            mechanism=LAPLACE,
+            what=f"round {t + 1}: weights of all records",
+            noise_rate=1 / self.weight_scale,
+            sensitivity=spread,
+            epsilon=spread / self.weight_scale,
+            source=OF_PEOPLE,
+        )
+        return call_of(entry)
+
+    def classifier_call(self, t: int) -> Call:
+        """Return the call that releases the classifier of round t from 0."""
+        if not is_private(self.epsilon):
+            return EXACT
+        return call_of(self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE))
+
+    def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
+        """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
+        calls = [
+            call
+            for t in range(self.error.n_rounds)
+            for call in (
+                self.weights_call(t), self.classifier_call(t), self.error.estimate_call(alphas[:t])
+            )
+        ]  # fmt: skip
+        return state(
+            PEOPLE,
+            epsilon=self.epsilon,
+            delta=0.0,
+            calibration=self.calibration,
+            composition=BASIC,
+            ledger=[call.entry for call in calls if call.entry],
+            status=PROVED,
+            public=public,
+        )
+
+
+def people_noise(
+    *,
+    n: int,
+    n_columns: int,
+    n_rounds: int,
+    smallest: float,
+    largest: float,
+    epsilon: float,
+    calibration: str,
+) -> PeopleNoise:
+    """Calibrate Boosting for People, with `n_rounds` rounds of d = `n_columns` private columns.
+
+    Rows [x, 1] of scaled columns have an L2 norm of √(d + 1) at most. `smallest` and `largest` are
+    the caps of a weight; ε may be infinite.
+    """
+    parts = 3 if calibration == PUBLISHED else 2
+    share = epsilon / parts
+    each = share / n_rounds
+    square_norm = n_columns + 1.0
+    classifier = perturb_objective(
+        OBJECTIVE_PERTURBATION,
+        epsilon=each,
+        curvature_share=CURVATURE_SHARE,
+        gradient=largest * math.sqrt(square_norm),
+        square_norm=largest * square_norm,
+        least_penalty=1.0,
+    )
+    error = BRCNoise(PEOPLE, n, n_rounds, smallest, largest, share, 0.0, calibration)
+    noisy = calibration != PROVED and is_private(epsilon)
+    return PeopleNoise(
+        error, classifier, (largest - smallest) / each if noisy else 0.0, epsilon, calibration
+    )

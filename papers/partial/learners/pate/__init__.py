@@ -1,0 +1,39 @@
+"""PATE: what a study and the registry know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.learners.entries.parameters import BOTH
+from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
+
+_KEPT = "its teachers are exact and stay with the data owner; answers come after the fit"
+
+
+def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of PATE: each teacher is trained, and asked about each row."""
+    answers = n_rows * (1 + n_columns / 10)
+    return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * answers) + 1e-7 * answers
+
+
+ENTRY = LearnerEntry(
+    name="pate",
+    path="classifier:PATEClassifier",
+    version=3,
+    title="PATE",
+    calibrations=BOTH,
+    parameters={
+        "n_teachers": Parameter(50, int, low=1, size=True),
+        # At least one for each record.
+        "n_answers": Parameter(None, int, low=1, tried=(10, 30)),
+    },
+    seconds=_estimate_seconds,
+    neighbours=(PRIVATE_COLUMNS,),
+    proof=Proof(
+        "papers/partial/proofs.md, 'PATE'",
+        "papers/partial/tests/test_pate.py::test_margins_of_neighbours",
+    ),
+    sees_open={PROVED: _KEPT, PUBLISHED: _KEPT},
+)

@@ -1,0 +1,37 @@
+"""What the audit tries on PATE."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privcurve.audit.attacks.any_learner import claim_by_answers
+from privcurve.audit.attacks.pairs import own_answer
+from privcurve.audit.claim import Claim
+from privcurve.audit.contract import Case
+from privcurve.audit.fits import CHOICES
+from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
+
+NAME = "pate"
+
+# How its fits release answers.
+RELEASED = {CHOICES}
+
+
+def contract() -> list[Case]:
+    """Return settings that reach all of its mechanism calls."""
+    return [
+        # A record's own answer changes by more than the others' where several teachers agree about
+        # it.
+        Case(NAME, {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
+        Case(
+            NAME, {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)
+        ),
+    ]
+
+
+def claims() -> Iterator[Claim]:
+    """Yield what the statistical audit attacks."""
+    # Only the answers to training records have a guarantee.
+    five = {"n_teachers": 5, "public_columns": ()}
+    for calibration in (PROVED, PUBLISHED):
+        yield claim_by_answers(NAME, calibration, five, own_answer, neighbours=PRIVATE_COLUMNS)

@@ -1,0 +1,24 @@
+"""BRC in plain Python, record by record."""
+
+import math
+
+from privcurve.papers.partial.learners._kernel import weight_bits
+
+
+class Weights:
+    """Weights of records in fixed point; a product beyond a cap leaves a weight as it is."""
+
+    def __init__(self, n, smallest, largest):
+        self.unit = 2 ** weight_bits(n, largest)
+        self.low, self.high = math.ceil(smallest * self.unit), math.floor(largest * self.unit)
+        self.each = [self.unit] * n
+
+    def error(self, wrong):
+        missed = sum(w for w, bad in zip(self.each, wrong, strict=True) if bad)
+        return missed / sum(self.each)
+
+    def follow(self, alpha, wrong):
+        for i, bad in enumerate(wrong):
+            product = math.floor(self.each[i] * math.exp(alpha)) if bad else self.each[i]
+            if self.low <= product <= self.high:
+                self.each[i] = product

@@ -1,0 +1,136 @@
+"""Mistakes in boosting of half-spaces, and in PATE."""
+
+from dataclasses import replace
+
+import numpy as np
+from mistakes_any import BRC, PATE, breaks, constant, mistake
+
+from privcurve.audit.contract import (
+    CHARGE,
+    CONTROL,
+    POST_PROCESSING,
+    SEALED,
+    SENSITIVITY,
+    Case,
+)
+from privcurve.papers.partial.learners import _half_spaces as half_spaces
+from privcurve.papers.partial.learners._half_spaces import HalfSpaceVoteClassifier, PrivateWeights
+from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners.pate import classifier as answers
+from privcurve.papers.partial.learners.pate.classifier import PATEClassifier
+from privcurve.privacy.budget import PRIVATE_COLUMNS
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.sealed import open_values
+
+# A record's own answer changes by more than the others' where several teachers agree about it.
+OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
+EM = {"n_rounds": 3, "intercept": "em"}
+HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
+# With little noise both classifiers win rounds.
+SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
+BOX = Case("dp_logistic_regression", {"noise": "box"})
+PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
+
+# Half-spaces -----------------------------------------------------------------------------------
+
+
+@mistake(BRCNoise, "sensitivity", SENSITIVITY, BRC)
+def noise_for_half_an_error(own, self, alphas):
+    return own(self, alphas) / 2
+
+
+@breaks(SENSITIVITY, BRC)
+def weights_without_caps(patch):
+    """Weights grow beyond the caps that the noise is for."""
+    caps = property(lambda self: (1, 1000 * self._unit), lambda self, caps: None)
+    patch.setattr(PrivateWeights, "_caps", caps, raising=False)
+
+
+@mistake(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
+def errors_of_chosen_thresholds(own, self, sums, positive, reach):
+    """Version 1: thresholds are chosen by the error, with noise for the edge."""
+    return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
+
+
+@mistake(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
+def the_best_threshold(own, self, call, ends, scores):
+    """The exponential mechanism is called, and the best threshold taken."""
+    own(self, call, ends, scores)
+    ends, scores = open_values((ends, scores))
+    k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
+    return (ends[k] + ends[k + 1]) / 2
+
+
+@mistake(HalfSpaceVoteClassifier, "_points", SEALED, BRC)
+def columns_scaled_by_their_extremes(own, self, codes, public):
+    """Columns run from −1 to 1 between the least and the largest value that occurs."""
+    given = own(self, codes, public)
+    low, high = given.min(axis=1, keepdims=True), given.max(axis=1, keepdims=True)
+    return np.ascontiguousarray(2 * (given - low) / np.maximum(high - low, 1e-9) - 1)
+
+
+@mistake(Curator, "threshold", CONTROL, Case("brc", EM))
+def reach_of_the_records(own, self, call, ends, scores):
+    """Thresholds are chosen between the least and the largest projection."""
+    ends = open_values(ends)
+    return own(self, call, np.clip(ends, ends[1], ends[-2]), scores)
+
+
+@breaks(SEALED, HIDDEN)
+def exact_errors_in_public_rounds(patch):
+    """The exact error of a round that the public classifier wins is left on the model."""
+    exact = []
+
+    @mistake(PrivateWeights, "estimate")
+    def kept(own, self, wrong):
+        exact.append(own(self, wrong))
+        return exact[-1]
+
+    @mistake(HalfSpaceVoteClassifier, "_boost")
+    def boosted(own, self, *given):
+        exact.clear()
+        rounds = own(self, *given)
+        errors = zip(self.votes_, exact, strict=True)
+        self.errors_ = [error for vote, error in errors if vote.public]
+        return rounds
+
+    kept(patch)
+    boosted(patch)
+
+
+@mistake(Curator, "public", CHARGE, HIDDEN)
+def a_private_column_for_the_public_classifier(own, self, columns, gather, records):
+    return own(self, (1,), lambda codes, *given: gather(np.minimum(codes, 1), *given), records)
+
+
+# PATE ------------------------------------------------------------------------------------------
+
+
+@mistake(answers, "answers_l1", SENSITIVITY, PATE)
+def noise_for_half_of_the_answers(own, *given):
+    return own(*given) / 2
+
+
+@mistake(answers, "answers_l1", SENSITIVITY, OWN)
+def noise_without_own_answers(own, n_answers, n_teachers):
+    """Noise is for what two records move in the answers of others."""
+    return 2.0 * (n_answers - 2)
+
+
+@mistake(Curator, "signs", CONTROL, PATE)
+def noise_of_answers_by_codes(own, self, call, margins, records=None):
+    """Equal margins have equal answers, so two answers that differ show that codes do."""
+    values, which = np.unique(margins, return_inverse=True)
+    return own(self, call, values)[which]
+
+
+@mistake(Curator, "signs", POST_PROCESSING, PATE)
+def student_of_exact_answers(own, self, call, margins, records=None):
+    own(self, call, margins, records)
+    return margins > 0
+
+
+# Teachers, who are not private, are part of the model.
+constant(
+    "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
+)

@@ -1,0 +1,36 @@
+"""DP bagging: what a study and the registry know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.learners.entries.parameters import C
+from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+from privcurve.privacy.budget import PROVED
+
+
+def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of dp bagging."""
+    teachers, queries = setting["n_teachers"], setting["n_queries"]
+    rows_read = 10 * n_rows + float(teachers) * float(queries)
+    return 0.01 + 2.2e-9 * float(setting["n_partitions"]) * rows_read * n_columns
+
+
+ENTRY = LearnerEntry(
+    name="dp_bagging",
+    path="classifier:DPBaggingClassifier",
+    version=3,
+    title="DP bagging",
+    calibrations=(PROVED,),
+    approximate=True,
+    parameters={
+        "n_teachers": Parameter(300, int, low=1, size=True),
+        "n_partitions": Parameter(10, int, low=1, size=True),
+        "n_queries": Parameter(300, int, low=1, size=True),
+        "C": C,
+    },
+    seconds=_estimate_seconds,
+    peak=(41, 4.0),
+    proof=Proof("papers/thesis/proofs.md, 'DP bagging'"),
+)

@@ -1,0 +1,30 @@
+"""What the audit tries on DP bagging."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privcurve.audit.attacks.any_learner import DELTA, recipe
+from privcurve.audit.claim import Claim
+from privcurve.audit.contract import Case
+from privcurve.audit.fits import CHOICES
+
+NAME = "dp_bagging"
+TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
+
+# How its fits release answers.
+RELEASED = {CHOICES}
+
+
+def contract() -> list[Case]:
+    """Return settings that reach all of its mechanism calls."""
+    return [
+        Case(NAME, TEACHERS, sizes=(1, 30)),
+        Case(NAME, {**TEACHERS, "delta": DELTA}, sizes=(1, 30)),
+    ]
+
+
+def claims() -> Iterator[Claim]:
+    """Yield what the statistical audit attacks."""
+    teachers = {"n_teachers": 2, "n_partitions": 2, "n_queries": 2}
+    yield from recipe(NAME, [teachers], coins=())

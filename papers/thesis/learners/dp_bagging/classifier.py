@@ -1,0 +1,138 @@
+"""Private bagging: teachers on the parts of several partitions answer a student."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from privcurve.coding import Bools, Codes, Floats, Ints, Records, Signs, bin_starts
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.shared.log_odds import OneHotClassifier
+from privcurve.learners.shared.tree_sums import places_of
+from privcurve.privacy.budget import is_private
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sealed import kernel, mechanism
+from privcurve.privacy.sensitivity.counts import VOTES_MARGIN
+
+from .kernel import add_votes
+
+# A teacher with fewer records learns nothing, so small data get fewer teachers. Their number is
+# public, like the number of records.
+FEWEST_RECORDS = 10
+
+# Passes of a teacher over its records: more change its votes little.
+N_PASSES = 10
+
+# The name of what a call releases.
+ANSWER = "answer {} of the teachers"
+SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
+
+
+@kernel
+def collect_votes(
+    codes: Codes, signs: Signs, order: Ints, ends: Ints, bin_starts: Ints, pool: Codes
+) -> Ints:
+    """Return the votes of the teachers of a partition on each row of the pool."""
+    votes = np.zeros(len(pool), dtype=np.int64)
+    add_votes(codes, signs, order, ends, bin_starts, N_PASSES, pool, votes)
+    return votes
+
+
+@mechanism
+def answer_by_sign(noise: Floats, scores: Floats) -> Bools:
+    """Answer by the sign of scores with noise."""
+    noise += scores
+    return noise > 0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
+    """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
+
+    The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
+    each part trains a teacher, a logistic model. A pool of ``n_queries`` rows, drawn from the
+    domain (each code of each column alike), is put to all teachers, and the noisy majority of
+    their votes is the answer. A logistic regression of the answers on the pool is the model:
+    it sees no record.
+
+    A record is in one part of each partition, so it holds one vote of ``n_teachers``,
+    however many partitions there are. The accounting uses that and nothing of the data;
+    the paper's moments accountants, whose ε depends on the votes, are not offered (see
+    docs/competitors.md).
+
+    At ε = ∞ answers are exact, and partitions and pool come from a fixed seed, so that
+    there is no randomness left.
+
+    Parameters
+    ----------
+    n_teachers : int
+        Parts of a partition (the paper's n); fewer if a part would have less than ten
+        records.
+    n_partitions : int
+        k.
+    n_queries : int
+        Rows that the teachers are asked about.
+    C : float
+        Inverse strength of the student's L2 penalty.
+    epsilon : float
+        Privacy level; inf for no noise.
+    delta : float
+        0: Laplace noise on the votes. Above 0: randomised answers, whose costs add up
+        more slowly.
+    calibration : str
+        ``proved``.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+        Of the student, for the one-hot coded columns.
+    intercept_ : float
+    n_features_used_ : int
+        Number of coefficients that are not zero.
+    n_records_ : int
+        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+    """
+
+    _learner = "dp_bagging"
+
+    n_teachers: int = 300
+    n_partitions: int = 10
+    n_queries: int = 300
+    C: float = 1.0
+
+    def _calls(self, n: int) -> tuple[Announced, ...]:
+        return (Announced(ANSWER, times=int(self.n_queries), margins=VOTES_MARGIN, source=SOURCE),)
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        private = is_private(self.epsilon)
+        coins = curator.coins if private else np.random.default_rng(0)
+        drawn = coins.integers(self.n_bins_, size=(int(self.n_queries), len(self.n_bins_)))
+        pool = drawn.astype(records.codes.dtype)
+        margins = self._poll(records, pool, curator.shuffle if private else coins.permutation)
+        if private:
+            calls = [curator.call(ANSWER.format(q)) for q in range(1, len(pool) + 1)]
+            positive = answer_by_sign(curator.noise(calls, margins.shape), margins / calls[0].scale)
+        else:
+            positive = margins > 0
+        self._regress(pool, np.where(positive, 1, -1).astype(np.int8), np.ones(len(pool), int))
+        self.n_records_ = records.n
+
+    def _poll(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
+        """Return the votes for + less those for − on each row of the pool, divided by k."""
+        n_partitions = int(self.n_partitions)
+        n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))
+        starts = bin_starts(self.n_bins_)
+        share = np.arange(1, n_teachers + 1) / n_teachers
+        ends = np.rint(records.n * share).astype(np.int64)
+        codes, signs, counts, _ = records
+        places = places_of(counts)
+        votes = np.zeros(len(pool), dtype=np.int64)
+        for _ in range(n_partitions):
+            order = shuffled(places)
+            votes = votes + collect_votes(codes, signs, order, ends, starts, pool)
+        return votes / n_partitions

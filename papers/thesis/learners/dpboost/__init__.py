@@ -1,0 +1,47 @@
+"""DPBoost: what a study and the registry know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.learners.entries.parameters import BOTH, part
+from privcurve.learners.entry import LearnerEntry, Parameter, Proof
+
+
+def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of dpboost."""
+    n_trees = float(setting["n_trees"])
+    each = min(n_trees, float(setting["trees_per_ensemble"]))
+    depth = int(setting["max_depth"])
+    # Noise and scores of all nodes; each record's histogram once an ensemble, and its
+    # score by all earlier trees.
+    nodes = 3e-6 * 2**depth * n_columns / 14
+    records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
+    return 5e-3 + n_trees * (nodes + records)
+
+
+ENTRY = LearnerEntry(
+    name="dpboost",
+    path="classifier:DPBoostClassifier",
+    version=4,
+    title="DPBoost",
+    calibrations=BOTH,
+    approximate=True,
+    parameters={
+        "n_trees": Parameter(50, int, low=1, size=True),
+        "trees_per_ensemble": Parameter(50, int, low=1),
+        "max_depth": Parameter(6, int, low=1, high=12, size=True),
+        # At 1 all trees but the first are 0.
+        "learning_rate": part(0.1, tried=(1e-3, 1 - 1e-3)),
+        "regularisation": Parameter(0.1, float, low=0),
+        "chunks": Parameter("geometric", choices=("geometric", "equal")),
+        "splits": Parameter("threshold", choices=("threshold", "equality")),
+    },
+    seconds=_estimate_seconds,
+    peak=(60, 2.4),
+    proof=Proof(
+        "papers/thesis/proofs.md, 'DPBoost'",
+        "papers/thesis/tests/test_dpboost_proofs.py::test_the_range_of_a_replacement_is_approached",
+    ),
+)

@@ -1,0 +1,44 @@
+"""What the audit tries on DPBoost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from privcurve.audit.attacks.any_learner import DELTA, claim_by_answers, recipe
+from privcurve.audit.attacks.pairs import one_more
+from privcurve.audit.claim import Claim
+from privcurve.audit.contract import Case
+from privcurve.audit.fits import CHOICES, NUMBERS
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE
+
+NAME = "dpboost"
+# The gain of a split changes by half of its bound in a tree of ten records.
+MANY = (1, 2, 3, 40)
+# Two ensembles of two trees each.
+GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
+
+# How its fits release answers.
+RELEASED = {CHOICES, NUMBERS}
+
+
+def contract() -> list[Case]:
+    """Return settings that reach all of its mechanism calls."""
+    return [
+        Case(NAME, GRADIENT, sizes=MANY),
+        Case(NAME, {**GRADIENT, "chunks": "equal", "regularisation": 0.0}, sizes=MANY),
+        Case(NAME, {**GRADIENT, "splits": "equality", "delta": DELTA}, sizes=MANY),
+    ]
+
+
+def claims() -> Iterator[Claim]:
+    """Yield what the statistical audit attacks."""
+    one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
+    two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
+    # Enough trainings to see noise of single precision.
+    yield from recipe(NAME, [two], [two], n_trainings=1_000, epsilon=2.0, coins=())
+    yield claim_by_answers(NAME, PUBLISHED, one)
+    # The published noise is for adding or removing a record; but that changes the chunks.
+    fifty = {"n_trees": 50, "max_depth": 1, "chunks": "geometric"}
+    yield claim_by_answers(
+        NAME, PUBLISHED, fifty, one_more, neighbours=ADD_REMOVE, stated=REPLACE_ONE
+    )

@@ -1,0 +1,171 @@
+"""DPBoost: its constants by search, and what it draws (papers/thesis/proofs.md, 'DPBoost')."""
+
+import itertools
+
+import gradient_tree as reference
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from privcurve.kernels.trees.form import Ranges
+from privcurve.papers.thesis.learners.dpboost.classifier import DPBoostClassifier
+from privcurve.papers.thesis.learners.dpboost.kernel import grow_tree, part_gain
+from privcurve.papers.thesis.learners.dpboost.noise import (
+    EQUAL,
+    GAIN_FALL,
+    GAIN_RANGE_PROVED,
+    GAIN_RISE,
+    GEOMETRIC,
+    chunk_ends,
+    dpboost,
+    leaf_bounds,
+    leaf_l1,
+)
+from privcurve.privacy.budget import PUBLISHED
+
+LAMBDAS = (0.0, 0.1, 1.0, 30.0)
+
+
+def changes(regularisation, sizes, n_points=9):
+    """Changes of S²/(n + λ) by an added record, over a grid of sums and gradients."""
+    for n in sizes:
+        for share, g in itertools.product(np.linspace(-1, 1, n_points), repeat=2):
+            before = part_gain(share * n, n, regularisation)
+            yield part_gain(share * n + g, n + 1, regularisation) - before
+
+
+@pytest.mark.parametrize("regularisation", LAMBDAS)
+def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
+    differences = list(changes(regularisation, (0, 1, 2, 3, 5, 10, 100, 10**4, 10**6)))
+    rounding = 1e-8
+    assert max(differences) <= GAIN_RISE + rounding
+    assert min(differences) >= -GAIN_FALL - rounding
+    # Both are approached: no smaller constant is right.
+    assert max(differences) > 0.99 * GAIN_RISE
+    assert min(differences) < -0.99 * GAIN_FALL
+
+
+def test_the_range_of_a_replacement_is_approached():
+    """One replaced record moves the gains of two splits by +4 and by −4."""
+    n, regularisation = 10**6, 0.1
+
+    def gain(*sides):
+        return sum(part_gain(float(s), m, regularisation) for s, m in sides)
+
+    # n records of either sign. By the first split the record leaves those of the other
+    # sign for those of its own; by the second it goes the opposite way.
+    apart = (-n + 1, n + 1), (n, n)
+    together = (-n, n), (n + 1, n + 1)
+    first = gain(*together) - gain(*apart)
+    second = gain(*apart) - gain(*together)
+    assert first == pytest.approx(4, abs=1e-3)
+    assert first - second == pytest.approx(GAIN_RANGE_PROVED, abs=2e-3)
+
+
+# One record more moves others from tree to tree ------------------------------------------
+#
+# How many records a tree has follows from n. The noise of one tree is charged to all trees of an
+# ensemble, which is right where one record changes one tree: not when n changes.
+
+T, RATE, LAMBDA = 50, 0.1, 0.1
+
+
+def sizes(n, chunks):
+    return np.diff(chunk_ends(n, T, RATE, chunks), prepend=0)
+
+
+def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
+    """Density of one transcript of leaf values with n records, against n + 1; all are alike.
+
+    One column of one code and positive labels: splits tell nothing, all records are in one
+    leaf, and their order does not matter. The transcript keeps the scores f at 0 or 2 before
+    each tree, where gradients are at their bound: a released value may be anything.
+    """
+    *_, of_leaves = dpboost(
+        n_trees=T, trees_per_ensemble=T, max_depth=1, learning_rate=RATE, regularisation=LAMBDA,
+        epsilon=epsilon, delta=0.0, calibration=calibration,
+    ).ledger  # fmt: skip
+    bounds = leaf_bounds(T, RATE)
+    scales = leaf_l1(T, RATE, LAMBDA, calibration) / of_leaves.epsilon
+    score, total = 0.0, 0.0
+    for t, (few, more) in enumerate(zip(sizes(n, chunks), sizes(n + 1, chunks), strict=True)):
+        gradient = score - 1.0
+        assert abs(gradient) == 1  # not filtered
+        left, right = (
+            np.clip(-k * gradient / (k + LAMBDA), -bounds[t], bounds[t]) for k in (few, more)
+        )
+        # On the side of `left`, at or beyond it, and such that the score is 0 or 2 after it.
+        reached = [0.0, 2.0]
+        values = [(after - score) / RATE for after in reached]
+        beyond = [v <= left if left < right else v >= left for v in values]
+        k = beyond.index(True) if left != right else reached.index(score)
+        total += (abs(values[k] - right) - abs(values[k] - left)) / scales[t]
+        score = reached[k]
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_one_record_more_costs_many_epsilons(epsilon):
+    assert log_ratio(25, EQUAL, epsilon) / epsilon == pytest.approx(6.931, abs=1e-3)
+    assert log_ratio(7, GEOMETRIC, epsilon) / epsilon == pytest.approx(4.082, abs=1e-3)
+
+
+def test_a_fit_has_chunks_of_these_sizes():
+    """At a huge ε leaf values show which trees are empty (a tree's only record may be filtered)."""
+    for n in (25, 26):
+        largest = np.zeros(T)
+        for seed in range(8):
+            model = DPBoostClassifier(
+                n_trees=T, trees_per_ensemble=T, max_depth=1, chunks=EQUAL, calibration=PUBLISHED,
+                epsilon=1e9, n_bins=1, classes=(-1, 1), random_state=seed,
+            ).fit(np.zeros((n, 1), dtype=np.uint8), np.ones(n))  # fmt: skip
+            largest = np.maximum(largest, np.abs(model.leaf_values_).max(axis=1))
+        assert np.array_equal(largest > 1e-6, sizes(n, EQUAL) == 1)
+
+
+# What is drawn ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
+def test_kernel_draws_from_these_distributions(mechanism):
+    """Chi-square of 20,000 trees; false alarm 1e-6 a case."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, (3, 2), size=(12, 2)).astype(np.uint8)
+    gradients = np.where(rng.random(12) < 0.5, 1.0, -1.0)
+    starts = np.array([0, 3, 5])
+    exact = reference.transcripts(
+        X.tolist(), gradients, (3, 2), 2, True, 0.1, 0.8, mechanism == "exponential"
+    )
+    seen = dict.fromkeys(exact, 0)
+    n = 20_000
+    draw = rng.gumbel if mechanism == "exponential" else rng.standard_exponential
+    names = {-1: None, 0: (0, 0), 1: (0, 1), 2: (0, 2), 3: (1, 0), 4: (1, 1)}
+    splits = np.empty(3, dtype=np.int64)
+    bins, spans = X + starts[:-1], Ranges(*(np.empty_like(splits) for _ in range(3)))
+    for noise in draw(size=(n, 3, 5)):
+        grow_tree(bins, gradients, np.ones(12), starts, 2, True, 0.1, 1 / 0.8, noise, splits, spans)
+        seen[tuple(names[s] for s in splits)] += 1
+    expected = np.array([n * chance for chance, _ in exact.values()])
+    counted = np.array(list(seen.values()))
+    assert expected.sum() == pytest.approx(n)
+    common = expected > 5
+    rest = expected[~common].sum(), counted[~common].sum()
+    statistic = ((counted - expected)[common] ** 2 / expected[common]).sum()
+    if rest[0] > 0:
+        statistic += (rest[1] - rest[0]) ** 2 / rest[0]
+    assert statistic < chi2.isf(1e-6, common.sum())
+
+
+def test_filtered_records_do_not_count():
+    """A record whose gradient is beyond g* after the earlier trees leaves a tree as it is."""
+    X = np.zeros((40, 1), dtype=np.uint8)
+    y = np.ones(40, dtype=int)
+    y[:4] = -1
+    model = DPBoostClassifier(
+        n_trees=2, trees_per_ensemble=1, max_depth=1, learning_rate=0.5, regularisation=0.0,
+        n_bins=1, epsilon=1e12, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    # First tree: mean 0.8, halved. Second: the negatives have gradient 1.4 and are out; the
+    # others leave 0.6, clipped to 0.5, halved.
+    assert model.leaf_values_[0, 0] == pytest.approx(0.4)
+    assert model.leaf_values_[1, 0] == pytest.approx(0.25)

@@ -1,0 +1,73 @@
+"""Loops of DPBoost and DP bagging decide by noise as announced."""
+
+import numpy as np
+import pytest
+from deciding import THRESHOLD, check_is_seen, deciding_by, half
+from mistakes_any import BAGGING, BOOSTED
+
+from privcurve.audit.contract import check
+from privcurve.papers.thesis.learners.dp_bagging import classifier as dp_bagging
+from privcurve.papers.thesis.learners.dpboost import classifier as dpboost
+from privcurve.privacy.sealed import mechanism
+
+
+def answering(called, answer, why=THRESHOLD):
+    def put_in(patch):
+        patch.setattr(dp_bagging, "answer_by_sign", mechanism(answer))
+
+    return pytest.param(put_in, BAGGING, why, id=called)
+
+
+def votes_counted_twice(noise, scores):
+    noise += scores
+    return noise + scores > 0
+
+
+def votes_rounded(noise, scores):
+    decided = noise + np.rint(scores) > 0
+    noise += scores
+    return decided
+
+
+def negative_votes_left_out(noise, scores):
+    decided = noise + np.maximum(scores, 0) > 0
+    noise += scores
+    return decided
+
+
+def a_margin_of_half_a_vote(noise, scores):
+    noise += scores
+    return noise > 0.5
+
+
+def noise_scaled_in_place(noise, scores):
+    noise *= 0.5
+    noise += scores
+    return noise > 0
+
+
+LOOP = dpboost, "grow_on_chunk"
+MUTANTS = [
+    *deciding_by(half, lambda given: given[7], "half_the_noise", *LOOP, BOOSTED, released=False),
+    *(
+        answering(answer.__name__, answer)
+        for answer in (
+            votes_counted_twice,
+            votes_rounded,
+            negative_votes_left_out,
+            a_margin_of_half_a_vote,
+        )
+    ),
+    answering("noise_scaled_in_place", noise_scaled_in_place, "or scales the noise"),
+]
+
+
+@pytest.mark.parametrize(("change", "case", "why"), MUTANTS)
+def test_a_mistake_is_seen(monkeypatch, change, case, why):
+    check_is_seen(monkeypatch, change, case, why)
+
+
+def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
+    """Why there is a threshold replay: the recorded scores are right."""
+    monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
+    assert check(BAGGING, n_random=6).breach is None

@@ -1,0 +1,44 @@
+"""The worst answers to DPBoost."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from worst import TARGET, claims, rows
+
+from privcurve.audit.attacks.pairs import (
+    several,
+    two_columns,
+)
+from privcurve.audit.pairs import cross_columns
+from privcurve.audit.run import VIOLATED, run
+from privcurve.audit.worst_answers import worst_answers
+from privcurve.papers.thesis.learners.dpboost.noise import PUBLISHED_PROVED
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+
+
+@pytest.mark.slow
+def test_published_dpboost_is_refuted():
+    """Leaves cost ε: two move by ΔV, with noise for one. The split adds 2/(12(1 + λ)) of ε."""
+    table = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
+    assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
+    assert table["found_epsilon"].max() < PUBLISHED_PROVED
+    assert VIOLATED in set(table["verdict"])
+    assert table["not_covered"].str.startswith("refuted: ").all()
+
+
+@pytest.mark.slow
+def test_the_crossed_pair_is_the_worst_of_its_universe():
+    """So `several` has the pair whose loss the statement of DPBoost names."""
+    (c,) = [c for c in claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
+    largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
+    alone = worst_answers(c.estimator(np.array([2, 2])), cross_columns())
+    assert alone == pytest.approx(largest, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_published_dpboost_is_not_private_if_a_record_is_added():
+    """The chunks follow n: with one more record other trees have any."""
+    (row,) = rows("dpboost", neighbours=ADD_REMOVE).to_dict("records")
+    assert (row["verdict"], row["stated_neighbours"]) == (VIOLATED, REPLACE_ONE)
+    assert row["found_epsilon"] > 2

@@ -1,0 +1,20 @@
+"""The papers' learners: each is a folder ``papers/<paper>/learners/<name>`` with an `ENTRY`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+from privcurve.learners.entry import LearnerEntry
+from privcurve.papers import list_shipped
+
+# The package of each learner, by its name.
+PACKAGES: Mapping[str, str] = {
+    path.parent.name: f"privcurve.papers.{paper.name}.learners.{path.parent.name}"
+    for paper in list_shipped()
+    for path in sorted(paper.glob("learners/[!_.]*/__init__.py"))
+}
+# An entry names its class in text, so that nothing heavy is imported.
+ENTRIES: tuple[LearnerEntry, ...] = tuple(
+    import_module(package).ENTRY.placed_in(package) for package in PACKAGES.values()
+)

@@ -1,0 +1,204 @@
+"""What a paper claims, and whether our tables bear it out."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from privcurve import schema
+from privcurve.experiments.study import Study, StudyError
+from privcurve.lazy import pd
+from privcurve.outputs._verdicts import (
+    RUNS,
+    STANDARD_ERROR,
+    check,
+    check_columns,
+    check_printed,
+    check_runs,
+    verdict_columns,
+    verdicts,
+)
+from privcurve.outputs.accuracy import Accuracy, table_columns
+from privcurve.outputs.base import NAME_KEY, SLASH, Context, Output, OutputRequest, Reads
+from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
+
+SCHEMA = Path(__file__).with_name("claims.schema.yaml")
+
+
+class Claims(Output):
+    """Table: each claim of ``papers/<paper>/claims.yaml`` about the study.
+
+    Of a study of studies: the claims of all of them, in the order of their names.
+    """
+
+    word: ClassVar[str] = "claims"
+    version: ClassVar[int] = 5
+    gathers: ClassVar[bool] = True
+    selects: ClassVar[bool] = False
+
+    def check(self, request: OutputRequest) -> None:
+        if request.study.studies:
+            return
+        path = _path(request)
+        if not path.is_file():
+            raise ValueError(f"there is no {path}, where the claims of the paper stand")
+        printed, claims = _printed_files(request), _claims(request)
+        missing = [str(path) for path in printed.values() if not path.is_file()]
+        if missing:
+            raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
+        if not claims:
+            raise ValueError(f"{path} has no claim with study: {request.study.name}")
+        has_runs = any(claim.get("table") == RUNS for claim in claims)
+        places = list(request.places(request.study.methods.values())) if has_runs else []
+        words = {str(options.get(NAME_KEY)): word for word, options in request.study.outputs}
+        for claim in claims:
+            check(claim)
+            table = claim.get("table", Accuracy.word)
+            if words.get(table, table) == Accuracy.word:
+                check_columns(claim, [*table_columns(request.study.metric), "kind"])
+            if table == RUNS:
+                check_runs(claim, places)
+            if "less_printed" in claim:
+                check_printed(claim, printed[claim["less_printed"]])
+
+    def unasked(self, study: Study) -> str | None:
+        request = OutputRequest(self, study, {})
+        path = _path(request)
+        claims = _claims(request) if path.is_file() else []
+        about = f"the claims of {path} about the study ({len(claims)}) are judged nowhere"
+        return f"without {self.word} {about}" if claims else None
+
+    def studies_named(self, request: OutputRequest) -> Iterable[str]:
+        if request.study.studies:
+            return ()
+        # Where studies are in a folder of one's own, those of a shipped paper are in its folder.
+        of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
+        return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
+
+    def reads(self, request: OutputRequest) -> Reads:
+        if request.study.studies:
+            words = [f"{study}{SLASH}{self.word}" for study in request.study.studies]
+            return Reads(outputs=tuple(words))
+        words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
+        curves = request.curves_of(request.study.methods.values()) if RUNS in words else ()
+        resources = (_path(request), *_printed_files(request).values())
+        tables = tuple(word for word in words if word != RUNS)
+        return Reads(curves, outputs=tables, resources=resources)
+
+    def make(self, context: Context) -> None:
+        tables = {word: context.table_of(word) for word in context.others}
+        if context.study.studies:
+            frame = gather_verdicts(dict(zip(context.study.studies, tables.values(), strict=True)))
+        else:
+            if context.curves:
+                tables[RUNS] = context.described_runs()
+            printed = {
+                name: read_table(path) for name, path in _printed_files(context.request).items()
+            }
+            try:
+                frame = verdicts(_claims(context.request), tables, printed)
+            except ValueError as error:
+                raise StudyError(f"{_path(context.request)}: {error}") from None
+        context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
+
+
+def _path(request: OutputRequest) -> Path:
+    return request.paper / "claims.yaml"
+
+
+def _printed_files(request: OutputRequest) -> dict[str, Path]:
+    """Return the files of printed numbers that the claims name."""
+    names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
+    return {name: _path(request).with_name("printed") / name for name in dict.fromkeys(names)}
+
+
+def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
+    """Return the claims of the paper that are about the study."""
+    return [c for c in _claims_of_paper(request) if c["study"] == request.study.name]
+
+
+def _claims_of_paper(request: OutputRequest) -> tuple[Mapping[str, Any], ...]:
+    """Read the claims of the paper; SchemaError names what is wrong."""
+    path = _path(request)
+    return _all_claims(path, schema.file_state(path))
+
+
+@lru_cache(maxsize=16)
+def _all_claims(path: Path, changed: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
+    # Asked for several times by each study of a paper, whenever a DAG is built.
+    content = schema.read_yaml(path)
+    schema.check(content, SCHEMA, str(path))
+    return tuple(content["claims"])
+
+
+STUDY = "study"
+
+CAPTION = "What the paper claims, by our results"
+NOTES: tuple[str, ...] = (
+    "A claim is in the paper's own words; what is asked follows from them, and was written before "
+    "the results were seen: 'changed' says where it was not. What is ours and not the paper's is "
+    "marked.",
+    "± and 'beyond' are of single runs: standard errors by leaving out each split in turn, paired, "
+    "since the splits are the same for all curves. A place is beyond if it is more than two of "
+    "them inside the criterion (for) or outside (against), by Student's t with Holm's correction "
+    "for all places of the claim.",
+    "'holds': no place is against, and all are for, or else their mean is (where the claim says "
+    "every, all must pass too); 'fails': a place is against, and none for, or the claim says "
+    "every; 'mixed': places are for and against; 'not "
+    "decided': within two standard errors. Where a share of places is asked for, its standard "
+    "error is over datasets. Without standard errors (–) values are judged as they are.",
+    "'not comparable': what the paper compared with was not built; 'not computed': rows or values "
+    "are missing.",
+    "Ours: mean, least and largest of what is compared, a score or a difference of two.",
+)
+
+
+def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Put the verdicts of several studies into one table, by their names: C2 is before C10."""
+    frame = pd.concat([table.assign(study=study) for study, table in tables.items()])
+    order = sorted(range(len(frame)), key=lambda i: _natural_key(str(frame["name"].iloc[i])))
+    columns = [*verdict_columns(STANDARD_ERROR in frame), STUDY]
+    return frame[columns].iloc[order].reset_index(drop=True)
+
+
+def _natural_key(name: str) -> list[tuple[int, int, str]]:
+    """Return a key that orders names with numbers in them by these numbers."""
+    parts = re.split(r"(\d+)", name)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+def format_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as a reader wants it."""
+
+    def write_column(column: str) -> list[str]:
+        return [text if isinstance(text, str) else MISSING for text in frame[column]]
+
+    errors = frame.get(STANDARD_ERROR, pd.Series(math.nan, frame.index))
+    numbers = (frame["mean"], errors, frame["least"], frame["largest"])
+    ours = [
+        middle
+        + ("" if error == MISSING else f" ± {error}")
+        + ("" if n <= 1 else f" ({least} to {largest})")
+        for n, middle, error, least, largest in zip(
+            frame["n_places"], *(format_decimals(column, 3) for column in numbers), strict=True
+        )
+    ]
+    quotes = [f"“{text}”" if isinstance(text, str) else "(ours)" for text in frame["quote"]]
+    texts = pd.DataFrame({"": frame["name"], "quote": quotes, "source": frame["source"]})
+    texts["printed"], texts["asked"] = write_column("printed"), frame["claim"]
+    texts["criterion"], texts["ours"] = frame["criterion"], ours
+    texts["places"] = format_counts(frame["n_pass"], frame["n_places"])
+    texts["beyond"] = [
+        MISSING if pd.isna(n) else f"{n:.0f} for, {m:.0f} against"
+        for n, m in zip(frame["n_for"], frame["n_against"], strict=True)
+    ]
+    texts["verdict"] = [
+        f"{verdict}: {why}" if isinstance(why, str) else verdict
+        for verdict, why in zip(frame["verdict"], frame["why"], strict=True)
+    ]
+    texts["changed"] = write_column("changed")
+    return texts.join(frame[[name for name in (STUDY,) if name in frame]])

@@ -1,0 +1,62 @@
+"""How many claims of each paper hold: one table over all papers."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from privcurve.lazy import pd
+from privcurve.outputs._verdicts import FAILS, HOLDS, MIXED, NOT_COMPARABLE, UNDECIDED, UNKNOWN
+from privcurve.outputs.base import SLASH, Context, Output, OutputRequest, Reads
+from privcurve.outputs.claims import Claims
+from privcurve.tables.table import Table
+
+KINDS = (HOLDS, FAILS, MIXED, UNDECIDED, NOT_COMPARABLE, UNKNOWN)
+OURS = ", our own questions"
+
+
+class VerdictCounts(Output):
+    """Table: how many verdicts on each paper's claims hold, fail, and so on.
+
+    Of a study, or of a study of studies, each of which says of which paper it is.
+    """
+
+    word: ClassVar[str] = "verdict_counts"
+    gathers: ClassVar[bool] = True
+    selects: ClassVar[bool] = False
+
+    def reads(self, request: OutputRequest) -> Reads:
+        others = tuple(f"{study}{SLASH}{Claims.word}" for study in request.study.studies)
+        return Reads(outputs=others or (Claims.word,))
+
+    def make(self, context: Context) -> None:
+        studies = {word: one.study for word, one in context.others.items()}
+        tables = [
+            context.table_of(word).assign(paper=of.paper or of.name, study=of.name)
+            for word, of in studies.items()
+        ]
+        context.write(Table(counts(pd.concat(tables, ignore_index=True)), CAPTION, NOTES))
+
+
+CAPTION = "Verdicts on what the papers claim"
+NOTES = (
+    "A claim that is asked of each dataset or method has a verdict for each; 'claims' counts it "
+    "once. Our own questions, which no paper asks, are counted apart.",
+    "What each verdict means: docs/claims.md.",
+)
+
+
+def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Count the verdicts on each paper's claims, and those on our own questions below them."""
+    ours = verdicts["quote"].isna()
+    parts = [
+        *verdicts[~ours].groupby("paper", sort=False),
+        ("all papers", verdicts[~ours]),
+        *verdicts[ours].groupby(verdicts["paper"] + OURS, sort=False),
+    ]
+    rows = []
+    for paper, part in parts:
+        numbers = part["verdict"].value_counts()
+        claims = part.drop_duplicates(["paper", "study", "source", "quote", "claim"])
+        of_kind = {kind: int(numbers.get(kind, 0)) for kind in KINDS}
+        rows.append({"paper": paper, "claims": len(claims), "verdicts": len(part), **of_kind})
+    return pd.DataFrame(rows)

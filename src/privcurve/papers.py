@@ -1,0 +1,32 @@
+"""The papers of this project, as packages: ``papers/<paper>`` is ``privcurve.papers.<paper>``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from privcurve.home import papers
+
+FOLDER = papers().resolve()
+__path__ = [str(FOLDER)]
+
+# The papers of this project; others may stand beside them in a checkout, and in the folder where
+# a run is started.
+SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
+OWN = Path("papers")
+
+
+def list_shipped() -> list[Path]:
+    """Return the folders of this project's papers that are there."""
+    return [FOLDER / name for name in SHIPPED if (FOLDER / name).is_dir()]
+
+
+def names() -> set[str]:
+    """Return the names of all papers that are there."""
+    return {path.name for path in (*list_shipped(), *list_others())}
+
+
+def list_others() -> list[Path]:
+    """Return the folders of other papers; of two of one name that where the run is started."""
+    beside = {path.name: path for path in FOLDER.glob("*/") if path.name not in SHIPPED}
+    own = {path.name: path.resolve() for path in OWN.glob("*/") if path.resolve().parent != FOLDER}
+    return sorted({**beside, **own}.values())

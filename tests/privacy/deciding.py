@@ -1,0 +1,44 @@
+"""Loops that decide by other noise than what is announced."""
+
+import pytest
+
+from privcurve.audit.replay_fits import NOISE
+from privcurve.audit.thresholds import check_thresholds
+from privcurve.privacy.sealed import mechanism
+
+THRESHOLD = "from the threshold a loop"
+
+
+def deciding_by(change, noise_of, called, owner, name, *cases, why=THRESHOLD, released=True):
+    """A loop that decides by other noise, and shows the replay what is announced.
+
+    `change` gets the noise and returns what decides; `noise_of` finds the noise of a call. Returns
+    parameters of a test: the change, the case and what is said, for each case.
+    """
+
+    def put_in(patch):
+        loop = getattr(owner, name).__wrapped__
+
+        def changed(*given):
+            noise = noise_of(given)
+            kept = noise.copy()
+            noise[...] = decides = change(noise)
+            decides = decides.copy()
+            answer = loop(*given)
+            noise[...] = kept + (noise - decides)
+            return answer
+
+        patch.setattr(owner, name, mechanism(changed, released=released))
+
+    return [pytest.param(put_in, case, why, id=f"{called}-{case}") for case in cases]
+
+
+def half(noise):
+    return noise / 2
+
+
+def check_is_seen(monkeypatch, change, case, why):
+    change(monkeypatch)
+    breach = check_thresholds(case).breach
+    assert breach.point == NOISE
+    assert why in breach.why, breach.why
