@@ -102,6 +102,12 @@ LIES = {
               "        self.weights_ = curator.numbers(call, np.sort(sums))\n"},
         "is no sum of rows",
     ),
+    "labels, and no margins announced": (
+        {ASK: '        self.weights_ = curator.signs("signed sums", sums)\n'}, "announce it"
+    ),
+    "noise of a loop, and nothing announced": (
+        {ASK: '        curator.noise(curator.call("signed sums"), (3,))\n'}, "announce it"
+    ),
     "asked twice": ({ASK: ASK + ASK}, "called more often than it is charged"),
     "asked of two sums": (
         {ASK: ASK + ASK.replace("sums)", "sums * 2)")}, "announced in the ledger"
