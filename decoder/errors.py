@@ -81,7 +81,8 @@ def draw_case(pool: Path, number: int) -> Case:
     columns = columns[: int(rng.integers(1, min(MOST_FIT_COLUMNS, len(columns)) + 1))]
     codes, d = table.codes[:, columns].astype(np.int64), len(columns)
     n_bins, ordered = table.n_bins[columns].astype(int), table.ordered[columns]
-    n = int(np.exp(rng.uniform(np.log(100), np.log(MOST_RECORDS))))
+    most_records = min(MOST_RECORDS, len(codes))
+    n = int(np.exp(rng.uniform(np.log(100), np.log(most_records))))
     scale = float(np.exp(rng.uniform(*np.log(SCALES))))
     most = int(min(MOST_BINS, max(LEAST_BINS, BINS_PER_ROOT * np.sqrt(scale))))
     independent = rng.random() < 0.4

@@ -233,7 +233,7 @@ def test_bounds_leave_what_else_is_drafted():
     schema["age"], schema["day"] = (18, 90), (date(2020, 1, 1), date(2021, 1, 1))
     schema["time"] = ("2020-01-01", "2021-01-01")
     text = schema.to_yaml()
-    assert "n_bins: 120\n  missing: bin\n- name: day" in text
+    assert "n_bins: 121\n  whole: true\n  missing: bin\n- name: day" in text
     assert "format: '%d/%m/%Y'" in text
     assert text.count("kind: date\n  bounds:\n  - '2020-01-01'\n  - '2021-01-01'") == 2
     assert not schema.undecided

@@ -275,6 +275,28 @@ def open_and_seal(rows):
     return kernel(np.copy)(rows)
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.s_[:, [0, 1]],
+        np.s_[:, [0], None, [1]],
+        np.s_[:, 0, None, [1, 0]],
+        np.s_[:, np.array([True, False]), None, [1]],
+        np.s_[:, ..., [1]],
+        np.s_[:, None, 1, ::-1],
+    ],
+)
+def test_columns_are_taken_of_each_record(index):
+    """Lists that a None separates move their axis to the front, in NumPy, before the records."""
+    codes, _ = Table(DOMAIN).rows()
+    squares = codes.outer()
+    right = np.stack([row[index[1:]] for row in open_values(squares)])
+    made = squares[index]
+    assert isinstance(made, Rows)
+    assert np.array_equal(open_values(made), right)
+    assert np.array_equal(values(made.sum(axis=0)), right.sum(axis=0).ravel())
+
+
 def test_rows_are_not_written_into():
     codes, _ = Table(DOMAIN).rows()
     for step in (
@@ -285,6 +307,19 @@ def test_rows_are_not_written_into():
     ):
         with pytest.raises(SealedError):
             step()
+
+
+def test_sums_are_not_written_into():
+    """Neither by a kernel, nor through what shares their memory."""
+    codes, label = Table(DOMAIN).rows()
+    for sums in (codes.sum(axis=0), label.sum(), codes.sum(axis=0) * 2.0 + 1.0):
+        for step in (
+            lambda one: kernel(annotated)(one),
+            lambda one: one.T.__setitem__(..., 1.0),
+            lambda one: np.reshape(one, -1).__setitem__(..., 1.0),
+        ):
+            with pytest.raises(SealedError, match="ends with ValueError"):
+                step(sums)
 
 
 def annotated(array) -> None:

@@ -315,5 +315,5 @@ def test_mostly_clipped_values_are_refused_unless_expected(own):
 
 def test_preparing_tells_the_user(own, capsys):
     own(rows(30), n_rows=100)
-    job.main(["prepare", '{"dataset": "mine"}'])
+    job.main(["prepare", "--dataset", "mine"])
     assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 def _folder(monkeypatch):
     monkeypatch.syspath_prepend(str(FOLDER))
     yield
-    for name in ("network", "tables", "tasks", "train", "export"):
+    for name in ("network", "tables", "tasks", "train", "export", "errors"):
         sys.modules.pop(name, None)
 
 
@@ -118,8 +118,35 @@ def test_the_network_of_the_training_is_that_of_the_library(n_classes, monkeypat
     key = jax.random.PRNGKey(0)
     scores, intercepts = network.forward(weights, key, task, 20, n_classes, n_releases=12)[-1]
     shapes = made.model_.class_shapes if n_classes > 2 else [s[None] for s in made.model_.shapes]
+    ends = np.array(made.model_.intercepts if n_classes > 2 else [made.model_.intercept])
+    # The library's scores are relative to the released counts.
     for j, shape in enumerate(shapes):
-        assert shape == pytest.approx(np.asarray(scores)[:, j, : n_bins[j]], abs=5e-3)
-    ends = made.model_.intercepts if n_classes > 2 else [made.model_.intercept]
-    assert np.asarray(intercepts) == pytest.approx(np.array(ends), abs=5e-3)
+        own = np.asarray(scores)[:, j, : n_bins[j]]
+        means = own @ np.bincount(X[:, j], minlength=n_bins[j])[:, None] / n
+        assert shape == pytest.approx(own - means, abs=5e-3)
+        ends = ends - means[:, 0]
+    assert np.asarray(intercepts) == pytest.approx(ends, abs=5e-3)
     assert np.abs(shapes[0]).max() > 0.3
+
+
+def test_the_network_of_errors_is_trained_on_fits_and_written(source, tmp_path):
+    import errors as training
+    from privcurve.learners.additive import errors
+
+    cases = [training.draw_case(tmp_path / "pool", number) for number in range(24)]
+    again = training.draw_case(tmp_path / "pool", 5)
+    assert np.array_equal(cases[5].distances, again.distances)
+    assert all(case.weights.sum() == pytest.approx(1.0) for case in cases)
+    arrays = training.train(cases, steps=3)
+    checksum = training.write(arrays, tmp_path / "errors.npz")
+    module = tmp_path / "errors.py"
+    module.write_text('SHA256 = "00ab"\n')
+    training.register(checksum, module)
+    assert module.read_text() == f'SHA256 = "{checksum}"\n'
+    # After calibration 95 % of the distances are within an interval.
+    within = total = 0.0
+    for case in cases:
+        of_case = errors.from_features(errors.layers_of(arrays), case.features, case.common)
+        near = np.abs(case.distances) <= errors.HALF_WIDTH * of_case.by_bin
+        within, total = within + case.weights @ near, total + case.weights.sum()
+    assert within / total == pytest.approx(0.95, abs=0.02)

@@ -10,6 +10,7 @@ from test_own_learners import forget
 
 from privcurve.learners import registry
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
+from privcurve.parts import PartedRecords
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
@@ -17,6 +18,7 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED, PrivacyStatement
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.refused import SealedError
+from privcurve.privacy.sealed import kernel
 from privcurve.privacy.sums import Bounds, LoopSum
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
@@ -139,6 +141,23 @@ OWN_WORD = {
             "    def _scores("
         )
     },
+    "several answers charged as one": {
+        CALL: CALL.replace('sums")', 'sums", l1=6, l2=4, calls=2, parallel="disjoint leaves")'),
+        ASK: ASK + ASK,
+    },
+    "nothing but noise, counted as a sum": {
+        CALL: CALL.replace('sums")', 'sums", l1=0.1, l2=0.1)'),
+        "import Announced\n": (
+            "import Announced\nfrom privcurve.privacy.curator import Call\n"
+            "from privcurve.privacy.sealed import kernel\n"
+        ),
+        ASK: (
+            "        try:\n"
+            '            curator.numbers(Call("laplace", np.inf), sums)\n'
+            "        except OverflowError:\n"
+            "            pass\n"
+        ) + ASK.replace("sums)", "kernel(np.copy)(sums))"),
+    },
     "a choice in a loop beside the sums": {
         CALL: CALL.replace(")]", ', share=0.5), Announced("labels", share=0.5, margins=2.0)]'),
         ASK: ASK + '        curator.signs("labels", sums)\n',
@@ -167,6 +186,36 @@ def test_records_that_were_written_into_are_no_rows(make):
     )
     with pytest.raises(SealedError, match="of which a part was replaced"):
         replaced.fit(X, Y)
+
+
+def test_a_kernel_has_no_word_about_bounds(make):
+    forged = (
+        "\n\n@kernel\ndef forge(codes, bounds):\n"
+        "    return Sum.make(codes.sum(axis=0), '', bounds)\n"
+    )
+    lying = make({
+        ASK: ASK.replace("sums)", "forge(codes, (sums * 0.001)._bounds))"),
+        '    return recipe("mean_vote")\n': f'    return recipe("mean_vote")\n{forged}',
+        "import Announced\n": (
+            "import Announced\nfrom privcurve.privacy.sealed import kernel\n"
+            "from privcurve.privacy.sums import Sum\n"
+        ),
+    })  # fmt: skip
+    with pytest.raises(SealedError, match=r"handed to a kernel|forge returns rows or sums"):
+        lying.fit(X, Y)
+
+
+def test_a_kernel_that_returns_a_sum_is_refused():
+    total = kernel(lambda values: LoopSum.make(values, "", None))
+    sealed = LoopSum.make(np.ones(2), "own", None)
+    with pytest.raises(SealedError, match="returns rows or sums"):
+        total(sealed)
+
+
+def test_rows_are_of_records_in_one_memory():
+    parts = PartedRecords((), np.array([2]))
+    with pytest.raises(DoorError, match="rows of records in parts"):
+        Curator(np.random.default_rng(0)).rows(parts)
 
 
 def test_a_statement_does_not_say_derived_of_itself(make):
@@ -273,7 +322,7 @@ def test_a_study_names_the_status_that_the_contract_found(make):
 
     make({})
     assert method()[1] == "Mean vote (claimed; contract not tried)"
-    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (derived; contract kept)", False)
     # Another state of the file was not tried.
@@ -285,6 +334,6 @@ def test_a_study_names_the_status_that_the_contract_found(make):
         "    def _scores("
     )})  # fmt: skip
     own._compute_version.cache_clear()
-    contracts.write("mean_vote", trial.try_own("mean_vote"))
+    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (claimed; contract kept)", True)

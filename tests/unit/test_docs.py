@@ -39,7 +39,7 @@ RESEARCH = ROOT / "docs/research"
 # What a page may have in words; another one has at most 700. Proofs are as long as they are.
 MOST_WORDS = {
     "README.md": 600,
-    "config/README.md": 1400,
+    "config/README.md": 1450,
     "docs/architecture.md": 1250,
     "docs/audit.md": 1300,
     "docs/big_tables.md": 850,
@@ -50,7 +50,7 @@ MOST_WORDS = {
     "docs/faults.md": 1050,
     "docs/for_your_dpo.md": 900,
     "docs/model_file.md": 1675,
-    "docs/own_method.md": 1300,
+    "docs/own_method.md": 1350,
     "docs/worse_than_majority.md": 750,
     "docs/privacy.md": 2150,
     "docs/privgam.md": 1200,

@@ -15,6 +15,7 @@ from privcurve.analysis.measures import auc
 from privcurve.cli.main import main
 from privcurve.datasets.load import load_rows
 from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.releases import card as cards
 from privcurve.releases import holdout, judgement
 from privcurve.releases import release as releasing
 from privcurve.releases.errors import LedgerError, ReleaseError
@@ -145,6 +146,14 @@ def test_for_add_remove_no_size_is_told(mine):
     assert "a share of 0.6 of the records, by secret coins; their number is not public" in (
         released.path(CARD).read_text()
     )
+
+
+def test_a_card_says_why_two_tests_may_differ():
+    good = SimpleNamespace(judgement=SimpleNamespace(better=YES))
+    for better, alike, n in ((YES, True, 1), (YES, False, 0), (NO, True, 0)):
+        good.judgement.better = better
+        texts = cards._compare_tests(good, SimpleNamespace(is_like_constant=alike))
+        assert len([*texts]) == n
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])

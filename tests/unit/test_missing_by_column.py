@@ -177,7 +177,7 @@ def test_a_blank_of_a_draft_keeps_the_words_that_were_drafted():
     assert (entry["bounds"], entry["missing"]) == ([0, 29], [99, 999])
     schema["visits"] = (0, 50)
     assert schema.domain.columns[0].missing == ("99", "999")
-    assert schema.encode({"visits": [99, 50]}).tolist() == [[64], [63]]
+    assert schema.encode({"visits": [99, 50]}).tolist() == [[51], [50]]
 
 
 # In a model ---------------------------------------------------------------------------------

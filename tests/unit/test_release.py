@@ -27,6 +27,7 @@ from privcurve.privacy.budget import (
 )
 from privcurve.privacy.seeds import SecretSeed
 from privcurve.releases import card as cards
+from privcurve.releases import card_shapes
 from privcurve.releases import release as releasing
 from privcurve.releases.budget_ledger import DONE, Price
 from privcurve.releases.errors import LedgerError, ReleaseError
@@ -262,7 +263,7 @@ def test_shapes_are_drawn_where_their_numbers_are(mine):
     # Bins of equal numbers are one step, as wide as they are together.
     column = released.domain.columns[0]
     share = (column.edges[4] - column.edges[2]) / (column.edges[-1] - column.edges[0])
-    wide = cards.NUMBERS if column.missing_bin else 1.0
+    wide = card_shapes.NUMBERS if column.missing_bin else 1.0
     (width,) = re.findall(r'width:([0-9.]+)%" title="[^"]*: \+2"', first)
     assert float(width) == pytest.approx(100 * share * wide, abs=0.01)
 

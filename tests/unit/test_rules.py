@@ -14,7 +14,7 @@ def test_one_rule_makes_all_outputs_of_a_kind():
     assert by_rule["accuracy"].files[0] == "results/tables/{name}.csv"
     # A word that is a target too is that output's rule alone.
     assert by_rule["audit"].files[0] == "results/tables/audit.csv"
-    assert by_rule["audit_2"].files[0] == "results/tables/partial_private/audit.csv"
+    assert by_rule["study_audit"].files[0] == "results/tables/partial_private/audit.csv"
     assert by_rule["sparsity"].files[0] == "results/tables/sparsity.csv"
     made = [
         file.replace(plan.WILDCARD, name)

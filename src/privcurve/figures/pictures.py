@@ -223,9 +223,10 @@ def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
     """
 
     def y_share(value: float) -> float:
-        return (ends[1] - value) / (ends[1] - ends[0])
+        # Wide errors of bins with few people are cut off.
+        return min(max((ends[1] - value) / (ends[1] - ends[0]), 0.0), 1.0)
 
-    ticks = [(text, y) for text, y in _ticks(*ends, most=3)]
+    ticks = _ticks(*ends, most=4)
     paths = [_path([(0, y_share(y)), (1, y_share(y))], "grid") for _, y in ticks]
     hints = []
     for before, (name, (left, right), value, spread, number) in zip(

@@ -87,6 +87,12 @@ class Explanation:
         """Names of the other columns."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
+    @property
+    def is_like_constant(self) -> bool:
+        """Whether columns were tested and none shows evidence of an effect."""
+        tested = [shape.evidence for shape in self.shapes if shape.evidence is not None]
+        return bool(tested) and min(tested) > FALSE_ALARM
+
     def evidence_text(self) -> str:
         """Say which columns show evidence of an effect; empty where the model has no tests."""
         tested = [shape for shape in self.shapes if shape.evidence is not None]

@@ -9,6 +9,9 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
+# A smaller share of the people does not scale a picture by its interval, which is wide.
+FEW = 0.01
+
 
 @dataclass(frozen=True, eq=False)
 class Shape:
@@ -66,8 +69,11 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest distance from 0, intervals included."""
-        return float((abs(self.values) + self.spread).max())
+        """The largest distance from 0; of intervals, those of bins with people enough to matter."""
+        ends = abs(self.values) + self.spread
+        if self.people is not None and self.people.sum() > 0:
+            ends = np.where(self.people >= FEW * self.people.sum(), ends, abs(self.values))
+        return float(ends.max())
 
     def merge(self) -> Shape:
         """Merge neighbouring bins of a numeric column that have the same numbers."""

@@ -281,7 +281,7 @@ class Account:
             self._charge(call)
         return table
 
-    def _charge(self, call: Call | str, laws: Sequence[str] = ()) -> Call:
+    def _charge(self, call: Call | str, laws: Sequence[str] = (), is_derived: bool = False) -> Call:
         """Charge a call; `laws` are the mechanisms that pay for such an answer, all if empty."""
         if isinstance(call, str):
             call = self.call(call)
@@ -305,6 +305,8 @@ class Account:
         if self._n_announced:
             self.report(len(self._made) / self._n_announced)
         self._made.append(call.entry)
+        # That several answers may be charged as one is their learner's word.
+        self._n_sums += is_derived and call.entry.calls == 1
         return call
 
     def check(self, statement: PrivacyStatement, by_package: bool = False) -> PrivacyStatement:

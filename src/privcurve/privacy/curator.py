@@ -129,8 +129,7 @@ class Curator(Account):
             sensitivities, where floating-point sums no longer keep to the announced sensitivity.
         """
         values = self._values(exact)
-        call = self._charge(self.price(call, exact), NUMBERS)
-        self._n_sums += self._is_derived(exact)
+        call = self._charge(self.price(call, exact), NUMBERS, self._is_derived(exact))
         if not call.private:
             return values.copy()
         if not np.abs(_require_finite(values)).sum() <= LARGEST * call.loss * call.scale:
@@ -177,8 +176,8 @@ class Curator(Account):
         if isinstance(scores, (list, tuple)) and all(isinstance(one, Sum) for one in scores):
             scores = cast(ArrayLike, joined([one.reshape(1) for one in scores]))
         values = self._values(scores)
-        call = self._charge(self.price(call, scores), (*SELECTIONS, *NUMBERS))
-        self._n_sums += self._is_derived(scores)
+        laws = (*SELECTIONS, *NUMBERS)
+        call = self._charge(self.price(call, scores), laws, self._is_derived(scores))
         self._left.add(OF_CHOICES)
         return (
             self._choose(call, _require_finite(values)) if call.private else int(np.argmax(values))
@@ -250,8 +249,7 @@ class Curator(Account):
         exact : ndarray of int64, or Sum of such
         """
         values = self._require_whole(call, exact)
-        self._charge(self.price(call, exact), NUMBERS)
-        self._n_sums += self._is_derived(exact)
+        self._charge(self.price(call, exact), NUMBERS, self._is_derived(exact))
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
@@ -425,6 +423,8 @@ class Curator(Account):
         ValueError
             If there are more records than whole sums have room for.
         """
+        if not isinstance(records, Records):
+            raise DoorError("rows of records in parts, which no fit has together: ask for Totals")
         exact, stated = records.exact, self._stated
         if exact.n > MOST_RECORDS:
             raise ValueError(f"sums of rows are of up to {MOST_RECORDS:,} records")

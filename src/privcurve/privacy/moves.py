@@ -150,6 +150,7 @@ class Moves:
         # The spectral norm is at most either of these.
         norm = min(math.sqrt((wide * wide).sum()), math.sqrt(rows * columns))
         n = 1 + 2 * wide.size * ULP
+
         entries = times_matrix(self.entries, sizes) * n
         l1 = self.l1 if rows == 1 == wide.shape[1] else multiply_up(self.l1, rows * n)
         made = type(self)(entries, l1, multiply_up(self.factor, norm * n), self.square)

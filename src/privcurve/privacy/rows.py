@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels import arithmetic
-from privcurve.kernels.rows import add_whole, clip_norms, times_matrix
+from privcurve.lazy import arithmetic
 from privcurve.privacy.moves import ULP, Moves, multiply_up
 from privcurve.privacy.sealed import Sealed, open_values
 from privcurve.privacy.sums import (
@@ -157,8 +156,16 @@ class Rows(Bounded):
         if not is_all or any(isinstance(part, Sealed) for part in rest):
             return super().__getitem__(index)
         others = tuple(rest)
+        if all(type(part) in _BASIC for part in rest):
+            values = self._array[index]
+        else:
+            # Lists of columns may move the axis of records: take entries of each record instead.
+            n, size = len(self._array), self._low.size
+            places = np.arange(size).reshape(self._low.shape)[others]
+            flat = self._array.reshape(n, size)
+            values = np.take(flat, places.ravel(), axis=1).reshape(n, *places.shape)
         return self._make(
-            self._array[index],
+            values,
             self._low[others],
             self._high[others],
             self._bounds.each(lambda moves: moves.take(others)),
@@ -183,6 +190,8 @@ class Rows(Bounded):
         """Return rows whose L2 norm is at most `longest`, longer ones shortened (D6)."""
         if not (0 < longest < math.inf and self.ndim == 2):
             raise ValueError(f"longest must be above 0, and rows have columns; got {longest!r}")
+        from privcurve.kernels.rows import clip_norms
+
         values = clip_norms(np.ascontiguousarray(self._numbers()), float(longest))
         low = np.maximum(np.minimum(self._low, 0.0), -longest)
         high = np.minimum(np.maximum(self._high, 0.0), longest)
@@ -315,6 +324,8 @@ class Rows(Bounded):
         if numbers is None or self.ndim != 2 or numbers.ndim not in (1, 2):
             return None
         wide = numbers.reshape(len(numbers), -1)
+        from privcurve.kernels.rows import times_matrix
+
         values = times_matrix(self._numbers(), numbers)
         ends = np.stack([self._low[:, None] * wide, self._high[:, None] * wide])
         low, high = ends.min(axis=0).sum(axis=0), ends.max(axis=0).sum(axis=0)
@@ -337,6 +348,8 @@ class Rows(Bounded):
         values = np.ascontiguousarray(self._numbers().reshape(-1, self._low.size))
         sums = np.zeros((n_codes, values.shape[1]), dtype=np.int64)
         low, high = (np.array(end).ravel() for end in (self._low, self._high))
+        from privcurve.kernels.rows import add_whole
+
         add_whole(values, places, self._of.counts, low, high, unit, sums)
         if error:
             on_grid = (np.rint(end / unit) * unit for end in (self._low, self._high))
@@ -403,6 +416,9 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
     return Bounds(size, change, a.unit * b.unit)
 
 
+# Parts of an index that leave axes in their order.
+_BASIC = {int, slice, type(None), type(Ellipsis)}
+
 _TESTS = {
     np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal,
     np.logical_and, np.logical_or,
@@ -418,11 +434,17 @@ def _tanhs(values: Any) -> Floats:
 # What a function of one number keeps: lengths and distances; or whole numbers.
 LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
 
+
+def _own(name: str) -> Callable[[Any], Floats]:
+    """Return a function of the project's arithmetic, which is imported when it is called."""
+    return lambda values: np.asarray(getattr(arithmetic, name)(values))
+
+
 # Monotone and even functions. A library's exponential may depend on where in an array a number is;
 # these do not.
 _UNARY: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
-    np.exp: (arithmetic.exps, NOTHING), np.expm1: (arithmetic.expm1s, NOTHING),
-    np.log: (arithmetic.logs, NOTHING), np.log1p: (arithmetic.log1ps, NOTHING),
+    np.exp: (_own("exps"), NOTHING), np.expm1: (_own("expm1s"), NOTHING),
+    np.log: (_own("logs"), NOTHING), np.log1p: (_own("log1ps"), NOTHING),
     np.tanh: (_tanhs, NOTHING), np.sqrt: (np.sqrt, NOTHING), np.square: (np.square, NOTHING),
     np.negative: (np.negative, LENGTHS), np.absolute: (np.abs, LENGTHS),
     np.rint: (np.rint, WHOLE), np.floor: (np.floor, WHOLE), np.ceil: (np.ceil, WHOLE),

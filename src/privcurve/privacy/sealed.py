@@ -500,6 +500,9 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
             name = getattr(loop, "__name__", type(loop).__name__)
             what = f"{name} encloses what can be changed"
             raise SealedError(learner, what, "hand it over as an argument")
+        if any(type(one) not in (Sealed, Noise) for one in _leaves((result,))):
+            # A kernel sees exact values, so what it says of bounds is its own word.
+            raise SealedError(learner, f"{loop.__name__} returns rows or sums", "return an array")
         if _holds_none(result) != writes:
             what = "a value, though it is annotated -> None" if writes else "None"
             raise SealedError(

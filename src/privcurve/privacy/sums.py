@@ -103,6 +103,8 @@ class Sum(Bounded):
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
         """Return sums with bounds of what one record adds to them, and changes."""
+        values = np.asarray(values).view()
+        values.flags.writeable = False
         made = cls(values, learner)
         made._bounds = bounds
         return made
@@ -190,6 +192,7 @@ class Sum(Bounded):
 
         unit = self._bounds.unit * unit_of(matrix)
         bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
+
         values = times_matrix(self._array.astype(np.float64), matrix)
         return self._rounded(values, bounds, len(matrix))
 

@@ -5,7 +5,6 @@ All on it is public, or paid for: it may leave with the model.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -13,19 +12,18 @@ from dataclasses import replace
 from typing import Any
 
 from privcurve import __version__, models
-from privcurve.datasets.domain import NUMERIC, Column, format_day
-from privcurve.figures import pictures
+from privcurve.datasets.domain import NUMERIC, Column
 from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
-from privcurve.models.explain import Explanation, Shape, explain, table_of
-from privcurve.numerals import two_digits
+from privcurve.models.explain import Explanation, explain, table_of
 from privcurve.privacy import budget as words
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import OF_CHACHA, SecretSeed
 from privcurve.releases import cited
 from privcurve.releases.budget_ledger import Price, total
+from privcurve.releases.card_shapes import draw_shape
 from privcurve.releases.choice import is_choice, titles
 from privcurve.releases.judgement import YES, Judgement, Measure, places_of
 from privcurve.releases.released import MODEL, Released
@@ -39,9 +37,6 @@ MOST_LINES = 120
 MOST_CATEGORIES = 8
 # Most shapes, and categories of a shape, that are drawn: those that matter most.
 MOST_SHAPES = 5
-MOST_ROWS = 12
-# Shares of a picture's width: the end of the bins of numbers, the start of that of missing values.
-NUMBERS, MISSING = 0.9, 0.93
 
 # Keys of a description's `about`, and their titles on the card.
 ABOUT_WHOM = {
@@ -114,6 +109,7 @@ def card(released: Released, checksum: str) -> Page:
         Points(tuple(_list_exclusions(released))),
         Heading("What it makes of each column"),
         *_rank_columns(explanation),
+        *_compare_tests(released, explanation),
         *_draw_columns(explanation),
         Part("Every column in numbers", tuple(_list_effects(explanation, released))),
         Part("In full", tuple(in_full)),
@@ -317,7 +313,8 @@ def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
     if judged.auc is not None:
         rows.append(("AUC", str(judged.auc), "0.5 is a coin toss, 1 is perfect"))
     if judged.gain is not None and judged.measured_by != "AUC":
-        digits = places_of(judged.gain.margin, 3)
+        # A digit more than of the AUC: the gain must not look as large as its margin.
+        digits = min(places_of(judged.gain.margin, 3) + 1, 4)
         if judged.loss is not None:
             base = f"smaller is better; the base rate has {judged.base_loss:.{digits}f}"
             rows.append(("log-loss", judged.loss.to_digits(digits), base))
@@ -390,6 +387,16 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
         yield Rows((f"column{most}", "importance"), rows)
 
 
+def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Text]:
+    """Say why the hold-out may see more than the tests of single columns."""
+    judged = released.judgement
+    if judged is not None and judged.better == YES and explanation.is_like_constant:
+        yield Text(
+            "The hold-out shows that the model is better than the base rate all the same: it tests "
+            "all columns together, and the tests of evidence each column alone."
+        )
+
+
 def _draw_columns(explanation: Explanation) -> Iterator[Block]:
     """Draw what the most important columns add to the score of two classes."""
     if len(explanation.outputs) > 1:
@@ -403,54 +410,7 @@ def _draw_columns(explanation: Explanation) -> Iterator[Block]:
             "that nobody has are left out: the model guesses there by its neighbours."
         )
     for shape in shapes:
-        yield Picture(_draw_shape(shape, (-reach, reach)), title=shape.column.name)
-
-
-def _draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
-    column, values = shape.column, shape.values[0].tolist()
-    errors, titles = shape.spread[0].tolist(), column.short_names
-    people: list[float | None] = [None] * len(values)
-    if shape.people is not None:
-        people = shape.people.tolist()
-    if column.kind == NUMERIC:
-        wide = NUMBERS if column.missing_bin else 1.0
-        low, high = column.edges[0], column.edges[-1]
-
-        def share(value: float) -> float:
-            return wide * (value - low) / (high - low)
-
-        inside = itertools.pairwise(map(share, column.edges))
-        places = [*inside, *([(MISSING, 1.0)] if column.missing_bin else [])]
-        bins = [
-            pictures.Bin(*one) for one in zip(titles, places, values, errors, people, strict=True)
-        ]
-        ticks = [(text, share(value)) for text, value in _label_numbers(column)]
-        if column.missing_bin:
-            ticks.append(("missing", (MISSING + 1) / 2))
-        return pictures.steps(bins, pictures.Axis(column.label, tuple(ticks)), ends)
-    chosen = sorted(sorted(range(len(values)), key=lambda k: -abs(values[k]))[:MOST_ROWS])
-    rows = []
-    for k in chosen:
-        point = pictures.Point(0.0, values[k], errors[k])
-        text, number = _format_value(values[k], errors[k]), people[k]
-        if number is not None:
-            text = f"{text} ({two_digits(number)})"
-        rows.append(pictures.Row(titles[k], point, text, 0))
-    return pictures.draw_ranks(rows, [("", 0.0)], ends, "")
-
-
-def _label_numbers(column: Column) -> list[tuple[str, float]]:
-    """Return ticks of a numeric column's axis: the middle of a whole number's bin."""
-    low, high = column.edges[0], column.edges[-1]
-    if column.dates:
-        return [(format_day(day), day) for day in (low, (low + high) // 2, high)]
-    if not column.is_whole:
-        return pictures.round_ticks(low, high)
-    return [(text, value + 0.5) for text, value in pictures.round_ticks(low, high - 1, True)]
-
-
-def _format_value(value: float, error: float) -> str:
-    return f"{value:+.2f}" + (f" ± {error:.2f}" if error else "")
+        yield Picture(draw_shape(shape, (-reach, reach)), title=shape.column.name)
 
 
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:

@@ -164,7 +164,8 @@ class Plan:
         """All outputs by the rules that make them. A rule has the name of its kind of output.
 
         If the files of a kind differ in more than a name, further rules have numbers. An output
-        whose target is the name of its kind, such as the audit, has that rule alone.
+        whose target is the name of its kind, such as the audit, has that rule alone; the rule of
+        the others is then ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -175,9 +176,11 @@ class Plan:
         for word, others, files in sorted(groups, key=lambda one: (one[1], -len(groups[one]))):
             requests = groups[word, others, files]
             (name, first), *more = requests.items()
-            taken = {*kinds, *(names if others else ())}
-            numbered = (f"{word}_{k}" for k in itertools.count(2))
-            rule = word if word not in taken else next(one for one in numbered if one not in taken)
+            base = f"study_{word}" if others and word in names else word
+            numbered = itertools.chain([base], (f"{base}_{k}" for k in itertools.count(2)))
+            rule = next(
+                one for one in numbered if one not in kinds and (one == word or one not in names)
+            )
             if not more:
                 files = tuple(file.replace(WILDCARD, name) for file in files)
             kinds[rule] = Kind(first.output, files, WILDCARD if more else name, requests)

@@ -118,7 +118,7 @@ def run_here(
 
 
 def _list_steps(plan: Plan, study: str) -> list[tuple[Callable[[], bool], Callable[[], None]]]:
-    """Return the steps of a study, in an order in which they can be done.
+    """Return the steps of a study; a step comes after the steps that it depends on.
 
     A step says whether it is done, and does it.
     """

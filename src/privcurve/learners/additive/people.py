@@ -15,7 +15,7 @@ STEPS = 10
 
 # A bin of an ordered column has people if the mean count of so many bins around it is above so many
 # standard deviations of that mean's noise.
-AROUND, LEAST_DEVIATIONS = 5, 1.5
+AROUND, LEAST_DEVIATIONS = 5, 2.5
 
 
 class NoisyCounts(NamedTuple):
