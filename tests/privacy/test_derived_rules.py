@@ -322,6 +322,50 @@ def test_sums_are_not_written_into():
                 step(sums)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        # Squares, or grids, of these are no ordinary numbers: norms became 0, or not a number.
+        lambda codes: codes * 1e-70 * 1e-70,
+        lambda codes: codes * 1e200,
+        lambda codes: np.square(codes * 1e-100),
+        lambda codes: (codes * 1e-70).outer(),
+        lambda codes: codes.sum(axis=0) * 1e-70 * 1e-70,
+        lambda codes: codes.sum(axis=0) * 1e100 * 1e100 * 0.0,
+        lambda codes: codes.sum(axis=0) / 1e308,
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_bounds_are_ordinary_numbers(step):
+    codes, _ = Table(DOMAIN).rows()
+    with pytest.raises(ValueError, match=r"bounds of rows and sums must be 0, or from 2\^-400"):
+        step(codes)
+
+
+def test_public_numbers_are_as_their_bounds_take_them():
+    """Whatever their type: below 2^-400 they are 0."""
+    codes, _ = Table(DOMAIN).rows()
+    least = np.longdouble(2) ** -3000
+    for made in (codes.sum(axis=0) * least, (codes * least).sum(axis=0)):
+        assert made.moves(ADD_REMOVE).is_zero
+        assert open_values(made).dtype == np.float64
+        assert not open_values(made).any()
+
+
+def test_rounding_follows_from_the_public_numbers_that_were_added():
+    """Multiples are rounded as large as they are, and their difference shows it."""
+    shift, n = 2.0**60, np.ones((1, 1))
+    of = Of("test", np.ones(1, dtype=np.int64))
+    nothing = Rows.make(0 * n, of, 0.0, 0.0, 1.0).sum(axis=0)
+    apart = []
+    for value in (0.0, 256.0):
+        some = Rows.make(value * n, of, 0.0, 256.0, 1.0).sum(axis=0)
+        made = (some + shift) * 0.7 - (nothing + shift) * 0.7
+        apart.append(values(made))
+    assert abs(apart[1] - apart[0]) <= made.moves(ADD_REMOVE).l1
+    assert made.moves(ADD_REMOVE).l1 >= 0.7 * 256 + 2 * shift * 0.7 * 2.0**-52
+
+
 def annotated(array) -> None:
     array[:] = 1
 

@@ -82,7 +82,7 @@ def test_what_a_record_adds_is_within_the_bounds(name):
     bounds = bounds(*GIVEN[name](table(DOMAIN[:1], [1])))
     at = [parts_of(loop(*GIVEN[name](table([row], [1]))), bounds) for row in DOMAIN]
     for part in zip(*at, strict=True):
-        size, change, _ = part[0]._bounds
+        size, change, *_ = part[0]._bounds
         alone = [open_values(one) for one in part]
         for moves, apart in (
             (size, alone),
@@ -111,7 +111,7 @@ def test_residuals_of_several_classes_are_within_the_bounds(norm):
         made = ScoredRows(part, GROUPS, 3, BITS, norm)
         alone.append(parts_of(made.sums(*scores, form), bounds_of(form, True)))
     for part in zip(*alone, strict=True):
-        _, change, _ = part[0]._bounds
+        change = part[0]._bounds.change
         values = [open_values(one).ravel() for one in part]
         apart = np.abs([one - other for one, other in itertools.combinations(values, 2)])
         assert (apart <= change.entries.ravel()).all()

@@ -19,7 +19,7 @@ from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.refused import SealedError
 from privcurve.privacy.sealed import kernel
-from privcurve.privacy.sums import Bounds, LoopSum
+from privcurve.privacy.sums import Bounds, LoopSum, Sum, one_cell
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
 RNG = np.random.default_rng(4)
@@ -115,6 +115,16 @@ LIES = {
 def test_noise_can_not_be_understated(make, changes, why):
     with pytest.raises(DoorError, match=why):
         make(changes).fit(X, Y)
+
+
+def test_a_bound_that_is_no_number_is_no_bound():
+    curator = Curator(np.random.default_rng(0))
+    call, curator.sealed_for = Announced("a", l1=1e-6, l2=1e-6), "own"
+    curator.announce(noise_of("own", (call,), epsilon=1.0, status=PROVED))
+    total = Sum.make(np.zeros(1), "own", one_cell((1,)))
+    total._bounds = total._bounds._replace(change=Moves(np.ones(1), np.nan, np.nan, 1.0))
+    with pytest.raises(DoorError, match="a sensitivity of 1e-06 is announced"):
+        curator.numbers("a", total)
 
 
 OWN_WORD = {

@@ -232,7 +232,7 @@ class Account:
             self._derived.add(call.entry)
         else:
             announced = entry.sensitivity * (1 + is_choice) * call.scale * entry.noise_rate
-            is_smaller = announced < bound * (1 - ROUNDING)
+            is_smaller = not announced >= bound * (1 - ROUNDING)
             self._is_sharper |= is_smaller
             if is_smaller and not (self.has_theorems and "proofs.md, '" in entry.source):
                 raise DoorError(

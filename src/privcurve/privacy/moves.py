@@ -42,11 +42,15 @@ def multiply_up(a: float, b: float) -> float:
 
 
 def _each_up(a: Floats, b: Any) -> Floats:
-    """Return products of numbers that are not negative, rounded up where they may not be exact."""
+    """Return products of numbers that are not negative, rounded up where they may not be exact.
+
+    None but that of 0 is 0.
+    """
     product = a * b
     # The product of two numbers of 24 bits is exact.
     short = (a == np.float32(a)) & (b == np.float32(b))
-    return np.asarray(np.where(short | (product == 0), product, np.nextafter(product, np.inf)))
+    exact = short | (a == 0) | (np.equal(b, 0))
+    return np.asarray(np.where(exact, product, np.nextafter(product, np.inf)))
 
 
 def _widths(low: Floats, high: Floats) -> Floats:

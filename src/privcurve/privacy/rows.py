@@ -104,7 +104,7 @@ class Rows(Bounded):
             factor, square = (1.0, 2.0) if aligned else (2.0, 1.0)
             twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
             apart = apart.within(twice)
-        made._bounds = Bounds(size, apart, unit)
+        made._bounds = Bounds(size, apart, unit).checked()
         return made
 
     @staticmethod
@@ -195,7 +195,7 @@ class Rows(Bounded):
         values = clip_norms(np.ascontiguousarray(self._numbers()), float(longest))
         low = np.maximum(np.minimum(self._low, 0.0), -longest)
         high = np.minimum(np.maximum(self._high, 0.0), longest)
-        entries, (size, change, _) = np.maximum(-low, high), self._bounds
+        entries, (size, change, _, _) = np.maximum(-low, high), self._bounds
         most = math.sqrt(len(low)) * longest * (1 + 2 * ULP)
         size = Moves(entries, most, float(longest), 1.0).within(size.with_entries(entries))
         return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
@@ -217,7 +217,7 @@ class Rows(Bounded):
 
     def outer(self) -> Rows:
         """Return the products of each row with itself, in a matrix (D8)."""
-        rows, (size, change, unit) = self._numbers(), self._bounds
+        rows, (size, change, unit, _) = self._numbers(), self._bounds
         low, high = _corners(
             np.multiply, (self._low[:, None], self._high[:, None]), (self._low, self._high)
         )
@@ -236,7 +236,7 @@ class Rows(Bounded):
         """Return the sums of the rows of each code, one below the other (D9)."""
         if not self._is_beside(codes):
             self._refuse("sums by what are no codes of the same records")
-        total, (size, change, unit) = self._added(codes._codes(n_codes), n_codes)
+        total, (size, change, unit, _) = self._added(codes._codes(n_codes), n_codes)
         if not codes._bounds.change.is_zero:
             # A record leaves one cell and enters another, or stays in its own.
             moved = Moves(
@@ -340,7 +340,7 @@ class Rows(Bounded):
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
         """Add up the rows, by codes if there are some, in whole units of a public grid (D9)."""
         most = max(largest_of(self._low), largest_of(self._high))
-        (size, change, unit), error = self._bounds, 0.0
+        (size, change, unit, _), error = self._bounds, 0.0
         if not (unit and most <= MOST_UNITS * unit):
             error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
         shape = self._low.shape if codes is None else (n_codes, *self._low.shape)

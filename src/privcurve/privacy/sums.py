@@ -23,6 +23,8 @@ MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
 # Whole numbers up to here are exact in floating point.
 _EXACT = 2.0**53
 _MOST_WHOLE = 2.0**63
+# Bounds other than 0 are between these, so that their squares and grids are ordinary numbers.
+LEAST, MOST = 2.0**-400, 2.0**400
 # Grids on which public numbers are looked for: most learners scale by such.
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
@@ -30,21 +32,41 @@ _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 class Bounds(NamedTuple):
     """Public bounds of what one record adds to numbers, and of what changes if it is replaced.
 
-    All numbers are whole multiples of `unit`, a power of two, unless it is 0.
+    All numbers are whole multiples of `unit`, a power of two, unless it is 0. `shift` bounds the
+    public numbers that were added to sums: rounding follows from the size of these too.
     """
 
     size: Moves
     change: Moves
     unit: float
+    shift: float = 0.0
 
     def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
         """Return what a rule makes of either."""
         unit = self.unit if unit is None else unit
-        return Bounds(rule(self.size), rule(self.change), unit)
+        return Bounds(rule(self.size), rule(self.change), unit, self.shift)
+
+    @property
+    def most(self) -> float:
+        """How large a sum may be: no larger than one of the most records."""
+        return MOST_RECORDS * largest_of(self.size.entries) + self.shift
 
     def error(self, most: float) -> float:
         """Return how far rounding moves two results apart, which are at most this large."""
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
+
+    def checked(self) -> Bounds:
+        """Return them; refuse (ValueError) what is beyond `LEAST` and `MOST`, or no number."""
+        for moves in (self.size, self.change):
+            entries = moves.entries
+            inside = (entries == 0) | ((entries >= LEAST) & (entries <= MOST))
+            if not (inside.all() and moves.l1 + moves.l2 < math.inf):
+                raise ValueError(
+                    "bounds of rows and sums must be 0, or from 2^-400 to 2^400; the last step has "
+                    f"some of {float(entries.min()):g} to {float(entries.max()):g}: scale what "
+                    "goes into it"
+                )
+        return self
 
 
 def unit_of(numbers: Floats) -> float:
@@ -58,10 +80,17 @@ def largest_of(numbers: Floats) -> float:
 
 
 def public_numbers(value: Any) -> Floats | None:
-    """Return public numbers; None for anything else."""
+    """Return public numbers, of which those below `LEAST` are 0; None for anything else."""
     if isinstance(value, Sealed) or np.asarray(value).dtype.kind not in "biuf":
         return None
-    return np.asarray(value, dtype=np.float64)
+    numbers = np.asarray(value, dtype=np.float64)
+    is_small = np.abs(numbers) < LEAST
+    return np.where(is_small, 0.0, numbers) if is_small.any() else numbers
+
+
+def as_given(value: Any) -> Any:
+    """Return public numbers as numbers of 64 bits, of which whole ones stay so."""
+    return value if np.asarray(value).dtype.kind in "biu" else public_numbers(value)
 
 
 class Bounded(Sealed):
@@ -106,15 +135,16 @@ class Sum(Bounded):
         values = np.asarray(values).view()
         values.flags.writeable = False
         made = cls(values, learner)
-        made._bounds = bounds
+        made._bounds = bounds.checked()
         return made
 
     def _made(self, values: NDArray[Any], bounds: Bounds) -> Self:
         return type(self).make(np.asarray(values), self._learner, bounds)
 
     def _rounded(self, values: Floats, bounds: Bounds, steps: int = 1, more: float = 0.0) -> Self:
-        """Return a result with what rounding adds: no sum is larger than of the most records."""
-        most = MOST_RECORDS * largest_of(bounds.size.entries) + more
+        """Return a result with what rounding adds; `more` bounds public numbers added to it."""
+        bounds = bounds._replace(shift=bounds.shift + more)
+        most = bounds.most
         # Whole numbers are not rounded, and do not leave 64 bits.
         is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
         error = 0.0 if is_whole else steps * bounds.error(most)
@@ -131,10 +161,11 @@ class Sum(Bounded):
 
     def norm1(self) -> Self:
         """Return the L1 norm of all numbers, which moves by no more than they do in L1."""
-        most = MOST_RECORDS * float(self._bounds.size.entries.sum())
-        error = self._array.size * self._bounds.error(most)
+        n = self._array.size
+        error = n * self._bounds.error(n * self._bounds.most)
         bounds = self._bounds.each(lambda m: Moves(np.array(m.l1), m.l1, m.l1, 1.0).loosened(error))
-        return self._made(np.abs(self._array).sum(), bounds)
+        shift = n * self._bounds.shift
+        return self._made(np.abs(self._array).sum(), bounds._replace(shift=shift))
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Sealed):
@@ -167,7 +198,8 @@ class Sum(Bounded):
                 return None
             values, (one, other) = ufunc(left._array, right._array), (left._bounds, right._bounds)
             both = one.size.plus(other.size), one.change.plus(other.change)
-            return self._rounded(values, Bounds(*both, min(one.unit, other.unit)))
+            unit, shift = min(one.unit, other.unit), one.shift + other.shift
+            return self._rounded(values, Bounds(*both, unit, shift))
         numbers = public_numbers(right if left is self else left)
         if numbers is None or not np.isfinite(numbers).all():
             return None
@@ -175,13 +207,13 @@ class Sum(Bounded):
         if ufunc is np.matmul and left is self and 0 < numbers.ndim <= 2 and self.ndim:
             return self.over(numbers)
         if ufunc in (np.add, np.subtract) and numbers.shape in ((), self.shape):
-            values = ufunc(*(one._array if one is self else one for one in inputs))
+            values = ufunc(*(one._array if one is self else as_given(one) for one in inputs))
             beside = bounds._replace(unit=min(bounds.unit, unit))
             return self._rounded(values, beside, more=largest_of(numbers))
         if ufunc is np.divide and left is self and numbers.ndim == 0 and numbers:
             return self._times(self._array / numbers, *inverse_of(float(numbers)))
         if ufunc is np.multiply and numbers.ndim == 0:
-            number = right if left is self else left  # whole numbers stay so
+            number = as_given(right if left is self else left)
             return self._times(self._array * number, abs(float(numbers)), unit)
         return None
 
@@ -192,12 +224,14 @@ class Sum(Bounded):
 
         unit = self._bounds.unit * unit_of(matrix)
         bounds = self._bounds.each(lambda moves: moves.mapped(matrix), unit)
-
+        shift = self._bounds.shift * float(np.abs(matrix).sum())
+        bounds = bounds._replace(shift=shift)
         values = times_matrix(self._array.astype(np.float64), matrix)
         return self._rounded(values, bounds, len(matrix))
 
     def _times(self, values: Floats, factor: float, unit: float) -> Self:
         bounds = self._bounds.each(lambda m: m.times(factor), self._bounds.unit * unit)
+        bounds = bounds._replace(shift=self._bounds.shift * factor)
         return self._rounded(values, bounds)
 
 
@@ -228,7 +262,7 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
         join(moves, np.concatenate([m.entries for m in moves]))
         for moves in ([p.size for p in parts], [p.change for p in parts])
     )
-    return Bounds(size, change, min(p.unit for p in parts))
+    return Bounds(size, change, min(p.unit for p in parts), max(p.shift for p in parts))
 
 
 @lru_cache(maxsize=256)
