@@ -216,8 +216,8 @@ def test_a_kernel_has_no_word_about_bounds(make):
 
 
 def test_a_kernel_that_returns_a_sum_is_refused():
-    total = kernel(lambda values: LoopSum.make(values, "", None))
-    sealed = LoopSum.make(np.ones(2), "own", None)
+    total = kernel(lambda values: LoopSum.make(values, "", one_cell((2,))))
+    sealed = LoopSum.make(np.ones(2), "own", one_cell((2,)))
     with pytest.raises(SealedError, match="returns rows or sums"):
         total(sealed)
 
