@@ -379,7 +379,9 @@ class SealedRecords(Records):
 
     def trusted(self) -> SealedRecords:
         """Return these, as the library made them of the records of a fit."""
-        self._exact = Records(*open_values(tuple(self)))
+        codes, labels, counts, n_bins = open_values(tuple(self))
+        # A copy: bounds of rows follow from it.
+        self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 
 

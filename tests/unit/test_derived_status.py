@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from test_own_learners import forget
 
+from privcurve.coding import Records
 from privcurve.learners import registry
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
-from privcurve.parts import PartedRecords
+from privcurve.parts import PartedRecords, sealed_records
 from privcurve.privacy.account import DoorError
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.privacy.curator import Curator
@@ -18,7 +19,7 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED, PrivacyStatement
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.refused import SealedError
-from privcurve.privacy.sealed import kernel
+from privcurve.privacy.sealed import kernel, open_values
 from privcurve.privacy.sums import Bounds, LoopSum, Sum, one_cell
 
 TUTORIAL = Path(__file__).parents[2] / "docs/own_method.md"
@@ -101,6 +102,12 @@ LIES = {
               "        self.weights_ = curator.numbers(call, np.sort(sums))\n"},
         "is no sum of rows",
     ),
+    "labels, and no margins announced": (
+        {ASK: '        self.weights_ = curator.signs("signed sums", sums)\n'}, "announce it"
+    ),
+    "noise of a loop, and nothing announced": (
+        {ASK: '        curator.noise(curator.call("signed sums"), (3,))\n'}, "announce it"
+    ),
     "asked twice": ({ASK: ASK + ASK}, "called more often than it is charged"),
     "asked of two sums": (
         {ASK: ASK + ASK.replace("sums)", "sums * 2)")}, "announced in the ledger"
@@ -115,6 +122,18 @@ LIES = {
 def test_noise_can_not_be_understated(make, changes, why):
     with pytest.raises(DoorError, match=why):
         make(changes).fit(X, Y)
+
+
+def test_bounds_of_codes_and_labels_are_of_what_the_rows_have():
+    """Whatever a learner says of the classes, or writes into what it gets."""
+    labels = np.array([0, 9])
+    records = Records(np.array([[0], [2]], np.uint8), labels, np.ones(2, np.int64), np.array([3]))
+    inside = sealed_records(records, "own", 2).trusted()
+    inside.n_bins[:] = 1
+    codes, signs = Curator(np.random.default_rng(0)).rows(inside, n_classes=2)
+    assert open_values(codes.sum(axis=0).moves(ADD_REMOVE).entries).tolist() == [2]
+    assert open_values(codes[:, 0].one_hot(3).sum(axis=0)).tolist() == [1, 0, 1]
+    assert open_values(signs).tolist() == [0, 1]
 
 
 def test_a_bound_that_is_no_number_is_no_bound():
@@ -216,7 +235,7 @@ def test_a_kernel_has_no_word_about_bounds(make):
 
 
 def test_a_kernel_that_returns_a_sum_is_refused():
-    total = kernel(lambda values: LoopSum.make(values, "", one_cell((2,))))
+    total = kernel(lambda values: LoopSum.make(values, "", one_cell(values.shape)))
     sealed = LoopSum.make(np.ones(2), "own", one_cell((2,)))
     with pytest.raises(SealedError, match="returns rows or sums"):
         total(sealed)

@@ -300,6 +300,11 @@ class Account:
             return call
         if call.mechanism != call.entry.mechanism:
             _check_law(call.mechanism, call.entry)
+        if isinstance(call.entry, Pending):
+            raise DoorError(
+                f"{call.entry.what}: no sensitivity is announced, and none is derived for such an "
+                "answer: announce it (l1, l2, score_range or margins)"
+            )
         if not call.scale > 0:
             raise DoorError(f"charged, but answered without noise: {call.entry.what}")
         if self._n_announced:

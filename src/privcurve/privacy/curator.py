@@ -411,7 +411,8 @@ class Curator(Account):
         records : Records
             Those of the fit, sealed or open.
         n_classes : int
-            Of a learner that takes more than two: labels are then 0 … n_classes − 1.
+            Of a learner that takes more than two: labels are then 0 … n_classes − 1; greater ones
+            count as the last.
 
         Returns
         -------
@@ -432,10 +433,11 @@ class Curator(Account):
         is_public = stated is not None and stated.public_label
         private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
         low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
-        of = Of(records.learner, exact.counts)
+        of, labels = Of(records.learner, exact.counts), exact.labels
+        labels = labels if labels.dtype == np.int8 else np.minimum(labels, high)
         return (
             Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
-            Rows.like(exact.labels, of, labels_between(low, high, is_public)),
+            Rows.like(labels, of, labels_between(low, high, is_public)),
         )
 
     def _is_derived(self, exact: Any) -> bool:
