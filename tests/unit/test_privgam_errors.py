@@ -178,3 +178,35 @@ def test_no_intervals_of_several_classes():
 def test_a_column_of_one_bin_shows_nothing():
     counts = Counts(np.array([5.0]), np.array([7.0]), 1.0, np.array([0, 1]), [True], True)
     assert errors.evidence(counts) == [1.0]
+
+
+def importance_covered(number):
+    """Return which importances of columns of a simulated table are covered."""
+    rng = np.random.default_rng([2027, number])
+    d, n = int(rng.choice([2, 6, 12])), int(rng.choice([1000, 5000, 20_000]))
+    codes, log_odds, scores = simulate(rng, d, 16, rng.choice([0.0, 0.1, 0.4, 0.9], d))
+    y = (rng.random(N_ALL) < 1 / (1 + np.exp(-log_odds))).astype(int)
+    model = PrivGAMClassifier(
+        epsilon=float(rng.choice([1.0, 5.0])),
+        delta=1e-6,
+        n_bins=16,
+        classes=[0, 1],
+        ordered=True,
+        random_state=number,
+    ).fit(codes[:n].astype(np.uint8), y[:n])
+    right, rows = [], rng.integers(0, N_ALL, (2, 20_000))
+    for j, values in enumerate(scores):
+        right.append(np.abs(np.subtract(*values[codes[rows, j]])).mean())
+    shapes = {shape.column.name: shape for shape in explain(model).shapes}
+    by_column = [shapes[f"column {j}"] for j in range(d)]
+    return [
+        abs(shape.importance - exact) <= shape.importance_error
+        for shape, exact in zip(by_column, right, strict=True)
+        if shape.importance_error is not None
+    ]
+
+
+@pytest.mark.slow
+def test_importances_are_covered():
+    hits = [hit for number in range(80) for hit in importance_covered(number)]
+    assert 0.93 < np.mean(hits) <= 1.0

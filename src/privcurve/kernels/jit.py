@@ -5,6 +5,9 @@ different arguments at the same time may give both the same number, and a later 
 machine code of other arguments: an error at best, a wrong number at worst. Here the name of a file
 follows from the arguments, the processor and the function's own code.
 
+Two classes below are no public part of Numba, so pyproject.toml allows no version that is newer
+than what is tested (`.ci/versions newest`).
+
 What is kept is used while the function's file, those of the compiled functions that it calls, and
 the numbers that it takes from elsewhere are what they were. (Numba looks at the first alone.)
 """

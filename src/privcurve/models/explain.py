@@ -125,7 +125,7 @@ class Explanation:
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0) or 1.0
         rows = [
-            (s.column.name, f"{s.importance:.3g}", "█" * math.ceil(20 * s.importance / largest))
+            (s.column.name, s.importance_text, "█" * math.ceil(20 * s.importance / largest))
             for s in used
         ]
         if rows:
@@ -369,7 +369,8 @@ def _make_explanation(
         own = people[j] if people else None
         moves = _importance(values[j], own) if importances is None else importances[j]
         widths, p = None if errors is None else errors[j], evidence[j] if evidence else None
-        shapes.append(Shape(column, values[j], widths, moves, own, p))
+        move_error = None if widths is None else _importance_error(values[j], widths, own)
+        shapes.append(Shape(column, values[j], widths, moves, own, p, move_error))
     # Columns with evidence first.
     shapes.sort(key=lambda shape: ((shape.evidence or 0.0) > FALSE_ALARM, -shape.importance))
     return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
@@ -392,6 +393,20 @@ def _importance(values: Floats, people: Floats | None) -> float:
         largest = (row[order] * (up_to * up_to - before * before)).sum()
         distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
     return max(float(np.mean(distances)), 0.0)
+
+
+def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
+    """Return half the width of an importance's 95 % interval, of a single score.
+
+    All scores may be off by their errors in the worst directions at once; so the interval is wide.
+    """
+    if people is None or not people.sum() > 0:
+        return None
+    order = np.argsort(values[0], kind="stable")
+    share = people[order] / people.sum()
+    below = np.cumsum(share) - share
+    slopes = 2 * share * (2 * below + share - 1)
+    return float((np.abs(slopes) * errors[0][order]).sum())
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:

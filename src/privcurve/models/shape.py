@@ -27,6 +27,14 @@ class Shape:
     people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
     # The p-value of no effect times the number of columns; None where the model has none.
     evidence: float | None = None
+    # Half the width of the importance's 95 % interval; None where the model has none.
+    importance_error: float | None = None
+
+    @property
+    def importance_text(self) -> str:
+        """The importance, with its interval where the model has one."""
+        error = self.importance_error
+        return f"{self.importance:.3g}" + ("" if error is None else f" ± {error:.2g}")
 
     @property
     def spread(self) -> Floats:

@@ -383,7 +383,7 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
     yield Text(" ".join(explanation.sentences()))
     if explanation.used:
         most = "" if len(explanation.used) <= MOST_SHAPES else f" (the first {MOST_SHAPES})"
-        rows = [(s.column.name, f"{s.importance:.3g}") for s in explanation.used[:MOST_SHAPES]]
+        rows = [(s.column.name, s.importance_text) for s in explanation.used[:MOST_SHAPES]]
         yield Rows((f"column{most}", "importance"), rows)
 
 
