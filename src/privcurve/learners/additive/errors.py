@@ -235,7 +235,7 @@ def p_values(counts: Counts) -> list[float]:
     for column, in_order in zip(counts.columns, counts.ordered, strict=True):
         contrasts = _contrasts(both[column], in_order)
         if len(contrasts) > 1 and not in_order:
-            variances = share * (1.0 - share) * both[column] + counts.deviation**2
+            variances = share * (1.0 - share) * both[column] + counts.deviation * counts.deviation
             contrasts = [contrasts[k] for k in np.flatnonzero(variances >= LEAST_VARIANCE)]
         tails = [
             _tail(
