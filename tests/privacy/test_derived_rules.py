@@ -366,6 +366,13 @@ def test_rounding_follows_from_the_public_numbers_that_were_added():
     assert made.moves(ADD_REMOVE).l1 >= 0.7 * 256 + 2 * shift * 0.7 * 2.0**-52
 
 
+def test_bounds_that_are_looked_at_are_not_written_into():
+    codes, _ = Table(DOMAIN).rows()
+    sums = codes.sum(axis=0)
+    sums.moves(REPLACE_ONE).entries[:] = 0.0
+    assert sums[:].moves(REPLACE_ONE).l1 == 3
+
+
 def annotated(array) -> None:
     array[:] = 1
 

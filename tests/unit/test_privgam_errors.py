@@ -105,6 +105,21 @@ def test_coin_tosses_show_evidence_as_rarely_as_it_says():
     assert sum(shows_any(tossed(number)) for number in range(200)) <= 20
 
 
+def test_rare_labels_in_many_categories_show_evidence_as_rarely():
+    """Counts of a few records are not normal, and little noise does not make them so."""
+    rng, shown = np.random.default_rng(0), 0
+    for _ in range(150):
+        noisy = rng.normal(scale=0.5, size=(2, 150))
+        labels, codes = rng.random(1000) < 0.02, rng.integers(30, size=(1000, 5))
+        places = codes + 30 * np.arange(5)
+        for k in range(2):
+            noisy[k] += np.bincount(places[labels == (k == 0)].ravel(), minlength=150)
+        starts = 30 * np.arange(6)
+        counts = errors.Counts(*noisy, 0.5, starts, [False] * 5, laplace=False)
+        shown += min(errors.evidence(counts)) <= errors.FALSE_ALARM
+    assert shown <= 15
+
+
 def test_evidence_is_of_the_columns_that_matter():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 8, (6000, 6)).astype(np.uint8)

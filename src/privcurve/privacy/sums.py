@@ -152,7 +152,8 @@ class Sum(Bounded):
 
     def moves(self, neighbours: str) -> Moves:
         """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2."""
-        return self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
+        moves = self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
+        return moves.with_entries(moves.entries.copy())  # what is written into it changes nothing
 
     def score_range(self, neighbours: str) -> float:
         """Return the range of the changes of scores, for a choice among them."""

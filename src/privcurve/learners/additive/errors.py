@@ -31,6 +31,9 @@ HALF_WIDTH = 1.96
 FALSE_ALARM = 0.05
 # An ordered column has so many contrasts at most: polynomials of degree 1, 2, …
 N_CONTRASTS = 4
+# Of more than two bins without an order, those are tried alone whose variance is at least this: of
+# few records of the rarer class, and little noise, no sum is normal.
+LEAST_VARIANCE = 5.0
 # A sum of Laplace noise so few standard deviations from 0 is taken as normal.
 LEAST_Z = 1.0
 # Steps of the search for a saddle point.
@@ -218,7 +221,7 @@ def p_values(counts: Counts) -> list[float]:
     less their share. Under the hypothesis a contrast is a sum of noise, whose distribution is
     public, and of sampling, which is taken as normal; the tail of such a sum is approximated as
     Lugannani and Rice do. The p-value of a column is the smallest of its contrasts times their
-    number (Bonferroni).
+    number (Bonferroni); a bin without order of a smaller variance than `LEAST_VARIANCE` has none.
     """
     n_columns = len(counts.ordered)
     positive, negative = (
@@ -231,6 +234,9 @@ def p_values(counts: Counts) -> list[float]:
     by_column = []
     for column, in_order in zip(counts.columns, counts.ordered, strict=True):
         contrasts = _contrasts(both[column], in_order)
+        if len(contrasts) > 1 and not in_order:
+            variances = share * (1.0 - share) * both[column] + counts.deviation * counts.deviation
+            contrasts = [contrasts[k] for k in np.flatnonzero(variances >= LEAST_VARIANCE)]
         tails = [
             _tail(
                 abs(math.fsum((row * excess[column]).tolist())),
