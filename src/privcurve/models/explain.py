@@ -102,7 +102,7 @@ class Explanation:
             [s.column.name for s in tested if (s.evidence <= FALSE_ALARM) is wanted]  # type: ignore[operator]
             for wanted in (True, False)
         )
-        rule = f"(a test with a false alarm of {FALSE_ALARM:.0%} over all columns)"
+        rule = f"(a test with a false alarm of {100 * FALSE_ALARM:.0f} % over all columns)"
         if not shown:
             return (
                 f"No column shows evidence of an effect {rule}: the model is not distinguishable "
