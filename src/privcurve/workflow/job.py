@@ -149,8 +149,9 @@ def train(run: Run, study: str, dataset: str, part: str) -> None:
 def output(run: Run, output: str, study: str = "") -> None:
     """Make one output, a table, a figure or both: of a study, or of the whole run."""
     plan = run.plan(study)
-    of_run = [request for request in (plan.audit, plan.leaderboard) if request]
-    requests = {one.key: one for one in (plan.study_outputs(study) if study else of_run)}
+    # A study that puts tables together has no dataset to audit.
+    listed = plan.study_outputs(study) if study else filter(None, (plan.audit, plan.leaderboard))
+    requests = {one.key: one for one in listed}
     make(plan, _pick("output", output, requests))
 
 
