@@ -13,6 +13,7 @@ import argparse
 import itertools
 import re
 import warnings
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from hashlib import sha256
@@ -62,7 +63,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     with ProcessPoolExecutor(options.processes) as pool:
-        draw = partial(draw_case, options.pool)
+        paths = sorted(options.pool.glob("*[0-9].npz"), key=lambda path: int(path.stem))
+        draw = partial(draw_case, paths)
         cases = list(pool.map(draw, range(options.fits), chunksize=50))
     checksum = write(train(cases), errors.FILE)
     register(checksum, Path(errors.__file__))
@@ -72,10 +74,9 @@ def main() -> None:
 # Fits --------------------------------------------------------------------------------------------
 
 
-def draw_case(pool: Path, number: int) -> Case:
-    """Return a fit by its number."""
+def draw_case(paths: Sequence[Path], number: int) -> Case:
+    """Return a fit by its number, of a table of these files."""
     rng = np.random.default_rng([SEED, number])
-    paths = sorted(pool.glob("*[0-9].npz"), key=lambda path: int(path.stem))
     table = tables.read(paths[rng.integers(len(paths))])
     columns = rng.permutation(table.codes.shape[1])
     columns = columns[: int(rng.integers(1, min(MOST_FIT_COLUMNS, len(columns)) + 1))]

@@ -92,7 +92,7 @@ def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
     rows = table(fresh)
     bad = rows[(rows["dataset"] == "adult") & (rows["arm"] == METHODS[0])].set_index("epsilon")
     assert pd.isna(
-        bad.loc[1.0, [*accuracy.shown_scores("accuracy"), "accuracy_std"]].astype(float)
+        bad.loc[1.0, [*accuracy.scores_of_tables("accuracy"), "accuracy_std"]].astype(float)
     ).all()
     assert bad.loc[1.0, "n_failed"] == 2
     assert bad.loc[1.0, "status"] == "failed"

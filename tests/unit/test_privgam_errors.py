@@ -5,6 +5,7 @@ of errors was trained on columns of decoder/tables.py and on other effects (deco
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -210,3 +211,14 @@ def importance_covered(number):
 def test_importances_are_covered():
     hits = [hit for number in range(80) for hit in importance_covered(number)]
     assert 0.93 < np.mean(hits) <= 1.0
+
+
+def test_a_model_without_errors_gives_no_interval():
+    model = tossed(1)
+    old = replace(model.model_, intercept_error=0.0, evidence=(), factor=1.0)
+    rows = np.zeros((2, 12), dtype=np.uint8)
+    low, high = model.predict_interval(rows).T
+    assert (low < high).all()
+    model.model_ = old
+    with pytest.raises(ValueError, match="must have standard errors to have intervals"):
+        model.predict_interval(rows)

@@ -160,10 +160,12 @@ class Model:
         ModelError
             If the learner, or its version of the file, gives none.
         """
-        model = getattr(self._estimator, "model_", None)
-        if not getattr(model, "intercept_error", 0.0) > 0:
+        if not hasattr(self._estimator, "predict_interval"):
             raise ModelError(f"{self.learner} gives no intervals: use predict_proba")
-        return np.asarray(self._estimator.predict_interval(self._codes_of(rows)))
+        try:
+            return np.asarray(self._estimator.predict_interval(self._codes_of(rows)))
+        except ValueError as error:
+            raise ModelError(str(error)) from error
 
     def check_probabilities(self) -> None:
         """Raise ModelError if the learner gives no probabilities."""

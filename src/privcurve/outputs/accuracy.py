@@ -145,14 +145,14 @@ def table_columns(metric: str = ACCURACY) -> list[str]:
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
         *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std"),
-        *(*shown_scores(metric)[1:], "n_features_used"),
+        *(*scores_of_tables(metric)[1:], "n_features_used"),
         *(f"{name}_std" for name in spread if name != ACCURACY),
         *(f"{name}_error" for name in spread),
         *("n_repeats", "n_failed", "status", "error"),
     ]
 
 
-def shown_scores(metric: str) -> list[str]:
+def scores_of_tables(metric: str) -> list[str]:
     """Return the scores whose means the table has."""
     return list(dict.fromkeys((*IN_TABLES, metric)))
 
@@ -267,7 +267,7 @@ def _average_fresh(
         reason = "missing" if pd.isna(status) else "failed" if pd.isna(reason) else reason
         error = f"repeats {', '.join(map(str, failed.index))} of {n_repeats}: {reason}"
     good = fresh.iloc[:0] if len(failed) else fresh
-    shown = (*shown_scores(metric), "n_features_used")
+    shown = (*scores_of_tables(metric), "n_features_used")
     means = {name: mean(good[name].astype(float)) for name in shown}
     counts = {"n_repeats": n_repeats, "n_failed": len(failed)}
     outcome = {"status": "ok" if error is None else "failed", "error": error}

@@ -21,7 +21,7 @@ from privcurve.outputs.accuracy import (
     all_curves,
     score_spreads,
     scores_as_text,
-    shown_scores,
+    scores_of_tables,
 )
 from privcurve.outputs.answers import (
     CODES,
@@ -180,7 +180,7 @@ def _score_all(context: Context) -> Iterator[dict[str, Any]]:
         splits, splitter = _list_splits(context.study, name), Splitter(data, context.seed, share)
         for method, read in ((RAW, raw_columns), (CODES, coded_columns)):
             for result in scores(data, read(data), splitter, splits):
-                shown = {"fold", "repeat", *shown_scores(context.study.metric)}
+                shown = {"fold", "repeat", *scores_of_tables(context.study.metric)}
                 kept = {key: value for key, value in result.items() if key in shown}
                 yield {"dataset": name, "arm": method, **kept}
 

@@ -19,7 +19,7 @@ class ClassModel:
     """A score for each class: an intercept, and a value for the code of each column.
 
     The probability of a class is in proportion to the logistic function of its score. Standard
-    errors are 0: this version does not estimate them.
+    errors are 0, as nothing estimates them for several classes.
     """
 
     intercepts: Floats  # (n_classes,)

@@ -102,16 +102,20 @@ def load() -> Network:
     ValueError
         If the file is not the one whose SHA-256 the registry states.
     """
-    content = FILE.read_bytes()
-    stated = entry("privgam").weights
+    return unpack(read_weights(FILE, entry("privgam").weights))
+
+
+def read_weights(file: Path, stated: str) -> Mapping[str, np.ndarray]:
+    """Return the arrays of a file of weights; ValueError if its SHA-256 is not the stated one."""
+    content = file.read_bytes()
     actual = hashlib.sha256(content).hexdigest()
     if actual != stated:
         raise ValueError(
-            f"{FILE} must have the SHA-256 {stated}, which the registry states; got {actual}: "
+            f"{file} must have the SHA-256 {stated}, which the code states; got {actual}: "
             "install privcurve anew"
         )
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return unpack(arrays)
+        return dict(arrays)
 
 
 class Answers(NamedTuple):

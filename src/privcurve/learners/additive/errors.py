@@ -5,8 +5,6 @@ Both follow from released noisy numbers and public facts: post-processing, which
 
 from __future__ import annotations
 
-import hashlib
-import io
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -18,13 +16,14 @@ import numpy as np
 
 from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import exp, expits, exps, log, logs, normal_cdf
+from privcurve.kernels.decoder import WINDOWS
+from privcurve.learners.additive.decoder import read_weights
 
 # The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
 FILE = Path(__file__).with_name("errors.npz")
 SHA256 = "d7750e769a55ccd8b708417106cd3dfdb16d658aa6e927f04c55ce5d66e5e7d3"
 # Logarithms of standard errors that the network may return.
 SMALLEST, LARGEST = -6.0, 3.0
-WINDOWS = (1, 3, 9)  # bins around a bin of an ordered column whose counts are read too
 # Half the width of a 95 % interval, in standard errors.
 HALF_WIDTH = 1.96
 # The probability that a model of columns without information has evidence for one or more.
@@ -84,14 +83,7 @@ def load() -> Mapping[str, Layer]:
     ValueError
         If the file is not the one that belongs to this version.
     """
-    content = FILE.read_bytes()
-    actual = hashlib.sha256(content).hexdigest()
-    if actual != SHA256:
-        raise ValueError(
-            f"{FILE} must have the SHA-256 {SHA256}; got {actual}: install privcurve anew"
-        )
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return layers_of(arrays)
+    return layers_of(read_weights(FILE, SHA256))
 
 
 def layers_of(arrays: Mapping[str, np.ndarray]) -> Mapping[str, Layer]:
@@ -132,10 +124,7 @@ def from_features(layers: Mapping[str, Layer], by_bin: Floats, common: Floats) -
 def features(
     counts: Counts, scores: Floats, intercept: float, n_releases: int
 ) -> tuple[Floats, Floats]:
-    """Return the features of bins, (n_bins, n_features), and those of the model.
-
-    `decoder/errors.py` computes the same ones.
-    """
+    """Return the features of bins, (n_bins, n_features), and those of the model."""
     columns, n_columns = counts.columns, len(counts.ordered)
     both, noise = counts.positive + counts.negative, counts.deviation * math.sqrt(2.0)
     positive, negative = (

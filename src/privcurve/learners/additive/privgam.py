@@ -234,7 +234,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         """Return 95 % intervals of the probability of the positive class, for two classes.
 
         They are for the probability that the best additive model of the population gives, not for
-        the label. docs/privgam.md, 'Standard errors', has their measured coverage.
+        the label. docs/privgam.md, 'How a fit works', has their measured coverage.
 
         Parameters
         ----------
@@ -247,12 +247,17 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
         Raises
         ------
         ValueError
-            If there are more than two classes.
+            If there are more than two classes, or the model is of a file without standard errors.
         """
         if not isinstance(self.model_, AdditiveModel):
             raise ValueError(
                 f"the model must be of two classes to have intervals; it is of "
                 f"{len(self.classes_)}: use predict_proba"
+            )
+        if not self.model_.intercept_error > 0:
+            raise ValueError(
+                "the model must have standard errors to have intervals; an earlier privcurve saved "
+                "it without any: use predict_proba, or release a new model"
             )
         codes = self._code(X)
         centre = self.model_.log_odds(codes)
