@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from privcurve.kernels.tails import tail
 from privcurve.learners.additive import errors
 from privcurve.learners.additive.errors import HALF_WIDTH, Counts
 from privcurve.learners.additive.privgam import PrivGAMClassifier
@@ -142,8 +143,8 @@ def test_tails_are_those_of_sums_of_noise(laplace):
     for value in (3.0, 5.0, 7.0, 9.0):
         expected = (sums > value).mean()
         standard_error = math.sqrt(expected / n)
-        tail = errors._tail(value, deviations, 1.5, laplace)
-        assert abs(tail - expected) < 0.04 * expected + 4 * standard_error
+        chance = tail(value, deviations, 1.5, laplace)
+        assert abs(chance - expected) < 0.04 * expected + 4 * standard_error
 
 
 def test_scores_are_relative_to_the_released_people():

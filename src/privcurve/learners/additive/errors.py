@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.coding import Floats, Ints
-from privcurve.kernels.arithmetic import exp, expits, exps, log, logs, normal_cdf
+from privcurve.kernels.arithmetic import exp, expits, exps, log, logs
 from privcurve.kernels.decoder import WINDOWS
+from privcurve.kernels.tails import tail
 from privcurve.learners.additive.decoder import read_weights
 
 # The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
@@ -33,10 +34,6 @@ N_CONTRASTS = 4
 # Of more than two bins without an order, those are tried alone whose variance is at least this: of
 # few records of the rarer class, and little noise, no sum is normal.
 LEAST_VARIANCE = 5.0
-# A sum of Laplace noise so few standard deviations from 0 is taken as normal.
-LEAST_Z = 1.0
-# Steps of the search for a saddle point.
-N_HALVINGS = 60
 
 
 class Layer(NamedTuple):
@@ -227,7 +224,7 @@ def p_values(counts: Counts) -> list[float]:
             variances = share * (1.0 - share) * both[column] + counts.deviation * counts.deviation
             contrasts = [contrasts[k] for k in np.flatnonzero(variances >= LEAST_VARIANCE)]
         tails = [
-            _tail(
+            tail(
                 abs(math.fsum((row * excess[column]).tolist())),
                 counts.deviation * np.append(row * (1.0 - share), row * share),
                 share * (1.0 - share) * math.fsum((both[column] * row * row).tolist()),
@@ -254,39 +251,3 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
     else:
         rows = list(np.eye(n_bins)[: 1 if n_bins == 2 else n_bins])
     return [row - math.fsum((row * masses).tolist()) / total for row in rows]
-
-
-def _tail(value: float, deviations: Floats, variance: float, laplace: bool) -> float:
-    """Return the probability that a sum of noise and sampling is as far from 0 as a value.
-
-    Parameters
-    ----------
-    value : float
-        At least 0.
-    deviations : ndarray
-        Standard deviations of independent noise.
-    variance : float
-        Of a normal variable, which is added.
-    laplace : bool
-        Whether the noise is Laplace noise, else normal.
-    """
-    squares = deviations * deviations
-    z = value / math.sqrt(math.fsum(squares.tolist()) + variance)
-    if z < LEAST_Z or not laplace:
-        return 2.0 * normal_cdf(-z)
-    # The cumulant function of Laplace noise with the scale b is -log(1 - b²s²).
-    scales = squares[squares > 0] / 2.0
-    low, high = 0.0, math.sqrt(1.0 / float(scales.max()))
-    for _ in range(N_HALVINGS):
-        s = (low + high) / 2.0
-        rest = 1.0 - scales * (s * s)
-        slope = 2.0 * s * math.fsum((scales / rest).tolist()) + variance * s
-        low, high = (s, high) if slope < value else (low, s)
-    rest = 1.0 - scales * (low * low)
-    cumulant = variance * low * low / 2.0 - math.fsum(logs(rest).tolist())
-    curvature = 2.0 * math.fsum(((2.0 - rest) / (rest * rest) * scales).tolist()) + variance
-    exponent = max(low * value - cumulant, 0.0)
-    root = math.sqrt(2.0 * exponent)
-    density = exp(-exponent) / math.sqrt(2.0 * math.pi)
-    factor = 1.0 / (low * math.sqrt(curvature)) - 1.0 / root
-    return min(1.0, max(0.0, 2.0 * (normal_cdf(-root) + density * factor)))
