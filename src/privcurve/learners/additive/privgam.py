@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -162,17 +163,14 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 counts_by_class = answers[0]
             decoder.take(*answers)
 
-        def by_code(values: Floats) -> list[Floats]:
-            columns = np.split(values, starts[1:-1], axis=-1)
-            return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
-
-        self.model_: AdditiveModel | ClassModel
         values, intercepts = _centred(decoder, by_bin, starts)
+        by_code = partial(_by_code, maps, starts)
+        self.model_: AdditiveModel | ClassModel
         if n_scores > 1:
             self.model_ = ClassModel.from_scores(intercepts, by_code(values), people)
         else:
             positive, negative, (deviation, _) = counts_by_class
-            counts = Counts(
+            numbers_by_class = Counts(
                 positive[0] / CLIP,
                 negative[0] / CLIP,
                 deviation / CLIP,
@@ -180,15 +178,16 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 ordered,
                 plan.laplace,
             )
-            errors = standard_errors(counts, values[0], float(intercepts[0]), len(plan.releases))
+            intercept = float(intercepts[0])
+            errors = standard_errors(numbers_by_class, values[0], intercept, len(plan.releases))
             self.model_ = AdditiveModel(
-                float(intercepts[0]),
-                errors.intercept,
-                tuple(by_code(values[0])),
-                tuple(by_code(errors.by_bin)),
-                people,
-                errors.factor,
-                tuple(evidence(counts)),
+                intercept=intercept,
+                intercept_error=errors.intercept,
+                shapes=tuple(by_code(values[0])),
+                errors=tuple(by_code(errors.by_bin)),
+                people=people,
+                factor=errors.factor,
+                evidence=tuple(evidence(numbers_by_class)),
             )
         self.n_features_used_ = self.model_.n_used
         if counted:
@@ -286,6 +285,12 @@ def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Fl
             values[k, a:b] -= mean
             intercepts[k] += mean
     return values, intercepts
+
+
+def _by_code(maps: Sequence[Codes], starts: Ints, values: Floats) -> list[Floats]:
+    """Return what bins have, along the last axis, by column and code."""
+    columns = np.split(values, starts[1:-1], axis=-1)
+    return [column[..., bins] for column, bins in zip(columns, maps, strict=True)]
 
 
 def _own_and_others(counts: Ints, n_scores: int) -> tuple[Ints, Ints]:
