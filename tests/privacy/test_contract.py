@@ -7,7 +7,9 @@ are, which no ledger knows (`test_holder_noise.py`); PATE's answers about scored
 rows (`test_pate.py`).
 """
 
+import gc
 import re
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -27,6 +29,7 @@ from privcurve.audit.contract import (
     check_at_size,
 )
 from privcurve.audit.contract_cases import CASES
+from privcurve.audit.replay_fits import overheard
 from privcurve.audit.watched_fits import Watch
 from privcurve.learners.majority import MARGIN, NoisyMajorityClassifier
 from privcurve.learners.registry import LEARNERS
@@ -210,3 +213,25 @@ def test_the_noise_of_a_peer_is_not_tried(learner):
     breach = check(Case(learner, {}, neighbours=ADD_REMOVE)).breach
     assert breach.point == CHARGE
     assert "package of a peer" in breach.why
+
+
+def test_garbage_of_earlier_code_is_not_what_a_fit_says():
+    class Ring:
+        def __init__(self):
+            self.me = self
+
+        def __del__(self):
+            warnings.warn("left open by earlier code", stacklevel=1)
+
+    messages = []
+    with overheard(messages):
+        Ring()
+        # Enough new objects for a collection.
+        kept = [[] for _ in range(200_000)]
+        warnings.warn("from the fit", stacklevel=1)
+    assert messages == ["from the fit"]
+    assert len(kept) == 200_000
+    assert gc.isenabled()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()

@@ -351,7 +351,9 @@ def test_a_study_names_the_status_that_the_contract_found(make):
 
     make({})
     assert method()[1] == "Mean vote (claimed; contract not tried)"
-    contracts.write("mean_vote", trial.try_own("mean_vote"), contracts.digest("mean_vote"))
+    finding = trial.try_own("mean_vote")
+    assert finding.result == own.KEPT, finding.why
+    contracts.write("mean_vote", finding, contracts.digest("mean_vote"))
     mine, title = method()
     assert (title, mine.is_claimed) == ("Mean vote (derived; contract kept)", False)
     # Another state of the file was not tried.

@@ -7,6 +7,7 @@ the answers at random, and an attack (`worst_answers`) looks for the worst ones.
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import warnings
@@ -350,7 +351,12 @@ def _describe(event: Event) -> str:
 
 @contextmanager
 def overheard(messages: list[str]) -> Iterator[None]:
-    """Collect what Python code prints, warns of and logs, in its kernels too: others read it."""
+    """Collect what Python code prints, warns of and logs, in its kernels too: others read it.
+
+    Meanwhile no garbage is collected: an open file among that of earlier code would be warned of.
+    """
+    collects = gc.isenabled()
+    gc.disable()
     out, handler, root = io.StringIO(), _Collector(messages), logging.getLogger()
     with warnings.catch_warnings(record=True) as warned, redirect_stdout(out), redirect_stderr(out):
         warnings.simplefilter("always")
@@ -361,6 +367,8 @@ def overheard(messages: list[str]) -> Iterator[None]:
             root.removeHandler(handler)
             messages += [str(one.message) for one in warned]
             messages += [out.getvalue()] if out.getvalue() else []
+            if collects:
+                gc.enable()
 
 
 class _Collector(logging.Handler):
