@@ -15,7 +15,7 @@ import pytest
 from own_parts import DELTA, SEED, gam
 
 from privcurve import datasets, parts
-from privcurve.learners.additive.residuals import ScoredRows, bin_maps
+from privcurve.learners.additive.residuals import Query, ScoredRows, bin_maps
 from privcurve.parts import Cluster, PartError
 from privcurve.releases.budget_ledger import DONE, RESERVED, BudgetLedger
 from privcurve.releases.errors import ReleaseError
@@ -234,7 +234,8 @@ def test_what_stands_for_a_part_is_sent_without_its_records(big):
     big(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     held = parts.OpenPart(part, make_rows(part))
-    assert held.ask("counts", ()).sum() == 100 * len(part.n_bins)
+    query = Query(2, len(part.n_bins), sum(part.n_bins), clip=1, norm=1)
+    assert held.ask("counts", (query,)).sum() == 100 * (len(part.n_bins) + 1)
     assert len(cloudpickle.dumps(held)) < 2000
     assert repr(held) == "Held(00000.npy)"
     with pytest.raises(PartError, match="a worker has privcurve"):
