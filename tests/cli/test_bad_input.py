@@ -226,7 +226,7 @@ NUMBERS = [
     ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
     ("compare patients --cores '²'", "--cores ²: give a"),
     ("compare patients --epsilon 1 inf", "--epsilon inf is no privacy"),
-    ("compare patients --want ''", "--want: '' is not of the form auc>=0.9"),
+    ("compare patients --want ''", "--want: a wanted score must be like auc>=0.9; got ''"),
 ]
 
 LEDGER = "releases/patients/ledger.jsonl"

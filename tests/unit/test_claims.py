@@ -79,11 +79,14 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"less_by": ["method"]}, "less_by: 'method' is not among dataset, epsilon"),
-        ({"statistic": "spearman", "over": ["dataset", "epsilon"]}, "is over one column"),
-        ({"table": "accuracy", "of_runs": "std"}, "'of_runs' is of single runs"),
-        ({"share": 0.5, "every": True}, "'every' is not a share"),
-        ({"less": {}, "less_value": "train_accuracy"}, "less_value: of single runs one value"),
+        ({"less_by": ["method"]}, "'less_by' must name columns under 'by'"),
+        (
+            {"statistic": "spearman", "over": ["dataset", "epsilon"]},
+            "'over' must be one column for the statistic spearman",
+        ),
+        ({"table": "accuracy", "of_runs": "std"}, "'of_runs' needs single runs"),
+        ({"share": 0.5, "every": True}, "'every' and a share of places exclude"),
+        ({"less": {}, "less_value": "train_accuracy"}, "less_value: only one value"),
     ],
 )
 def test_a_word_that_would_have_no_effect_is_refused(words, says):
@@ -98,7 +101,7 @@ def test_a_word_that_would_have_no_effect_is_refused(words, says):
     [
         ({"where": {"metod": "lr"}}, "no run has 'metod'; did you mean 'method'?"),
         ({"each": ["datset"]}, "no run has 'datset'"),
-        ({"base": {"arm": "lr"}}, "base: 'arm' is not under 'by'"),
+        ({"base": {"arm": "lr"}}, "'base' must name columns under 'by'; got 'arm'"),
         ({"where": {"method": ["lr", "boost"]}, "by": ["dataset"]}, "dataset and method (boost~"),
         ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and method (boost~"),
     ],
@@ -159,8 +162,8 @@ def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
         assert lay_out(tmp_path).notes([]) == []
         (note,) = lay_out(tmp_path, outputs=["accuracy"]).notes([])
     assert note == (
-        "config/studies/tiny.yaml: outputs: without claims the claims of papers/tiny/claims.yaml "
-        "about the study (1) are judged nowhere"
+        "config/studies/tiny.yaml: outputs: without claims no study judges the 1 claims of "
+        "papers/tiny/claims.yaml about the study"
     )
 
 
@@ -186,7 +189,7 @@ def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
     table = pd.concat([TABLE, pd.DataFrame([own])])
     claim = {**BOOST, "where": {"arm": "boost", "dataset": "a"}, "less": {"arm": ["lr", "dp"]}}
     assert verdict({**claim, "against": best}, table)["mean"] == pytest.approx(gap)
-    with pytest.raises(ValueError, match="claim C: several rows of 'less' are for one dataset and"):
+    with pytest.raises(ValueError, match="claim C: several rows of 'less' match one dataset and"):
         judged(claim, table)
 
 
@@ -203,14 +206,17 @@ def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
 @pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"arm": "lr"}}])
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
-    with pytest.raises(ValueError, match="claim C: 'kind' is not of numbers"):
+    with pytest.raises(ValueError, match="claim C: the column 'kind' must have numbers"):
         judged({**BOOST, "table": table, "value": "kind", **more}, runs)
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"statistic": "spearman", "over": ["dataset"]}, "claim C: 'dataset' is not of numbers"),
+        (
+            {"statistic": "spearman", "over": ["dataset"]},
+            "claim C: the column 'dataset' must have numbers",
+        ),
         ({"by": ["epsilon"]}, "several rows have the same epsilon"),
     ],
 )
@@ -456,7 +462,7 @@ def test_gains_since_a_base_are_compared():
     row = verdict({**claim, "base": {"epsilon": 4.0}}, table)
     assert (row["least"], row["largest"]) == pytest.approx((0, 0))
     assert row["verdict"] == judge.HOLDS
-    assert "less that at epsilon = 4" in row["criterion"]
+    assert "minus its value at epsilon = 4" in row["criterion"]
     assert verdict(claim, table)["verdict"] == judge.FAILS
 
 
@@ -466,7 +472,7 @@ def test_another_column_is_taken_off_and_one_more_beside():
     claim = {**boost, "value": "bound", "less_value": "accuracy"}
     row = verdict(claim, table)
     assert (row["least"], row["largest"]) == pytest.approx((-0.35, 0.03))
-    assert row["criterion"] == "bound less accuracy ≤ 0 in all places"
+    assert row["criterion"] == "bound minus accuracy ≤ 0 in all places"
     assert verdict({**claim, "less_plus": "spread"}, table)["largest"] == pytest.approx(0.01)
 
 
