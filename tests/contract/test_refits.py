@@ -134,11 +134,11 @@ def majority(state, epsilon):
 def test_equal_generators_at_two_epsilons_do_not_tell_what_their_noise_hides(source):
     """With equal noise at ε = 1 and 2, twice the second answer minus the first was the margin."""
     first = majority(source(), 1.0)
-    with pytest.warns(UserWarning, match="a state that has begun another fit"):
+    with pytest.warns(UserWarning, match="a state that has started another fit"):
         second = majority(source(), 2.0)
     assert abs(2 * second - first - MARGIN) > 1e-3
     # The same settings give the same fit again.
-    with pytest.warns(UserWarning, match="a generator that this fit alone uses"):
+    with pytest.warns(UserWarning, match="a generator that only this fit uses"):
         assert majority(source(), 2.0) == second
 
 
@@ -180,7 +180,7 @@ def test_a_forked_process_warns_of_a_generator():
         os._exit(0)
     os.close(writer)
     os.waitpid(child, 0)
-    assert "a generator in a process that was forked" in os.read(reader, 10_000).decode()
+    assert "a generator in a forked process" in os.read(reader, 10_000).decode()
     os.close(reader)
 
 

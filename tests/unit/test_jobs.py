@@ -312,9 +312,9 @@ def test_runs_of_other_data_are_no_results():
     (job,) = study_jobs.jobs.values()
     change_data()
     assert not job.is_done
-    with pytest.raises(IncompleteError, match=r"boost~proved.*was made of other data"):
+    with pytest.raises(IncompleteError, match=r"boost~proved.*was made from other data"):
         read(study_jobs)
-    with pytest.raises(IncompleteError, match="was made of other data"):
+    with pytest.raises(IncompleteError, match="was made from other data"):
         study_jobs.read_selected(next(iter(study_jobs.curves.values())))
     # Data of another description are coded anew, and then the job has others. What raises here,
     # Snakemake passes over.
@@ -423,7 +423,7 @@ def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
     ("settings", "says"),
     [
         ("abc", "f: 1 runs are missing, such as ε = 1, c, fold 1/1, repeat 0; delete it"),
-        ("a", "f: 1 runs are not asked for, such as ε = 1, b, fold 1/1, repeat 0; delete"),
+        ("a", "f: 1 runs are not requested, such as ε = 1, b, fold 1/1, repeat 0; delete"),
     ],
 )
 def test_other_runs_than_there_must_be_are_refused(settings, says):

@@ -192,7 +192,7 @@ def test_epsilons_that_no_learner_takes_are_told(tmp_path):
     both = {**own, "gam": {"learner": "privgam"}}
     run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})
     (note,) = run.notes(["good"])
-    assert note.endswith("good.yaml: epsilons: no learner takes them, as each has its own")
+    assert note.endswith("good.yaml: epsilons: no learner uses them, as each has its own")
     assert run.notes(["used"]) == []
 
 

@@ -147,7 +147,7 @@ def test_files_that_changed_since_they_were_coded_are_refused(folder):
     table.loc[1, "seconds"] = 1.5  # the code stays
     write(table)
     assert datasets.load("shop").checksum == data.checksum
-    with pytest.raises(datasets.DatasetError, match="changed after it was coded"):
+    with pytest.raises(datasets.DatasetError, match="changed after it was encoded"):
         raw_columns(data)
 
 

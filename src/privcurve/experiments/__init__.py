@@ -1,1 +1,1 @@
-"""What is to be run, and the running of one job."""
+"""Experiments: studies, the list of their runs, and the execution of one job."""
