@@ -208,7 +208,7 @@ CHOICES = [
     (f"{PRIVATELY} --tune", "--tune says how to compare"),
     (f"{PRIVATELY} --repeats 3", "--repeats says how to compare"),
     (f"{PRIVATELY} --epsilon 0", "epsilon = 0.0 is not"),
-    (f"{PRIVATELY} --epsilon inf", "nothing to pay"),
+    (f"{PRIVATELY} --epsilon inf", "a selection costs nothing"),
     (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),
     (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds = -1 is not"),
 ]

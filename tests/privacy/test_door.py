@@ -188,7 +188,7 @@ def test_what_tells_the_noise_is_not_left_on_a_model(monkeypatch, kept):
         self.left_ = kept(curator)
 
     monkeypatch.setattr(NoisyMajorityClassifier, "_release", release)
-    with pytest.raises(SealedError, match=r"left_ of the fitted model .* tells the noise"):
+    with pytest.raises(SealedError, match=r"left_ of the fitted model .* reveals the noise"):
         NoisyMajorityClassifier(n_bins=2, epsilon=1.0, random_state=1).fit([[0], [1]], [0, 1])
 
 

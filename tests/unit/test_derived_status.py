@@ -255,7 +255,7 @@ def test_a_statement_does_not_say_derived_of_itself(make):
             "    def _scores("
         )
     })  # fmt: skip
-    with pytest.raises(DoorError, match="'derived' is for the library to say"):
+    with pytest.raises(DoorError, match="status must not be 'derived'"):
         said.fit(X, Y)
 
 

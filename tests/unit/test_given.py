@@ -507,7 +507,7 @@ def told_of(n=5000, rows=None, **parameters):
 
 def test_python_warns_of_what_a_release_refuses():
     (told,) = told_of(random_state=0)
-    assert told.startswith("random_state is a number: whoever knows or guesses it")
+    assert told.startswith("random_state is a number: anyone who knows or guesses it")
     assert "0" not in told
     (told,) = told_of(delta=0.1)
     assert "of 5,000 records are 5e+02 in the mean. Give a delta below 2e-05" in told

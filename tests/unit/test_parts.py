@@ -219,14 +219,14 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
     big(100)
     monkeypatch.setattr(datasets, "prepare", None)
     said = (
-        "mine: lazybb needs all records in one memory, and these are in parts. In parts there "
-        "are: noisy_bayes, random_trees, privgam"
+        "mine: lazybb needs all records in memory, but these are partitioned. Learners of "
+        "partitioned records are: noisy_bayes, random_trees, privgam"
     )
     with pytest.raises(ReleaseError, match=said):
         release(request(learner="lazybb"), seed=SEED)
-    with pytest.raises(ReleaseError, match="tuned needs all records in one memory"):
+    with pytest.raises(ReleaseError, match="tuned needs all records in memory"):
         release(request(learner="choose"), seed=SEED)
-    with pytest.raises(ReleaseError, match="in parts: take trust = 'central'"):
+    with pytest.raises(ReleaseError, match="partitioned: use trust = 'central'"):
         release(gam(learner="random_trees"), seed=SEED)
     fine = [{**COLUMNS[0], "spacing": "mixed", "n_bins": 64}, COLUMNS[1]]
     big(100, columns=fine)

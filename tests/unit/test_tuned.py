@@ -152,13 +152,13 @@ def test_without_privacy_all_settings_are_tried():
     [
         ({"learner": "lazyb"}, "unknown learner 'lazyb'; did you mean 'lazybb'"),
         ({"learner": 3}, "learner = 3 is not the name of a learner"),
-        ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it chooses settings"),
+        ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it selects settings"),
         ({"learner": "majority_class"}, "majority_class can't be chosen privately: it is not priv"),
-        ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it is another library's"),
+        ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it belongs to another library"),
         ({"learner": "random_trees", "settings": None}, "random_trees needs a delta above 0"),
         ({"settings": {"n_rounds": []}}, "'n_rounds' needs a list of values"),
-        ({"settings": []}, "settings is empty"),
-        ({"settings": "all"}, "settings = 'all' is neither a mapping"),
+        ({"settings": []}, "settings must not be empty"),
+        ({"settings": "all"}, "settings must be a mapping"),
         ({"settings": [{"learner": "one_rule", "n_rounds": 3}]}, "one_rule has no parameter 'n_ro"),
         (
             {"settings": {"start": ["public"]}},

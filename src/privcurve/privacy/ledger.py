@@ -249,8 +249,7 @@ class PrivacyStatement:
     def epsilon_spent(self) -> float:
         """ε of the ledger under the statement's accountant and δ.
 
-        A fit ends with an error if it exceeds `epsilon` by more than a relative 1e-9. Infinite for
-        a method without privacy.
+        A fit fails if it exceeds `epsilon` by more than a relative 1e-9. Infinite without privacy.
         """
         if not self.private:
             return math.inf
