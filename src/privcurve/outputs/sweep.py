@@ -46,8 +46,8 @@ class Sweep(Output):
         "x": Option("a parameter that differs between methods, or epsilon", str),
         "y": Option("a score of a training, or what its learner measures", str, "accuracy"),
         "lines": Option(
-            "one or more of entry (the name under the study's learners), calibration, delta, epsilon, "
-            "dataset or parameters, as a list",
+            "one or more of entry (a name under the study's learners), calibration, delta, "
+            "epsilon, dataset or parameters, as a list",
             list,
             ("entry", "calibration", "delta"),
         ),
