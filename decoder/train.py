@@ -17,10 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import optax
+except ImportError as error:
+    raise SystemExit(f"the training needs JAX and Optax ({error}): run `make train`") from None
 
 import network
 from tasks import Shape, Source

@@ -26,6 +26,12 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     assert "Make tiny_accuracy" in output
 
 
+def test_the_training_of_the_network_is_a_target(project):
+    output = project.run("--dry-run", "--", "decoder")
+    assert "Simulate 2,000 tables" in output
+    assert "Missing output files: results/decoder/decoder.npz" in output
+
+
 def test_more_folds_than_records_of_a_class(project):
     # WDBC has 212 records of the rarer class, toy-line 1,000.
     project.write_study(datasets=["toy-line", "wdbc"], folds=300)
