@@ -71,7 +71,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "a value of a curve; got 0.7"),
         ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "of a curve; got 'toyline'"),
         (
-            [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "method": "majority"}}}],
+            [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "entry": "majority"}}}],
             "at: must be values of a curve",
         ),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),

@@ -248,8 +248,8 @@ class OutputRequest:
         A parameter that a grid selects has a value that equals no other value.
         """
         for dataset, method in itertools.product(self.study.datasets, methods):
-            curve: dict[str, Any] = {"dataset": dataset, "arm": method.name}
-            curve |= {"method": method_of(method.base)}
+            curve: dict[str, Any] = {"dataset": dataset, "method": method.name}
+            curve |= {"entry": method_of(method.base)}
             curve |= {"learner": method.learner, "calibration": method.calibration}
             curve |= {"delta": method.delta, "neighbours": method.relation}
             first, last = method.settings[0], method.settings[-1]
@@ -352,9 +352,9 @@ class Context:
 
     def methods(self) -> dict[str, dict[str, Any]]:
         """Return each method's name in the study and the values of its varying parameters."""
-        # The key is the name: a learner may have a parameter `method`, which a study varies.
+        # The key is the name: a learner may have a parameter `entry`, which a study varies.
         return {
-            curve.method.name: {**curve.method.varied, "method": method_of(curve.method.base)}
+            curve.method.name: {**curve.method.varied, "entry": method_of(curve.method.base)}
             for curve in self.curves
         }
 

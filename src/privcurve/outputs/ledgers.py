@@ -26,7 +26,7 @@ NOTES = (
         "(docs/privacy.md)."
     ),
 )
-MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
+MODEL = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
 STATED = [
     *("neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger")
 ]
@@ -39,7 +39,7 @@ class Ledgers(Output):
     """
 
     word: ClassVar[str] = "ledgers"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     local: ClassVar[bool] = False
     options: ClassVar = {
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)
@@ -70,7 +70,7 @@ class Ledgers(Output):
             if epsilon in method.epsilons and math.isfinite(epsilon)
         ]
         frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
-        names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
+        names = ["dataset", "method", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
         names += ["status", "ledger"]
         context.write(Table(frame, CAPTION, NOTES, text_frame(frame[names])))
 

@@ -103,10 +103,10 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     ]
     # A study may have a method with several δ, settings or shares; each counts as a learner of its
     # own.
-    counts = Counter(row["arm"] for _, row in rows)
+    counts = Counter(row["method"] for _, row in rows)
     names = [name for name in places[0].titles if counts[name]]
     method = min(names, key=lambda name: (TRAIN_SHARE in name, -counts[name]), default=None)
-    curve = [(place, row) for place, row in rows if row["arm"] == method]
+    curve = [(place, row) for place, row in rows if row["method"] == method]
     if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]
