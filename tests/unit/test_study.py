@@ -93,7 +93,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
         (
             two(title=" Lazybb "),
-            "is also the title of boost~proved; give one of them another title",
+            "is also the title of boost~proved; give one of them",
         ),
         (two("Boost"), "Boost: boost~proved differs from it in case alone"),
     ],
