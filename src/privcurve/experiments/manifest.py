@@ -157,7 +157,7 @@ def _parse_number(text: str) -> float:
 
 
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the share of the time of jobs that was not training; None if there are none.
+    """Compute the share of the jobs' time that was not training; None without jobs.
 
     Both times come from the job's file. Snakemake's benchmark may be of another run of the job: a
     job that outlives a killed Snakemake may replace the file of its duplicate.

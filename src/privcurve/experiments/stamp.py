@@ -116,7 +116,7 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
         if again["status"] != "ok":
             return n_same, f"{run}: {again['error']}"
         for name, value in run.stored.result.items():
-            # As texts, in which NaN equals NaN.
+            # Compare texts, as NaN equals NaN there.
             if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
                 return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
         n_same += 1

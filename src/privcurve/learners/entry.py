@@ -181,7 +181,7 @@ class LearnerEntry:
     class_version : int
         Raised instead if only fits to more than two classes change: only their ids contain it.
     weights : str
-        The SHA-256 of the file of trained weights that its fits read; empty if there is none.
+        The SHA-256 of the file of trained weights that its fits read; empty without such a file.
     calibrations : tuple of str
         The supported calibrations among ``published`` and ``proved``; empty for a method
         without privacy, which runs only at ε = ∞.

@@ -132,8 +132,8 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     calibration : str
         ``proved``.
     ordered : sequence of bool, optional
-        Public: which columns have codes with an order. Those are asked for thresholds, the
-        others for single codes. By default all are ordered.
+        Public: which columns have codes with an order. Trees ask these for thresholds, and
+        other columns for single codes. By default all are ordered.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

@@ -42,7 +42,7 @@ def version(name: str) -> int:
 
 
 def names() -> list[str]:
-    """Return the names of all learners: those of this project, then the user's own."""
+    """Return the names of all learners: this project's, then the user's own."""
     return [*LEARNERS, *own.names()]
 
 

@@ -85,7 +85,7 @@ class TunedClassifier(PrivateClassifier):
     Attributes
     ----------
     best_ : CodedClassifier
-        The selected training. Its ``privacy_`` is that of the whole fit.
+        The selected training. Its ``privacy_`` covers the whole fit.
     learner_ : str
         The name of its learner.
     setting_ : mapping

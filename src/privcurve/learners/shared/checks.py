@@ -94,8 +94,8 @@ def check_places(X: object) -> None:
         return
     shown = ", ".join(map(str, names[:MOST_NAMED])) + (", …" if len(names) > MOST_NAMED else "")
     raise ValueError(
-        f"the columns of X are named {shown}: numbers are not compared with the names at fit. Name "
-        "them by texts (X.columns = X.columns.astype(str)), or 0, 1, 2, … in their order"
+        f"the columns of X are called {shown}: numbers are not compared with the names at fit. "
+        "Name them by texts (X.columns = X.columns.astype(str)), or 0, 1, 2, … in their order"
     )
 
 

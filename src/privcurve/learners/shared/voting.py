@@ -77,7 +77,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     Attributes
     ----------
     model_ : VoteModel or TreeModel
-        The readable vote: voters in the order of the rounds, each of which answers −1 or +1.
+        The readable vote: voters in the order of the rounds, with answers −1 or +1.
     n_features_used_ : int
         Number of distinct questions of the voters.
     n_records_ : int
@@ -103,7 +103,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
-        """Return the codes for the voters, in which a hidden column has a single code."""
+        """Return the codes for the voters; a hidden column has a single code."""
         if not self._hidden_columns():
             return codes
         codes = codes.copy()
