@@ -52,7 +52,7 @@ DESCRIBE = [
     (NEW, "t.csv is not there"),
     (f"describe descriptions {SICK}", "descriptions is a folder"),
     (NEW, "t.csv is empty", {"t.csv": ""}),
-    (NEW, "holds no line that is not blank", {"t.csv": "\n\n\n"}),
+    (NEW, "must have a line that is not blank", {"t.csv": "\n\n\n"}),
     (NEW, "holds no records", {"t.csv": "age,sick\n"}),
     (NEW, "no separator", {"t.csv": "sick\nyes\nno\n"}),
     (NEW, "say --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
@@ -68,7 +68,7 @@ DESCRIBE = [
         "has 3 values .*Name none of them, and each is a class",
         {"t.csv": "a,sick\n1,x\n2,y\n3,z\n"},
     ),
-    (f"{OWN} --classes yes no yes", "give three classes or more, each once"),
+    (f"{OWN} --classes yes no yes", "--classes must be three classes or more, each once"),
     (f"{OWN} --classes yes no so --positive yes", "leave out --positive and --negative"),
     (f"{OWN} --classes yes ja so", "has 2 values .*Name none of them"),
     (
@@ -78,26 +78,26 @@ DESCRIBE = [
     ),
     (f"{OWN} --positive Yes", "no record has the label 'Yes'.*holds 'no'"),
     (f"{OWN} --positive yes --negative yes", "named as positive and as negative"),
-    (f"{OWN} --positive yes no", "are named as positive: 'no'.*Leave out those that are negative"),
+    (f"{OWN} --positive yes no", "are named as positive: 'no'.*Leave out the negative ones"),
     (
         NEW,
-        "one value alone, 'mild'.*where 'none' is no missing label.*by --negative",
+        "a single value, 'mild'.*where 'none' is no missing label.*by --negative",
         {"t.csv": "a,sick\n1,mild\n2,none\n"},
     ),
-    (NEW, "no column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
+    (NEW, "must have a column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
     (f"describe patients.csv {SICK}", "exists already.*--force"),
-    (f"{NEW} --name adult", "name of another dataset", {"t.csv": TABLE}),
+    (f"{NEW} --name adult", "another dataset is called", {"t.csv": TABLE}),
     (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
     (f"describe 'ø.csv' {SICK}", "by --name", {"ø.csv": TABLE}),
     (NEW, "is neither text nor a known format", {"t.csv": b"a,sick\0\1\2"}),
     (NEW, "is written in UTF-32", {"t.csv": TABLE.encode("utf-32")}),
     (
         NEW,
-        "one value alone, 'yes'.* Of t.csv 3 lines can't be read: line 3 of t.csv has 1 field",
+        "a single value, 'yes'.* Of t.csv 3 lines can't be read: line 3 of t.csv has 1 field",
         {"t.csv": "a,sick\n" + "1,yes\n2\n" * 3},
     ),
-    (NEW, "If the line of names is there several times", {"t.csv": TABLE.replace("P3", "id") * 2}),
-    (f"{OWN} --test test.csv", "no records to test by", {"test.csv": TABLE.split("\n")[0]}),
+    (NEW, "If the line of names occurs several times", {"t.csv": TABLE.replace("P3", "id") * 2}),
+    (f"{OWN} --test test.csv", "must hold test records", {"test.csv": TABLE.split("\n")[0]}),
     (NEW, "is a zip archive, or a workbook .*: unpack it", {"t.csv": b"PK\x03\x04rest"}),
     (
         f"describe t.csv.gz {SICK}",
@@ -111,7 +111,7 @@ DESCRIBE = [
     (NEW, "first line has 2 .* or delete it, if it names no col", {"t.csv": "a,b\n" + TABLE}),
     (
         NEW,
-        "Its first line holds a text for 1 of 5 columns.* title",
+        "Its first line has texts for 1 of 5 columns.* title",
         {"t.csv": "Clinic,,,,\n" + TABLE},
     ),
     (NEW, "t.csv can't be read. Its first line, sep=", {"t.csv": "sep=,\n" + TABLE}),
@@ -147,7 +147,7 @@ CHECKS = [
     ),
     (
         "check 'my data'",
-        r"unknown dataset 'my data'\. A name is of letters, digits",
+        r"unknown dataset 'my data'\. A name must have only letters, digits",
         {"descriptions/my data.yaml": DESCRIPTION},
     ),
     (
@@ -195,7 +195,7 @@ CHECKS = [
     ),
     (
         CHECK,
-        r"can't be read: it is written in utf-16, it seems.*parser \(encoding",
+        r"can't be read: it seems to be written in utf-16.*parser \(encoding",
         {"patients.csv": TABLE.encode("utf-16")},
     ),
 ]
@@ -208,7 +208,7 @@ CHOICES = [
     (f"{PRIVATELY} --tune", "--tune says how to compare"),
     (f"{PRIVATELY} --repeats 3", "--repeats says how to compare"),
     (f"{PRIVATELY} --epsilon 0", "epsilon = 0.0 is not"),
-    (f"{PRIVATELY} --epsilon inf", "nothing to pay"),
+    (f"{PRIVATELY} --epsilon inf", "a selection costs nothing"),
     (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),
     (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds = -1 is not"),
 ]
@@ -226,7 +226,7 @@ NUMBERS = [
     ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
     ("compare patients --cores '²'", "--cores ²: give a"),
     ("compare patients --epsilon 1 inf", "--epsilon inf is no privacy"),
-    ("compare patients --want ''", "--want: '' is not of the form auc>=0.9"),
+    ("compare patients --want ''", "--want: a wanted score must be like auc>=0.9; got ''"),
 ]
 
 LEDGER = "releases/patients/ledger.jsonl"
@@ -248,7 +248,7 @@ TUNED = f"{CHOOSE} tuned --set learner=lazybb"
 
 ODD = [
     (f"{NEW} -o ./t.csv --force", "t.csv is an input: name another", {"t.csv": TABLE}),
-    (f"{NEW} --name=-x", "the first no -", {"t.csv": TABLE}),
+    (f"{NEW} --name=-x", "no - at the start", {"t.csv": TABLE}),
     (f"{NEW} --name {'a' * 300}", "at most 100", {"t.csv": TABLE}),
     (f"compare {PATIENTS}", "did you mean 'patients'. A name is of"),
     ("check d", r"unknown dataset 'd'\. Your own: patients\.", {"descriptions/d.yaml/x": ""}),
@@ -291,9 +291,9 @@ DESCRIPTIONS = [
     (grouped("[Oslo, OSLO]"), "whatever fits 'OSLO' fits 'Oslo'"),
     (
         grouped("{a: 'O*', b: Oslo}"),
-        "line 10: groups of 'town': whatever fits 'Oslo' fits 'O.', which stands above it",
+        "line 10: groups of 'town': text that matches 'Oslo' matches the earlier pattern 'O.'",
     ),
-    (grouped("['', Oslo]"), "an empty pattern fits nothing"),
+    (grouped("['', Oslo]"), "an empty pattern matches nothing"),
     (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),
     (
         described("{train: {local: patients.csv}}", "[patients.csv]"),

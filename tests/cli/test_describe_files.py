@@ -44,7 +44,7 @@ def test_what_spreadsheets_write_is_read(folder, capsys):
     said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
     assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
     # A value of two lines is one line of the screen.
-    assert "town    not used     one value alone: Oslo north (100%)" in said
+    assert "town    not used     a single value: Oslo north (100%)" in said
     trailing = plain.replace("\r\n", ";\r\n")
     assert "column5  not used     100.0% missing" in described(capsys, trailing)
     # What is packed is read under any name.
@@ -111,7 +111,7 @@ def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label
     code, said = told(capsys, "describe", "t.csv", "--label", label)
     assert code == 1
     assert "--no-header" in said
-    assert "other names" in said
+    assert "rename these columns" in said
     assert not DRAFT.exists()
     # Nothing of the record is shown.
     for value in re.split("[,; ]", lines[0]):
@@ -206,7 +206,7 @@ def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     code, said = told(capsys, *again, "data")
     assert (code, "no sheet 'data'; did you mean 'Data'? Its sheets: About" in said) == (1, True)
     code, said = told(capsys, *again, "Empty")
-    assert (code, "the sheet 'Empty' is empty: name another (--sheet)" in said) == (1, True)
+    assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
     code, said = told(capsys, "describe", "t.csv", *again[2:], "Data")
     assert (code, "t.csv is not an Excel file, and has no sheets" in said) == (1, True)
@@ -222,7 +222,7 @@ def test_parquet_files(folder, capsys):
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")
     code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
-    assert (code, "lists or objects: not read" in said) == (0, True)
+    assert (code, "lists or objects: not supported" in said) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
     assert content["label"]["positive"] == ["true"]
@@ -235,7 +235,7 @@ def test_parquet_files(folder, capsys):
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
     said = told(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
-    assert "__index_level_0__  not used     names of rows" in said
+    assert "__index_level_0__  not used     row names" in said
     assert "# not used: __index_level_0__" in DRAFT.read_text()
 
 
@@ -282,7 +282,7 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
     rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
     Path("t.csv").write_text(rows, encoding="cp1252")
     for other, differs in (
-        (rows, "another way than the other records: encoding 'utf-8-sig', not 'cp1252'"),
+        (rows, "the format of the other records: encoding must be 'cp1252'; got 'utf-8-sig'"),
         (rows.replace("ø", "o").replace(",", ";"), "separator ';', not ','"),
     ):
         Path("test.csv").write_text(other)

@@ -90,7 +90,7 @@ def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch)
         model.explain(["age", "town"])
     with pytest.raises(ValueError, match="most = -1 is negative"):
         model.explain(DOMAIN).plot(most=-1)
-    with pytest.raises(models.ModelError, match="but the domain has"):
+    with pytest.raises(models.ModelError, match="the domain must have"):
         model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))
     assert not hasattr(PrivGAMClassifier(), "feature_importances_")
     monkeypatch.setattr(extras.importlib.util, "find_spec", lambda name: None)

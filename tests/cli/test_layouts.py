@@ -295,7 +295,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
         for names in (["Nr", "Alter", "Ort", "krank"], ["A", "B", "C", "D"]):
             write("new.csv", lines(names=names))
             ask = partial(refuse, Path(), capsys)
-            message = r"line 1 of new.csv names columns, it seems.*records: id, age, town, sick"
+            message = r"line 1 of new.csv seems to hold column names.*records: id, age, town, sick"
             ask("predict model.json new.csv", message)
             ask("predict model.json new.csv --on-error skip", message)
             ask("evaluate model.json new.csv", message)
@@ -311,8 +311,8 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"id": 1}]', "line 1 .* has 1 fields, not 4.* It is JSON, it seems"),
-        ("sep=,\n" + lines(names=()), "line 1 .* has 2 fields.* Its first line, sep=…, is for"),
+        ('[{"id": 1}]', "line 1 .* has 1 fields, not 4.* It seems to be JSON"),
+        ("sep=,\n" + lines(names=()), "line 1 .* it has 2.* Its first line, sep=…, is for"),
         ("@RELATION a\n" + lines(names=()), "line 1 .* has 1 fields.* It is ARFF"),
         (lines(after=",x", names=()), "line 1 .* has 5 fields, not 4.* R's write.table leaves out"),
     ],
@@ -382,9 +382,7 @@ def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
 def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     train(*CASES["encoding"])
     write("new.csv", lines())
-    message = (
-        "written in UTF-8, it seems, and the model was trained on cp1252: say --encoding utf-8"
-    )
+    message = "in UTF-8, but the model was trained on cp1252: give --encoding utf-8"
     refuse(Path(), capsys, "predict model.json new.csv", message)
     both = [predict(capsys, "new.csv", "--encoding utf-8")[0], predict(capsys, "mine.txt")[0]]
     assert both[0] == both[1]
@@ -425,7 +423,7 @@ def test_images_need_their_labels_to_be_evaluated(capsys):
     refuse(Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)")
     write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
-        "holds 4 numbers an image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
+        "has 4 numbers per image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
     )
     refuse(Path(), capsys, "predict model.json new.idx", message)
     write("new.csv", "dot\n1\n250\n")
@@ -480,6 +478,6 @@ def test_models_of_before_read_files_with_names(capsys):
     content = json.loads(Path("model.json").read_text())
     del content["parser"]
     models.text.write(Path("model.json"), content)
-    refuse(Path(), capsys, "predict model.json mine.txt", "where it should name its 4")
+    refuse(Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4")
     write("new.csv", lines())
     assert predict(capsys, "new.csv")[0] == expected(data)

@@ -92,7 +92,7 @@ def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
     message = capsys.readouterr().err
     assert len(message) < 2000
     assert "has no columns 'age', 'town', 'day'" in message
-    assert ("It is JSON, it seems" in message) == (content != "%s")
+    assert ("It seems to be JSON" in message) == (content != "%s")
 
 
 def test_nothing_is_answered_unless_everything_can_be(folder, capsys, monkeypatch):
@@ -350,7 +350,7 @@ WITHOUT_FIRST_NAME = TABLE.partition(",")[2]
 BAD = [
     (
         ASK,
-        "nor any other.* Its first line, sep=…, is for Excel alone",
+        "nor any other.* Its first line, sep=…, is only for Excel",
         {"new.csv": "sep=,\n" + TABLE},
     ),
     (ASK, "nor any other.* If a title is above the names", {"new.csv": "Clinic,,,,\n" + TABLE}),
@@ -378,7 +378,7 @@ BAD = [
     (ASK, "line 3 of new.csv has 4 fields, not 5.*--separator", rows("95,", "")),
     (
         ASK,
-        "not written in utf-8: line 2 has the byte 0xf8.*Say in which encoding",
+        "not written in utf-8: line 2 has the byte 0xf8.*Name its encoding",
         {"new.csv": TABLE.replace("a, b", "ø").encode("latin-1")},
     ),
     (
@@ -464,7 +464,7 @@ def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitt
     assert predict() == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert "30 of 31 values of 'age' lie above its upper bound, 100: another unit?" in first
-    assert "30 of 31 values of 'town' are 'other': are they spelt" in second
+    assert "30 of 31 values of 'town' are 'other': compare their spelling" in second
     # Some such values are as they may be.
     (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
     assert predict() == 0

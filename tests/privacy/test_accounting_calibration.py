@@ -184,7 +184,7 @@ def test_adaptive_accountant_wins_for_boosting_and_gives_way_beyond_its_limit():
 def test_calibrate_refuses_the_impossible():
     with pytest.raises(ValueError, match="no accountant"):
         calibrate((Cost("gaussian", 1.0),), 1.0, 0.0)
-    with pytest.raises(ValueError, match="nothing to calibrate"):
+    with pytest.raises(ValueError, match="epsilon must be finite to calibrate"):
         calibrate((Cost("pure", 1.0),), math.inf, 0.0)
 
 

@@ -118,7 +118,7 @@ def test_a_third_of_the_noise_breaks_it(monkeypatch, learner):
     breach = check(case, n_random=25).breach
     # Scores are read off in units of the noise; runs of a selection spend too much.
     assert breach.point == (CHARGE if learner == "tuned" else SENSITIVITY)
-    assert re.search("times what is announced|the calls add up to", breach.why)
+    assert re.search("times what is announced|the calls must add up to", breach.why)
 
 
 REFUTED = [
@@ -146,8 +146,8 @@ def test_refuted_noise_breaks_it(case, point, why):
     [
         ("divides_by_zero", "both sides end with ZeroDivisionError: "),
         ("no_call", "margin_ of the fitted model holds int64 values: exact values are sealed"),
-        ("scaled_to_nothing", "charged, but answered without noise: "),
-        ("states_no_privacy", "answered without noise, of a private fit"),
+        ("scaled_to_nothing", "a charged answer must have noise "),
+        ("states_no_privacy", "an answer of a private fit must have noise"),
     ],
 )
 def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):

@@ -141,7 +141,7 @@ def a_model_for_the_residuals(self, records, curator):
 
 @mutant(
     "a bag of runs is charged as one", "three times ε", by_fit(), FIT,
-    "runs by no law, but their cost by basic", NoisyMajorityClassifier, "_release",
+    "the runs are drawn by no law, but their cost is by basic", NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 def bagged(own, self, records, curator):
     doors = curator.inner(curator.call(MARGIN), 3)
@@ -178,7 +178,7 @@ def a_little_delta_is_always_spent(own, self, n):
 
 @mutant(
     "what is left of a budget is spent by a second call", "1.5 ε", by_fit(), FIT,
-    "the calls add up to epsilon = 1.5", NoisyMajorityClassifier, "_guarantee",
+    "they add up to 1.5", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
 def a_second_entry_of_half_the_budget(own, self, n):
     (entry,) = (statement := own(self, n)).ledger
@@ -201,7 +201,7 @@ def a_column_more_is_public(own, self, columns, gather, records):
 
 @mutant(
     "runs are drawn again when there is a single one", "what the law of runs hides",
-    by_selection(), FIT, "they are drawn once", Curator, "draw_runs",
+    by_selection(), FIT, "must be drawn once", Curator, "draw_runs",
 )  # fmt: skip
 def few_runs_are_drawn_again(own, self, n_candidates, law):
     return max(own(self, n_candidates, law), own(self, n_candidates, law), key=len)
@@ -209,7 +209,7 @@ def few_runs_are_drawn_again(own, self, n_candidates, law):
 
 @mutant(
     "more runs than their cost is for", "more than ε", by_selection(), FIT,
-    "runs by private selection (eta = 1.0, expected runs = 25.0), but their cost by",
+    "drawn by private selection (eta = 1.0, expected runs = 25.0), but their cost is by",
     Curator, "draw_runs",
 )  # fmt: skip
 def five_times_the_runs(own, self, n_candidates, law):

@@ -183,7 +183,7 @@ class Counting:
 
 
 def test_a_kernel_that_is_an_object_has_no_memory():
-    with pytest.raises(SealedError, match="Counting encloses what can be changed"):
+    with pytest.raises(SealedError, match="kernel Counting closes over a mutable variable"):
         kernel(Counting())(sealed())
 
 

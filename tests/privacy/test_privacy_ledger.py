@@ -140,8 +140,8 @@ def test_words_for_private_columns():
 def test_a_statement_says_what_it_is():
     for changes, message in (
         ({"neighbours": "twins"}, "'twins' is not one of"),
-        ({"public_columns": (1,)}, "need neighbours = 'private-columns'"),
-        ({"public_label": True}, "need neighbours = 'private-columns'"),
+        ({"public_columns": (1,)}, "neighbours must be 'private-columns'"),
+        ({"public_label": True}, "neighbours must be 'private-columns'"),
         ({"status": "refuted"}, "does not go with the caveat ''"),
         ({"caveat": "a flaw"}, "does not go with the caveat 'a flaw'"),
         (

@@ -276,7 +276,7 @@ def test_none_would_tell_whether_a_kernel_found_anything():
         enough: "None",
         pair: "None",
         nested: "None",
-        no_more: "a value, though",
+        no_more: "a value, although",
     }.items():
         with pytest.raises(SealedError, match=f"{function.__name__} returns {what}"):
             kernel(function)(table(np.ones(3) + (function is no_more)))
@@ -309,7 +309,7 @@ def test_a_kernel_writes_into_nothing_around_it():
 
     for function in (store, add_up, remember, Own().remember, partial(look_up, [])):
         name = getattr(function, "__name__", "look_up")
-        with pytest.raises(SealedError, match=f"{name} encloses what can be"):
+        with pytest.raises(SealedError, match=f"{name} closes over a mutable"):
             kernel(function)(table())
     with pytest.raises(SealedError, match="a kernel ends with IndexError") as error:
         kernel(partial(lambda k, x: x[k], 99))(table())

@@ -28,9 +28,7 @@ def test_what_is_no_delta(delta):
 
 @pytest.mark.parametrize("delta", [1e-320, 9e-301, 5e-324])
 def test_a_delta_that_arithmetic_loses(delta):
-    with pytest.raises(
-        ValueError, match="is too small to compute with: give 0, or at least 1e-300"
-    ):
+    with pytest.raises(ValueError, match="is must be 0 or at least, or at least 1e-300"):
         check_budget(1.0, delta)
 
 
@@ -47,7 +45,7 @@ def test_a_number_beyond_floats_is_no_budget(number):
     for budget in ({"epsilon": number, "delta": 0.0}, {"epsilon": 1.0, "delta": number}):
         with pytest.raises(ValueError, match=r"a_learner: \w+ is larger than any float"):
             check_budget(**budget, who="a_learner")
-    with pytest.raises(ValueError, match=r"lazybb: epsilon is larger than any float"):
+    with pytest.raises(ValueError, match=r"lazybb: epsilon must be at most the largest float"):
         LazyBBClassifier(epsilon=number, n_bins=2).fit([[0], [1]], [0, 1])
 
 

@@ -369,7 +369,7 @@ def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own,
     assert datasets.describe("other").records_name == "mine"
     assert datasets.describe("other").budget == {"epsilon": 3}
     path.write_text(yaml.safe_dump({**other, "budget": {"epsilon": 30}}))
-    with pytest.raises(DatasetError, match="budget: the records are those of mine"):
+    with pytest.raises(DatasetError, match="budget: the records belong to mine"):
         datasets.describe("other")
     path.write_text(yaml.safe_dump({**other, "files": {"train": {"local": "data/other.csv"}}}))
     assert datasets.describe("other").records_name == "other"

@@ -137,7 +137,7 @@ def test_hidden_rows_are_read_and_said_once(own, old, new, n):
     rewrite(BOOK, SHEET_1, old, new)
     mine = datasets.load("mine")
     assert mine.X[:, 0].tolist() == [3, 4, 9, 1]
-    said = f"hidden rows of {BOOK}, which are read as all others: {n}"
+    said = f"hidden rows of {BOOK}, which are read like all others: {n}"
     assert mine.remarks == ((said,) if n else ())
 
 
@@ -228,7 +228,9 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(own):
     for row in (3, 4):
         sheets["Data"][row][0] = "=B1&lt"
     workbook(BOOK, sheets)
-    message = r"row 4 of .*: 'age' is a formula whose value .* save it\. \(1 more like it\)"
+    message = (
+        r"row 4 of .*: 'age' is a formula without a stored value.* save it\. \(1 more like it\)"
+    )
     refused(message)
     # Some programs write whole paths.
     rewrite(BOOK, "xl/_rels/workbook.xml.rels", b'Target="', b'Target="/xl/')
@@ -254,7 +256,7 @@ def test_a_row_of_formulas_that_were_never_computed_is_not_blank(own, last):
     formulas = ["=About!A1", "=About!B1", "=About!C1", "=About!D1"]
     sheets = {"Data": [*SHEET[:3], formulas, *SHEET[3:]][:last]}
     workbook(Path("data/mine.xlsx"), sheets)
-    refused("row 4 of .*: 'age' is a formula whose value")
+    refused("row 4 of .*: 'age' is a formula without a stored value")
 
 
 FORMULAS = [
@@ -269,7 +271,7 @@ FORMULAS = [
 def test_a_formula_may_be_written_in_any_way(own, written):
     sheet(own, columns=[{**AGE, "missing": "bin"}, *EXCEL["columns"][1:]])
     rewrite(BOOK, SHEET_1, b'<c r="A4"><v>45.5</v></c>', written)
-    refused(r"row 4 of .*: 'age' is a formula whose value")
+    refused(r"row 4 of .*: 'age' is a formula without a stored value")
     # What was computed, and what comes of it is an empty text, are as they are.
     rewrite(BOOK, SHEET_1, written, b'<c s="0" r="A4"><f>B1</f><v>45.5</v></c>')
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
@@ -311,7 +313,7 @@ def test_idx_files(own):
     assert mine.y.tolist() == [1, -1, 1, -1]
     assert set(mine.sources) == {"images.gz", "labels.gz"}
     own(**{**IDX, "parser": {"kind": "idx", "fields": ["b{0..3}"]}})
-    refused(r"holds 16 numbers an image \(4 × 4 pixels")
+    refused(r"has 16 numbers per image \(4 × 4 pixels")
 
 
 def longer(packed):
@@ -325,11 +327,15 @@ def longer(packed):
         (gzip.compress(gzip.decompress(idx(IMAGES))[:-1]), idx([1, 0, 1, 0]), "ends too early"),
         (gzip.compress(b"\x00\x00\x0d\x03" + bytes(80)), idx([1, 0, 1, 0]), "not an idx file of"),
         (idx(IMAGES), idx([1, 0, 7, 0]), "image 3 of data/images.gz: the label 'label' is '7'"),
-        (idx(IMAGES), gzip.compress(b"1 0 1 0"), r"labels\.gz: it is not an idx file of bytes"),
+        (idx(IMAGES), gzip.compress(b"1 0 1 0"), r"labels\.gz: it must be an idx file of bytes"),
         (idx(IMAGES), idx([1, 0, 1, 0])[:-12], r"its labels, data/labels\.gz: "),
-        (idx(IMAGES), idx([[1], [0], [1], [0]]), r"labels\.gz: it holds 4 × 1 bytes, not one an"),
-        (longer(idx(IMAGES)), idx([1, 0, 1, 0]), r"images\.gz goes on after the 4 entries that"),
-        (idx(IMAGES), longer(idx([1, 0, 1, 0])), r"labels\.gz goes on after the 4 entries that"),
+        (
+            idx(IMAGES),
+            idx([[1], [0], [1], [0]]),
+            r"its labels must be one byte per image",
+        ),
+        (longer(idx(IMAGES)), idx([1, 0, 1, 0]), r"images\.gz must end after its 4 entries"),
+        (idx(IMAGES), longer(idx([1, 0, 1, 0])), r"labels\.gz must end after its 4 entries"),
     ],
     # Packed bytes hold the time: workers of pytest must call the tests alike.
     ids=[

@@ -34,10 +34,10 @@ def test_folds_depend_on_the_generator():
 @pytest.mark.parametrize(
     ("y", "n_folds", "message"),
     [
-        ([1, -1, 1, -1], 1, "at least 2"),
-        ([1, 1, 1, 1, 1, -1], 2, "only 1 records labelled -1"),
-        ([1, -1], 5, "5 folds, but there are only 1"),
-        ([], 2, "only 0 records"),
+        ([1, -1, 1, -1], 1, "n_folds must be ≥ 2"),
+        ([1, 1, 1, 1, 1, -1], 2, "number of records labelled -1, 1; got 2"),
+        ([1, -1], 5, "n_folds must be at most the number of records"),
+        ([], 2, "number of records, 0"),
     ],
 )
 def test_folds_that_cannot_be(y, n_folds, message):

@@ -65,8 +65,8 @@ def parsed(**changes):
         ),
         (of(DAY, TOWN, bounds=["1.1.2000", "2001-01-01"]), "Expected: a day such as 2024-12-31"),
         (of(DAY, TOWN, n_bins=11), "leave 11 bins less than a day each"),
-        (of(DAY, TOWN, format="%H:%M"), "format of 'age', '%H:%M', does not tell year, month and"),
-        (of(DAY, TOWN, format="%Q%Y"), "'%Q%Y', does not tell year, month and day"),
+        (of(DAY, TOWN, format="%H:%M"), "format of 'age', '%H:%M', must contain year, month and"),
+        (of(DAY, TOWN, format="%Q%Y"), "'%Q%Y', must contain year, month and day"),
         (of(DAY, TOWN, spacing="log"), "columns.age.spacing: does not belong here"),
         # Files
         ({"n_test": 5}, "belong together"),
@@ -182,7 +182,7 @@ def test_records_of_a_file_of_its_own(many):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"records": {"balance": "first"}, "n_rows": 21}, "records leaves 20 records.*n_rows: 21"),
+        ({"records": {"balance": "first"}, "n_rows": 21}, "records keeps 20 records.*n_rows: 21"),
         ({"records": {"first": 50}, "n_rows": 50}, "first is 50, but there are 40"),
         ({"records": {"balance": "random"}, "n_rows": 20}, "missing key 'seed'"),
         ({"records": {"first": 20, "seed": 1}, "n_rows": 20}, "seed: does not belong here"),
@@ -194,7 +194,7 @@ def test_records_of_a_file_of_its_own(many):
         ({"n_bins": {"age": 65537}}, "greater than the maximum of 65536"),
         ({"based_on": "minne", "n_bins": 5}, "did you mean 'mine'"),
         ({"based_on": "adult-fine", "n_bins": 5}, "itself based on 'adult'"),
-        ({}, "says too little: it has 2 of at least 3 keys"),
+        ({}, "must have at least 3 keys; it has 2"),
         ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
         ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
         ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),

@@ -36,16 +36,16 @@ TITLES = {
 }
 DATASETS = {"adult": "Adult", "codrna": "Cod-RNA", "mushroom": "Mushroom"}
 KIND = {
-    "lazybb~proved": kinds.UNPAID,
-    "lazybb~published": kinds.UNPAID,
+    "lazybb~proved": kinds.NOT_COVERED,
+    "lazybb~published": kinds.NOT_COVERED,
     "one_rule~proved": kinds.RULE,
     "dp_lr~published": kinds.TUNED,
 }
 NAMES = [
-    "LazyBB, 1-rules (proved, best setting, not private)",
-    "LazyBB, 1-rules (published, best setting, not private)",
+    "LazyBB, 1-rules (proved, hyperparameters chosen without privacy)",
+    "LazyBB, 1-rules (published, hyperparameters chosen without privacy)",
     "1-rule (proved)",
-    "DP logistic regression (published, tuned, paid)",
+    "DP logistic regression (published, tuned privately)",
 ]
 BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
 
@@ -120,10 +120,10 @@ def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost
 
 def test_what_is_not_paid_for_is_thin_and_dashed(figure):
     panel = figure.axes[0]
-    unpaid, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
-    assert unpaid.get_linestyle() == "--"
+    not_covered, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
+    assert not_covered.get_linestyle() == "--"
     assert rule.get_linestyle() == "-"
-    assert unpaid.get_linewidth() < 0.7 * rule.get_linewidth()
+    assert not_covered.get_linewidth() < 0.7 * rule.get_linewidth()
     # A limit without noise does not tell how the curve was chosen.
     frame = accuracy(ONE)
     frame.loc[frame["method"] == "gb", ["method", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
@@ -131,7 +131,7 @@ def test_what_is_not_paid_for_is_thin_and_dashed(figure):
 
 
 def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
-    panel = panel_of(accuracy(ONE).replace({"kind": kinds.UNPAID}, kinds.RULE))
+    panel = panel_of(accuracy(ONE).replace({"kind": kinds.NOT_COVERED}, kinds.RULE))
     proved, published = line(panel, "lazybb~proved"), line(panel, "lazybb~published")
     assert proved.get_color() == published.get_color()
     assert proved.get_marker() == published.get_marker()
@@ -320,9 +320,9 @@ def test_one_epsilon_and_baselines_alone_can_be_drawn():
 
 
 def test_wrong_frames_are_named():
-    with pytest.raises(ValueError, match="nothing to draw for the dataset skin"):
+    with pytest.raises(ValueError, match="the dataset skin has no row"):
         draw(accuracy(), {**DATASETS, "skin": "Skin"})
-    with pytest.raises(ValueError, match="two rows of one curve"):
+    with pytest.raises(ValueError, match="one row per curve and ε; it has two"):
         draw(pd.concat([accuracy(), accuracy().head(1)]))
 
 
@@ -433,7 +433,7 @@ def test_what_does_not_fit_has_a_figure_of_its_own():
 
 def test_more_than_six_curves_in_a_panel_are_refused():
     labels = sorted({method.partition("~")[0] for method in curves._list_curves(made_study())})
-    with pytest.raises(study.StudyError, match="7 curves; a panel has 6 at most"):
+    with pytest.raises(study.StudyError, match="at most 6 curves, as many as a panel; they have 7"):
         files(learners=labels)
 
 

@@ -155,7 +155,7 @@ def test_the_order_is_the_schemas_where_its_owner_says_so(tmp_path):
     assert cross_val_score(make_pipeline(SimpleImputer(), model), array, Y, cv=2).min() > 0.9
     bagging = BaggingClassifier(model, 3).fit(FRAME[["a", "b"]], Y)
     assert bagging.score(FRAME[["a", "b"]], Y) > 0.95
-    with pytest.raises(DatasetError, match=r"shape \(300, 3\) does not have the 2 columns"):
+    with pytest.raises(DatasetError, match=r"must have the 2 columns .* got the shape \(300, 3\)"):
         model.fit(np.hstack([array, array[:, :1]]), Y)
     with pytest.raises(DatasetError, match=r"unnamed must be 'fail' or 'in_order'; got 'any'"):
         learner(unnamed="any")
@@ -429,7 +429,7 @@ def test_labels_of_several_types_are_refused_and_those_of_none():
     for wrong, says in (
         (pick(0, "1"), "of one type; got number, text"),
         (pick(0, True), "of one type; got number, truth value"),
-        (pick(pd.Period("2020"), pd.Period("2021")), "got Period: make texts of them"),
+        (pick(pd.Period("2020"), pd.Period("2021")), "got Period: convert them to texts"),
         (pick(b"no", b"yes"), "got bytes"),
         (np.where(SIGN, b"yes", b"no"), r"got \|S3"),
     ):
@@ -507,7 +507,7 @@ def told_of(n=5000, rows=None, **parameters):
 
 def test_python_warns_of_what_a_release_refuses():
     (told,) = told_of(random_state=0)
-    assert told.startswith("random_state is a number: whoever knows or guesses it")
+    assert told.startswith("random_state is a number: anyone who knows or guesses it")
     assert "0" not in told
     (told,) = told_of(delta=0.1)
     assert "of 5,000 records are 5e+02 in the mean. Give a delta below 2e-05" in told
@@ -525,8 +525,8 @@ def test_messages_to_python_do_not_speak_of_yaml():
     for columns, more, says in (
         ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "'0' is a text, and a number belongs"),
         ({"a": {"bounds": (0, 1), "n_bins": True}}, {}, "True is a truth value, and a number bel"),
-        ({1: (0, 1)}, {}, "1 is a number, and a text belongs here: write '1'"),
-        ({True: (0, 1)}, {}, "True is a truth value, and a text belongs here: write 'True'"),
+        ({1: (0, 1)}, {}, "1 is a number; it must be a text: write '1'"),
+        ({True: (0, 1)}, {}, "True is a truth value; it must be a text: write 'True'"),
         ({"a": (0, 1)}, {"unit": {"column": 3, "at_most": 2}}, "unit.column: 3 is a number"),
         ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: '3' is a text, and a number belongs here"),
     ):

@@ -171,5 +171,5 @@ def test_a_description_that_was_changed_during_a_run_is_named(own):
         program._check_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
     own(missing="-")
-    with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
+    with pytest.raises(datasets.DatasetError, match=r"from an earlier description of 'mine' than"):
         program._check_coded("mine", 1)

@@ -438,7 +438,7 @@ def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
     ("settings", "says"),
     [
         ("abc", "f: 1 runs are missing, such as ε = 1, c, fold 1/1, repeat 0; delete it"),
-        ("a", "f: 1 runs are not asked for, such as ε = 1, b, fold 1/1, repeat 0; delete"),
+        ("a", "f: 1 runs are not requested, such as ε = 1, b, fold 1/1, repeat 0; delete"),
     ],
 )
 def test_other_runs_than_there_must_be_are_refused(settings, says):

@@ -120,7 +120,7 @@ def test_a_statement_for_other_neighbours_is_a_failure():
     partial = Learner("private-columns")
     scores = metrics.score(partial, PART, PART, 0.1, "replace-one")
     assert scores["status"] == "failed"
-    assert "the statement is for 'private-columns', not for 'replace-one'" in scores["error"]
+    assert "the statement must be for 'replace-one'; it is for 'private-columns'" in scores["error"]
     assert metrics.score(partial, PART, PART, 0.1, "private-columns")["status"] == "ok"
     assert metrics.score(Learner(), PART, PART, 0.1, "add-remove")["status"] == "failed"
     without_noise = Learner("private-columns", epsilon=math.inf)

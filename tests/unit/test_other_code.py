@@ -297,8 +297,8 @@ def test_runs_with_the_same_bits_are_stamped(code):
     said = []
     assert stamp({"t": jobs_of(GRID)}, said.append) == []
     assert said == [
-        "16 runs of noisy_bayes: stamped; 3 were made again, with the same bits",
-        "2 selections of settings: stamped; 2 were made again, with the same bits",
+        "16 runs of noisy_bayes: stamped; 3 were retrained with the same bits",
+        "2 selections of settings: stamped; 2 were retrained with the same bits",
     ]
     others = provenance.Stamps(STORE).count_others
     assert others(run(jobs_of(GRID))) == {}
@@ -332,7 +332,7 @@ def test_a_sample_is_of_the_code_in_question_also_if_others_trained_the_same_run
     code("noisy_majority", "c")
     said = []
     assert stamp({"t": jobs_of()}, said.append) == []
-    assert said == ["10 runs of noisy_majority: stamped; 3 were made again, with the same bits"]
+    assert said == ["10 runs of noisy_majority: stamped; 3 were retrained with the same bits"]
     stamps = provenance.Stamps(STORE)
     assert stamps.count_others({"noisy_majority": {A: 1, B: 1}}) == {"noisy_majority": (1, 2)}
 

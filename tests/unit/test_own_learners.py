@@ -120,7 +120,9 @@ def test_two_learners_of_one_name_are_named(folder, tmp_path):
     other = tmp_path / "papers/fifth/learners"
     other.mkdir(parents=True)
     shutil.copy(PAPER / "noisy_label.py", other)
-    with pytest.raises(ValueError, match=r"noisy_label.py and .*noisy_label.py are two learners"):
+    with pytest.raises(
+        ValueError, match=r"noisy_label.py and .*noisy_label.py must not have the same name"
+    ):
         registry.names()
 
 
@@ -145,7 +147,7 @@ def test_elsewhere_there_is_no_such_learner(tmp_path, monkeypatch):
     [
         ("1 / 0", "mine.py can't be run: ZeroDivisionError"),
         ("import nothing_like_that", "mine.py can't be run: ModuleNotFoundError"),
-        ("x = 1", "mine.py has no ENTRY, a LearnerEntry with name='mine'"),
+        ("x = 1", "mine.py must have an ENTRY, a LearnerEntry with name='mine'"),
     ],
 )
 def test_a_file_that_is_no_learner_is_named(folder, text, says):
@@ -235,13 +237,15 @@ def test_what_a_file_imports_by_its_whole_name_is_part_of_it(folder):
 
 def test_the_name_of_a_shipped_learner_is_refused(folder):
     shutil.copy(PAPER / "noisy_label.py", folder / "lazybb.py")
-    with pytest.raises(ValueError, match=r"learners/lazybb.py: there is a learner 'lazybb'"):
+    with pytest.raises(ValueError, match=r"learners/lazybb.py: its name must differ from"):
         registry.names()
 
 
 def test_a_name_that_no_study_can_write_is_refused(folder):
     (folder / "mean-vote.py").touch()
-    with pytest.raises(ValueError, match=r"learners/mean-vote.py: a learner's name has letters"):
+    with pytest.raises(
+        ValueError, match=r"learners/mean-vote.py: a learner's name must have only letters"
+    ):
         own.names()
 
 
@@ -308,7 +312,7 @@ def test_a_look_stops_at_its_line(mean_vote):
 
 @pytest.mark.parametrize(
     ("kept", "says"),
-    [("sums", "holds float64 values"), ("curator", "has a Curator, which tells the noise")],
+    [("sums", "holds float64 values"), ("curator", "has a Curator, which reveals the noise")],
 )
 def test_what_a_model_may_not_keep_is_named_with_its_line(mean_vote, kept, says):
     ask = "        self.weights_ = curator"

@@ -219,14 +219,14 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
     big(100)
     monkeypatch.setattr(datasets, "prepare", None)
     said = (
-        "mine: lazybb needs all records in one memory, and these are in parts. In parts there "
-        "are: noisy_bayes, random_trees, privgam"
+        "mine: lazybb needs all records in memory, but these are partitioned. Learners of "
+        "partitioned records are: noisy_bayes, random_trees, privgam"
     )
     with pytest.raises(ReleaseError, match=said):
         release(request(learner="lazybb"), seed=SEED)
-    with pytest.raises(ReleaseError, match="tuned needs all records in one memory"):
+    with pytest.raises(ReleaseError, match="tuned needs all records in memory"):
         release(request(learner="choose"), seed=SEED)
-    with pytest.raises(ReleaseError, match="in parts: take trust = 'central'"):
+    with pytest.raises(ReleaseError, match="partitioned: use trust = 'central'"):
         release(gam(learner="random_trees"), seed=SEED)
     fine = [{**COLUMNS[0], "spacing": "mixed", "n_bins": 64}, COLUMNS[1]]
     big(100, columns=fine)
@@ -249,7 +249,7 @@ def test_an_ordinary_table_is_one_part_whoever_adds_up(big, capsys):
 def test_what_needs_all_records_in_memory_says_so(big):
     big(100)
     datasets.prepare("mine", "coded")
-    with pytest.raises(DatasetError, match=r"mine is coded in parts .* rows_per_part: 0 in"):
+    with pytest.raises(DatasetError, match=r"mine must be in memory .* rows_per_part: 0 in"):
         datasets.read("coded")
 
 
@@ -273,7 +273,7 @@ def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
         content = bytearray(path.read_bytes())
         content[-1] ^= 1
         path.write_bytes(content)
-    said = "can't be read" if damage == "gone" else "is not what was coded"
+    said = "can't be read" if damage == "gone" else "has changed since it was encoded"
     with pytest.raises(PartError, match=said):
         part.records()
     shutil.rmtree(path.parent)

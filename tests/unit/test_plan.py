@@ -46,10 +46,10 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"sparsity": {"lerner": "boost"}}], "no option 'lerner'; did you mean 'learner'?"),
         ([{"sparsity": {}}], "sparsity needs the option 'learner'"),
         ([{"sparsity": {"learner": "bost"}}], "no learner 'bost'; did you mean 'boost'?"),
-        ([{"sparsity": {"learner": 3}}], "learner = 3 is not: an entry"),
-        ([{"accuracy": {"name": "../a"}}], "name = '../a' is not letters"),
+        ([{"sparsity": {"learner": 3}}], "'learner' must be an entry"),
+        ([{"accuracy": {"name": "../a"}}], "'name' must have only letters, digits, _ and -; got"),
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": 3}}], "no epsilon = 3"),
-        (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "epsilon = True"),
+        (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "got True"),
         (
             [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
             "there are cards of lazybb, topdown alone",
@@ -63,23 +63,26 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density = 2 is not above 0"),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
-        ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
-        ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "scale = 'wide' is not"),
-        ([{"sweep": {"x": "epsilon", "y": "Acuracy"}}], "no training has 'Acuracy'; did you mean"),
+        ([{"sweep": {"x": "n_round"}}], "of a learner; got 'n_round'"),
+        ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "got 'wide'"),
+        ([{"sweep": {"x": "epsilon", "y": "Acuracy"}}], "training; got 'Acuracy'; did you mean"),
         ([{"sweep": {"x": "epsilon", "panels": ["datset"]}}], "did you mean 'dataset'?"),
-        ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
-        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "at: epsilon: no curve has 0.7"),
-        ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "no curve has 'toyline'"),
+        ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "got 'epsilo'"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "a value of a curve; got 0.7"),
+        ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "of a curve; got 'toyline'"),
         (
             [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "entry": "majority"}}}],
-            "no curve has these values",
+            "at: must be values of a curve",
         ),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
-        (["claims"], "there is no papers/claims.yaml"),
+        (["claims"], "must be in papers/claims.yaml, which does not exist"),
         ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
-        ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
-        ([{"audit": {"learners": [["lazybb"]]}}], "no audit of \"['lazybb']\""),
-        ([{"ledgers": {"epsilons": [[1]]}}], "no epsilon = [1]"),
+        (
+            [{"audit": {"learners": ["lazyb"]}}],
+            "no audit exists of 'lazyb'; did you mean 'lazybb'?",
+        ),
+        ([{"audit": {"learners": [["lazybb"]]}}], "of \"['lazybb']\""),
+        ([{"ledgers": {"epsilons": [[1]]}}], "an ε of the study; got [1]"),
         (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures: [['auc']] is not"),
     ],
 )
@@ -189,7 +192,7 @@ def test_epsilons_that_no_learner_takes_are_told(tmp_path):
     both = {**own, "gam": {"learner": "privgam"}}
     run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})
     (note,) = run.notes(["good"])
-    assert note.endswith("good.yaml: epsilons: no learner takes them, as each has its own")
+    assert note.endswith("good.yaml: epsilons: no learner uses them, as each has its own")
     assert run.notes(["used"]) == []
 
 
@@ -500,7 +503,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
         ({"studies": ["more"]}, "studies: more puts tables of others together itself"),
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
         ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
-        ({"outputs": ["accuracy"]}, "accuracy is of results of the study's own; of other studies"),
+        ({"outputs": ["accuracy"]}, "accuracy reads results of its own study; of other studies"),
         ({"outputs": None}, "'studies' needs 'outputs'"),
     ],
 )
@@ -523,8 +526,8 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
         (["god/accuracy"], "leaderboard: there is no study 'god'; did you mean 'good'?"),
         (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add that"),
         (["ill/accuracy"], "leaderboard: ill: config/studies/ill.yaml: learners"),
-        (["good/selected_settings"], "tables: without good/accuracy nothing of good is shown"),
-        (["good"], "tables: 'good' is not <study>/<accuracy or"),
+        (["good/selected_settings"], "tables: good/accuracy is required to include good"),
+        (["good"], "tables: each must be <study>/<accuracy or"),
     ],
 )
 def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):

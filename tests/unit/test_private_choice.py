@@ -102,7 +102,10 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
         ({"parameters": {"eta": -1}}, "eta = -1 is not"),
-        ({"learner": "tuned", "parameters": {"learner": "majority_class"}}, "nothing to pay"),
+        (
+            {"learner": "tuned", "parameters": {"learner": "majority_class"}},
+            "a selection costs nothing",
+        ),
         ({"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}}, "not the name of a"),
     ],
 )

@@ -342,7 +342,7 @@ def test_add_remove(delta):
 def test_add_remove_needs_an_estimate_and_no_other_takes_one():
     X, y = problem(50)
     for wrong in ({"neighbours": "add-remove"}, {"n_estimate": 50}):
-        with pytest.raises(ValueError, match="n_estimate= is a public estimate"):
+        with pytest.raises(ValueError, match="n_estimate must be given for"):
             learner(**wrong).fit(X, y)
 
 

@@ -179,7 +179,7 @@ def test_a_wrong_schema_is_refused_at_once(columns, label, hint) -> None:
 
 
 def test_what_follows_from_a_schema_is_not_given_twice(table, schema) -> None:
-    with pytest.raises(ValueError, match="n_bins follows from the schema"):
+    with pytest.raises(ValueError, match="n_bins is determined by the schema"):
         learner(schema, n_bins=4).fit(table, table.Churn)
 
 

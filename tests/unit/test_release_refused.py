@@ -95,9 +95,9 @@ BAD = [
     ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
     *[({"holdout": wrong}, "holdout must be a share") for wrong in (-1.0, 1.0, 20.0, math.nan)],
     ({"holdout": 1e-9}, "leaves a part of 60 records without any"),
-    ({"holdout": 0.2, "epsilon": 1e-12}, "so small that its noise has no room"),
+    ({"holdout": 0.2, "epsilon": 1e-12}, "whose noise does not fit"),
     # Noise that can't be had.
-    ({"learner": "privgam", "delta": 1e-320}, "too small to compute with: give 0"),
+    ({"learner": "privgam", "delta": 1e-320}, "must be 0 or at least"),
     ({"learner": "topdown", "delta": 1e-6, "epsilon": 1e-100}, "can't be trained with epsilon"),
 ]
 
@@ -444,7 +444,7 @@ COMMANDS = [
     ("mine --epsilon 1 --set n_rounds", 2, "KEY=VALUE"),
     ("mine --epsilon 1 --set n_estimate=9 --set n_estimate=9", 2, "given twice"),
     ("mine --epsilon 1 --learner privgam --set n_estimate=many", 1, "n_estimate = 'many'"),
-    ("mine --epsilon 1 --seed secrt", 1, "neither a number"),
+    ("mine --epsilon 1 --seed secrt", 1, "must be a number, the word"),
     ("mine --epsilon 1 --seed 1", 1, "are private"),
     ("mine --epsilon 3", 5, "this release would cost epsilon = 3"),
 ]

@@ -31,7 +31,7 @@ def test_positions():
         ([4], "names column 4"),
         ([-1], "names column -1"),
         ([1, 1], "twice"),
-        ([0, 1, 2, 3], "none is left to protect"),
+        ([0, 1, 2, 3], "must leave a column to protect"),
         (["age"], "positions"),
         ([0.5], "positions"),
     ],

@@ -156,7 +156,7 @@ def loader(request, monkeypatch):
         ("a: 1.0e+400", "1.0e.400 is too large for a number"),
         ("a: &a [*a]", "line 1: an alias stands within what it is an alias of"),
         ("&a {<<: *a}", "an alias stands within"),
-        ("x: 1\na: " + "[" * 9_000, "line 2: lists within lists, too deep"),
+        ("x: 1\na: " + "[" * 9_000, "line 2: lists are nested too deeply"),
         ("<<: 5", "is not valid YAML"),
     ],
 )

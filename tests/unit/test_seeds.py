@@ -99,7 +99,9 @@ def test_one_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, 
     # A work tree that git worktree has added, or a submodule, has a file there.
     git.write_text("gitdir: elsewhere") if as_file else git.mkdir()
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "project/deep/seeds"))
-    with pytest.raises(SeedError, match=r"in the git repository .*project.*PRIVCURVE_SEEDS"):
+    with pytest.raises(
+        SeedError, match=r"must be outside of git repositories; it is in .*project.*PRIVCURVE_SEEDS"
+    ):
         seeds.resolve("secret", make=True)
     # A link from outside leads there too.
     (tmp_path / "project/deep").mkdir()
@@ -113,7 +115,7 @@ def test_one_in_a_git_repository_is_refused_and_not_made(tmp_path, monkeypatch, 
 def test_what_is_no_seed_is_refused(folder, content):
     path = seeds.resolve("secret", make=True).path
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(SeedError, match="holds no secret seed"):
+    with pytest.raises(SeedError, match="must have a secret seed"):
         seeds.resolve("secret")
 
 
@@ -129,7 +131,7 @@ def test_what_a_configuration_may_say(tmp_path, folder):
     other = seeds.resolve(str(tmp_path / "other.seed"), make=True)
     assert other.path == tmp_path / "other.seed"
     for wrong in ("secrt", "-1", "1.5", "", "my/file.txt"):
-        with pytest.raises(SeedError, match="neither a number, nor the word secret"):
+        with pytest.raises(SeedError, match="must be a number, the word secret"):
             seeds.resolve(wrong)
 
 

@@ -56,7 +56,7 @@ def test_a_hold_out_leaves_a_record_of_each_label_on_either_side():
     for share in (0.01, 0.99):
         out = draw_held_out(y, share, np.random.default_rng(0))
         assert set(y[out]) == set(y[~out]) == {-1, 1}
-    with pytest.raises(ValueError, match="each label needs two records"):
+    with pytest.raises(ValueError, match="each label must have two records"):
         draw_held_out(y[1:], 0.5, np.random.default_rng(0))
 
 

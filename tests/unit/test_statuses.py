@@ -258,7 +258,7 @@ def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(fold
     assert list(place.private["method"]) == ["mine", "gam~proved"]
     sentence = place.sentence()
     assert "take Mean vote (claimed; contract kept)" in sentence
-    assert "its ε is its author's word" in sentence
+    assert "its author claims this ε" in sentence
     assert sentence.endswith("not ranked: Cheat (claimed; contract broken)")
     # A learner that was not tried is recommended after those that were.
     write("mean_vote", own.NOT_TRIED)

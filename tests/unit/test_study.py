@@ -76,9 +76,9 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (boost(learner="lazyb"), "did you mean 'lazybb'"),
         (boost(grid={"n_round": [5]}), "did you mean 'n_rounds'"),
         (boost(grid={"n_rounds": [2.5]}), "n_rounds = 2.5 is not a whole number"),
-        (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
-        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 is given twice"),
-        (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
+        (boost(grid={"n_rounds": []}), "axis 'n_rounds' must have a value"),
+        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 stands twice"),
+        (boost(fixed={"n_rounds": 5}), "must be under 'fixed' or 'grid'"),
         (boost(fixed={"depth": 2}), "depth = 2 has no effect with weak_learner = 'one_rule'"),
         (
             boost(fixed={"weak_learner": "topdown", "n_splits": 4, "depth": 2}),
@@ -88,14 +88,14 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (content(LEARNERS, epsilons=None), "no epsilon"),
         (
             content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
-            "epsilon = 0.3 and 0.30000000000000004 are one number",
+            "epsilon = 0.3 and 0.30000000000000004 differ only",
         ),
-        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
+        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 differ only"),
         (
             two(title=" Lazybb "),
-            "is also the title of boost~proved; give one of them",
+            "is also the title of boost~proved. Give one of them another title",
         ),
-        (two("Boost"), "Boost: boost~proved differs from it in case alone"),
+        (two("Boost"), "Boost: boost~proved must differ from"),
     ],
 )
 def test_what_is_not_allowed_is_named(raw, says):
@@ -137,7 +137,7 @@ def test_curves_that_only_their_learner_names_are_told_of():
     made = study_of({"one": plain, "other": plain, "last": {**plain, "title": "last"}})
     descriptions = {"toy-line": describe("toy-line")}
     assert list(study.notes(made, descriptions, "s.yaml")) == [
-        "s.yaml: learners: one, other: all are called 'Majority class'; "
+        "s.yaml: learners: one, other: all have the title 'Majority class'; "
         "give each a title of its own"
     ]
 

@@ -84,8 +84,8 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
         ({"folds": 3, "splits": HOLDOUTS}, "'folds' is given with 'splits'"),
         ({"splits": {"holdout": 0.1}}, "give either 'holdout' and 'repeats', or 'folds'"),
         ({"splits": {**HOLDOUTS, "folds": 3}}, "give either 'holdout' and 'repeats', or 'folds'"),
-        ({"splits": {"holdout": float("nan"), "repeats": 2}}, "splits: holdout is not a number"),
-        ({"splits": {"folds": 3}}, "splits: folds alone are the runs of 'select: all'"),
+        ({"splits": {"holdout": float("nan"), "repeats": 2}}, "splits: holdout must be a share"),
+        ({"splits": {"folds": 3}}, "splits: folds alone need 'select: all'"),
         ({"select": "all"}, "'select: all' needs 'outputs'"),
         (
             {"select": "all", "outputs": ["a"], "finalists": {"settings": 2, "draws": 1}},
@@ -103,16 +103,13 @@ def test_words_that_contradict_each_other_are_named(changes, says):
     ("changes", "says"),
     [
         ({"grid": {"density": [0.5, math.nan]}}, "density = nan is not a number in (0, 1]"),
-        ({"epsilons": [1, 0.5, 1.0]}, "epsilon = 1 is given twice; keep one"),
-        ({"deltas": [1e-5, 1e-5]}, "delta = 1e-05 is given twice; keep one"),
-        ({"vary": {"density": []}}, "vary: axis 'density' has no value"),
-        ({"vary": {"density": [0.5, 0.5]}}, "vary: density = 0.5 is given twice"),
+        ({"epsilons": [1, 0.5, 1.0]}, "epsilon must be distinct; 1 occurs twice"),
+        ({"deltas": [1e-5, 1e-5]}, "delta must be distinct; 1e-05 occurs twice"),
+        ({"vary": {"density": []}}, "vary: axis 'density' must have a value"),
+        ({"vary": {"density": [0.5, 0.5]}}, "vary: density = 0.5 stands twice"),
         ({"vary": {"densty": [0.5]}}, "no parameter 'densty'; did you mean 'density'"),
-        (
-            {"vary": {"n_rounds": [5]}},
-            "'n_rounds' is given under 'vary' and under 'fixed'",
-        ),
-        ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
+        ({"vary": {"n_rounds": [5]}}, "'n_rounds' must be under 'vary', 'fixed' or 'grid'"),
+        ({"vary": {"density": ["a/b"]}}, "which name the curves; got 'a/b'"),
         (
             {"neighbours": ADD_REMOVE},
             "lazybb offers neighbours = 'replace-one' or 'private-columns', not 'add-remove'",
@@ -178,7 +175,7 @@ def test_a_learner_without_privacy_is_told_what_is_public():
     assert made(learners).methods["lr"].claim == REPLACE_ONE
     method = made(learners, neighbours=PRIVATE_COLUMNS).methods["lr"]
     assert (method.claim, method.relation) == (PRIVATE_COLUMNS, None)
-    with pytest.raises(study.StudyError, match="takes no 'neighbours'"):
+    with pytest.raises(study.StudyError, match="has no 'neighbours'"):
         made({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
 
 
@@ -204,7 +201,7 @@ def test_public_facts_must_be_said_to_be_public():
     with pytest.raises(study.StudyError, match="no learner of the study offers 'private-columns'"):
         notes(made({"bag": {"learner": "dp_bagging"}}, neighbours=PRIVATE_COLUMNS))
     one = made(neighbours=PRIVATE_COLUMNS)
-    with pytest.raises(study.StudyError, match=r"on toy-line: .*yaml does not say that its label"):
+    with pytest.raises(study.StudyError, match=r"on toy-line: .*yaml does not declare its label"):
         notes(one)
     about = datasets.describe("toy-line").domain
     label = dataclasses.replace(about.label, public=True)
@@ -255,7 +252,7 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}, {"train_shares": [0.001, 1]}):
         readiness.check(made(**changes), data)
-    with pytest.raises(ValueError, match=r"train_shares: 1e-05 of 133. records is less than"):
+    with pytest.raises(ValueError, match=r"train_shares must be ≥ .* got 1e-05"):
         readiness.check(made(train_shares=[1e-5, 1]), data)
     # By this Snakemake sees that the check is to be done again.
     shares = (None, [1], [0.1, 1], [1e-5, 1])
@@ -265,9 +262,9 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     one_positive = dataclasses.replace(data, y=data.y.copy())
     one_positive.y[:] = -1
     one_positive.y[0] = 1
-    with pytest.raises(ValueError, match="to hold records out, each label needs two"):
+    with pytest.raises(ValueError, match="each label must have two"):
         readiness.check(made(splits=HOLDOUTS), one_positive)
-    with pytest.raises(ValueError, match=r"which lazybb \(boost~proved\) does not give"):
+    with pytest.raises(ValueError, match=r"lazybb \(boost~proved\) has none"):
         readiness.check(made(metric="log_loss"), data)
     readiness.check(made({"lr": {"learner": "logistic_regression"}}, metric="log_loss"), data)
 

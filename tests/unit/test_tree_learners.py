@@ -62,12 +62,12 @@ def test_wrong_combinations_are_errors():
 
     published = {"calibration": "published"}
     for parameters, message in [
-        ({"n_splits": 3}, "n_splits = 3 is for calibration = 'published' alone"),
+        ({"n_splits": 3}, "n_splits = 3 needs calibration = 'published'"),
         ({**published, "criterion": "entropy"}, "gini"),
         ({**published, "delta": 1e-5}, "Remark 4.2.1"),
         ({**published, "split_share": 0.5}, "half"),
         ({**published, "leaves": "rules"}, "labels its leaves"),
-        ({**published, "splits": "threshold"}, "for calibration = 'proved' alone"),
+        ({**published, "splits": "threshold"}, "needs calibration = 'proved'"),
         ({**published, "mechanism": "permute_and_flip"}, "exponential"),
         ({"delta": 1e-5, "mechanism": "permute_and_flip"}, "bounded-range"),
         ({"split_share": 1.0}, "split_share"),

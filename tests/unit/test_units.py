@@ -117,7 +117,7 @@ def test_a_unit_that_can_not_be_is_refused(persons, unit, message):
 
 def test_a_record_of_nobody_is_refused(persons):
     persons([*lines_of(PERSONS), ",30,Oslo,yes"])
-    refused(r"line \d+.*the unit 'who' is missing: whose record is it")
+    refused(r"line \d+.*the unit 'who' is missing, so the record belongs to no person")
 
 
 @pytest.mark.parametrize(
@@ -399,8 +399,8 @@ def test_a_study_has_the_epsilon_of_persons(persons, tmp_path):
     one = study_of()
     (told,) = notes(one)
     assert told == (
-        "s.yaml: mine: ε and δ are those of persons: at most 2 records of each who train, and all "
-        "of a person's train or score"
+        "s.yaml: mine: ε and δ protect persons: at most 2 records of each who train, and all of "
+        "a person's records are in the same part"
     )
     data = datasets.load("mine")
     readiness.check(one, data)
@@ -444,7 +444,7 @@ def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_pa
 def test_persons_who_train_test_no_model(persons):
     header, *rows = lines_of(PERSONS)
     persons(files=with_test_part([header, *rows[::-1]]), n_test=KEPT)
-    with pytest.raises(ValueError, match="30 persons have records in the training part"):
+    with pytest.raises(ValueError, match="30 have, and would test models that they trained"):
         readiness.check(study_of(), datasets.load("mine"))
     with_test_part([header, *(f"Q{row[1:]}" for row in rows)])
     readiness.check(study_of(), datasets.load("mine"))
@@ -516,12 +516,17 @@ def test_a_unit_of_a_schema_is_said_drafted_and_read_again(persons):
     drafted["unit"] = "none"
     assert "unit" not in drafted.undecided
     model = PrivGAMClassifier(schema=schema)
-    with pytest.raises(DatasetError, match="no column 'who', by which the schema tells persons"):
+    with pytest.raises(
+        DatasetError,
+        match="must have the column 'who', the schema's unit, which identifies persons",
+    ):
         model.fit(frame, frame.sick)
     with pytest.raises(DatasetError, match="at_most"):
         Schema(columns, ["no", "yes"], unit={"column": "who"})
     frame.loc[3, "who"] = None
-    with pytest.raises(DatasetError, match="the unit 'who' is missing: whose record is it"):
+    with pytest.raises(
+        DatasetError, match="the unit 'who' is missing, so the record belongs to no person"
+    ):
         model.fit(frame, frame.sick)
 
 

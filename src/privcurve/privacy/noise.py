@@ -1,7 +1,7 @@
-"""The one calibration: from announced mechanism calls and a budget to noise.
+"""The calibration of announced mechanism calls to a budget.
 
-And what no learner announces: the statement of a private selection, and the noise of counts that a
-release or an evaluation asks for.
+It also has what no learner announces: the statement of a private selection, and the noise of counts
+for a release or an evaluation.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from privcurve.privacy.selection import UNITS, SelectionBudget
 class Announced:
     """Mechanism calls that a learner announces, by public facts alone.
 
-    One of `l1` (with `l2`), `score_range` and `margins` says what is called: numbers with noise, a
-    choice by noisy scores, or labels drawn by their margins. Without any, the call is for a
-    :class:`~privcurve.privacy.rows.Sum`, from which the sensitivity follows.
+    One of `l1` (with `l2`), `score_range` and `margins` determines the call: numbers with noise, a
+    choice by noisy scores, or labels drawn by their margins. Without any of them, the call is for a
+    :class:`~privcurve.privacy.rows.Sum`, from which the sensitivity is derived.
 
     Attributes
     ----------
     what : str
         What a call releases, for the ledger; ``{}`` in it is the number of the call, from 1.
     share : float
-        Of the budget, for all `times` together: of ε where δ = 0, of ρ (zCDP) where δ > 0.
+        Share of the budget, for all `times` together: of ε if δ = 0, of ρ (zCDP) if δ > 0.
     times : int
-        How many such calls there are, one after another, each charged by itself.
+        Number of such calls, one after another, each charged separately.
     l1, l2 : float
         Sensitivity of the numbers: in the L1 norm for Laplace noise (δ = 0), in the L2 norm for
         Gaussian noise (δ > 0).
@@ -71,11 +71,11 @@ class Announced:
     calls : int
         How many choices or numbers of a call are charged together.
     parallel : str
-        Why they may be: the disjoint parts of the records, of which each choice or number sees one.
+        Why they may be: disjoint parts of the records, each seen by one choice or number.
     source : str
         Where the sensitivity is proved.
     by : str
-        A mechanism in place of the usual one for δ.
+        A mechanism instead of the usual one for δ.
     parts : int
         Into how many parts a call divides its budget, as some papers needlessly do: noise is for
         one part.
@@ -99,15 +99,17 @@ class Announced:
         kinds = (self.l1 > 0 or self.l2 > 0, self.score_range > 0, self.margins > 0)
         if sum(kinds) > 1 or (any(kinds) and self.choice):
             one = "numbers (l1, l2), a choice (score_range) or labels (margins)"
-            raise ValueError(f"{self.what}: announce one of {one}, or none")
+            raise ValueError(f"{self.what}: announce only one of {one}, or none")
         if self.is_derived and (self.parts, self.calls) != (1, 1):
-            raise ValueError(f"{self.what}: calls in parts announce their sensitivity")
+            raise ValueError(f"{self.what}: a call in parts must announce its sensitivity")
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
-            raise ValueError(f"{self.what}: times = {self.times}, share = {self.share}")
+            raise ValueError(
+                f"{self.what}: times must be ≥ 1 and share > 0; got {self.times} and {self.share}"
+            )
 
     @property
     def is_derived(self) -> bool:
-        """Whether its sensitivity follows from what it releases."""
+        """Whether its sensitivity is derived from what it releases."""
         return not (self.l1 or self.l2 or self.score_range or self.margins)
 
     def mechanism(self, pure: bool) -> str:
@@ -121,12 +123,12 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def check_mechanism(self, pure: bool) -> None:
-        """Refuse (ValueError) a mechanism that costs more than :meth:`cost` or ε says."""
+        """Refuse (ValueError) a mechanism whose cost exceeds :meth:`cost` or ε."""
         kind = MECHANISMS[self.mechanism(pure)].kind
         is_refused = kind == GAUSSIAN_KIND if pure else kind != self.cost().kind
         if is_refused:
             relation = "= 0" if pure else "> 0"
-            raise ValueError(f"{self.what}: {self.by} noise is not for delta {relation}")
+            raise ValueError(f"{self.what}: {self.by} noise does not support delta {relation}")
 
     def bound(self, pure: bool) -> float:
         """Return the factor that turns a rate into a call's cost: a range, or the noise's norm."""
@@ -139,9 +141,9 @@ class Announced:
         return bound
 
     def cost(self) -> Cost:
-        """Return the cost of the calls for δ > 0, in proportion to that of the other calls."""
+        """Return the cost of the calls for δ > 0, in proportion to the cost of the other calls."""
         if self.score_range or self.margins or self.choice:
-            # A choice of range r costs ρ = r²/8, Gaussian noise a²/2.
+            # A choice of range r costs ρ = r²/8, Gaussian noise of size a costs a²/2.
             return Cost(BOUNDED_RANGE_KIND, math.sqrt(8 * self.share / self.times), self.times)
         return Cost(GAUSSIAN_KIND, math.sqrt(2 * self.share / self.times), self.times)
 
@@ -185,7 +187,7 @@ def noise_of(
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1. With several rounds, those of a round.
+        In the order of the ledger; their shares add up to 1. With several rounds, the calls of one.
     epsilon, delta : float
         The budget; ε may be infinite.
     status, calibration : str
@@ -193,7 +195,7 @@ def noise_of(
     rounds : int
         The number of rounds, with equal budgets; ``{}`` in `what` of a call becomes its round.
     accountants : tuple of str
-        For δ > 0: the best of these is used; by default of all that fit.
+        For δ > 0: the best of these is used; by default the best of all that fit.
     **words
         Other arguments of :func:`~privcurve.privacy.ledger.state`.
 
@@ -204,7 +206,7 @@ def noise_of(
     Raises
     ------
     ValueError
-        If the budget is out of range, shares do not add up to 1, or a mechanism is not for δ.
+        If the budget is out of range, shares do not add up to 1, or a mechanism does not support δ.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -217,7 +219,9 @@ def noise_of(
         )
     total = math.fsum(calls.share for calls in announced)
     if abs(total - 1) > 1e-9:
-        raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")
+        raise ValueError(
+            f"{learner}: the shares of its calls must add up to 1; they add up to {total}"
+        )
     pure = delta == 0
     for calls in announced:
         calls.check_mechanism(pure)
@@ -226,7 +230,7 @@ def noise_of(
         amounts = [calls.share * epsilon / calls.times for calls in announced]
     else:
         costs = tuple(calls.cost() for calls in announced)
-        # Equal costs are put together, as there may be hundreds.
+        # Equal costs are combined, as there may be hundreds.
         counts: Counter[tuple[str, float]] = Counter()
         for cost in costs:
             counts[cost.kind, cost.amount] += cost.count
@@ -264,16 +268,16 @@ def selection_statement(
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
 ) -> PrivacyStatement:
-    """Make the statement of a private selection, which depends on no record and no coin.
+    """Return the statement of a private selection, which depends on no record and no coin.
 
-    Its ledger is that of one run: a training and its score, the number of training records that it
+    Its ledger is for one run: a training and its score, the number of training records that it
     predicts correctly. A replaced record moves the score of a given model by at most one. `base`
-    names the learners whose settings are tried; assumptions and exclusions are those of all
+    names the learners whose settings are tried; assumptions and exclusions are the union over all
     settings, as any of them may be kept.
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
-    # The selection of settings is covered, as it is private. Its score is a whole number: what
-    # floating-point arithmetic leaves is what it leaves of the settings.
+    # The selection of settings is covered, as it is private. Its score is a whole number, so the
+    # effects of floating-point arithmetic are those of the settings.
     others = [text for text in NOT_COVERED if text not in (NOT_SELECTION, NOT_FLOATS)]
     training = LedgerEntry(
         mechanism="training",
@@ -300,7 +304,7 @@ def selection_statement(
     )
 
 
-# Counts of records that a release asks for -----------------------------------------------------
+# Counts of records for a release ----------------------------------------------------------------
 
 # Noise of a count is a whole number of parts of a record; a record has this many.
 PARTS = 2**10
@@ -310,13 +314,12 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
     """Return the call that releases counts of records, in parts of a record (`PARTS`).
 
     The noise is discrete Laplace noise (``Curator.whole_numbers``). Neighbours move all counts
-    together by at most `l1`, so the release is ε-DP. Raises ValueError if ε, finite, is so small
-    that the sampler has no room for its noise.
+    together by at most `l1`, so the release is ε-DP. Raises ValueError if ε is finite and so small
+    that its noise does not fit in 64 bits.
     """
     if not epsilon * LARGEST_SCALE > l1 * PARTS:
         raise ValueError(
-            f"epsilon = {epsilon:g} is so small that its noise has no room in 64 bits: "
-            "give a larger one"
+            f"epsilon must be larger; got {epsilon:g}, whose noise does not fit in 64 bits"
         )
     scale = math.ceil(l1 * PARTS / epsilon)
     entry = LedgerEntry(
@@ -331,6 +334,6 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
 
 
 def freeze(array: Floats) -> Floats:
-    """Return an array as read-only, as a cache hands it out again."""
+    """Return an array made read-only, as a cache returns it several times."""
     array.flags.writeable = False
     return array

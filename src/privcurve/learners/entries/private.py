@@ -1,4 +1,4 @@
-"""The project's private learners, without the papers' learners."""
+"""The project's private learners, except the papers' own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from privcurve.learners.entry import LearnerEntry, Parameter, Proof
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
 
 ENTRIES: tuple[LearnerEntry, ...] = (
-    # The thesis: smooth boosting, its weak learners, and what it is compared with.
+    # The thesis: smooth boosting, its weak learners, and its rivals.
     LearnerEntry(
         name="lazybb",
         path="privcurve.learners.lazybb:LazyBBClassifier",
@@ -170,7 +170,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.majority,
         proof=Proof("docs/proofs.md, 'Counts'"),
     ),
-    # An additive model, by a trained network whose settings follow from a public rule.
+    # An additive model by a trained network, whose settings follow a public rule.
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
@@ -223,7 +223,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.dp_gradient_descent,
         proof=Proof("docs/proofs.md, 'Joint Newton steps'"),
     ),
-    # Tang and others 2023: least squares in its place.
+    # Tang and others 2023: least squares instead.
     LearnerEntry(
         name="boosted_adassp",
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",

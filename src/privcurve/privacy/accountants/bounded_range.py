@@ -1,18 +1,17 @@
 """Optimal adaptive composition of bounded-range mechanisms, as a rigorous upper bound.
 
-Proof: docs/proofs.md, 'The optimal adaptive bound'. A mechanism is ε₀-bounded-range if its
-privacy loss lies in an interval [t − ε₀, t] with 0 ≤ t ≤ ε₀; t may depend on all that was
-released before. The worst case of k of them is a game, solved backwards::
+Proof: docs/proofs.md, 'The optimal adaptive bound'. A mechanism is ε₀-bounded-range if its privacy
+loss lies in an interval [t − ε₀, t] with 0 ≤ t ≤ ε₀; t may depend on all earlier outputs. The worst
+case of k such mechanisms is a game, solved backwards::
 
     V₀(s) = max(0, 1 − eˢ)
     V_j(s) = sup over t of  p_t V_{j−1}(s − t) + (1 − p_t) V_{j−1}(s − t + ε₀)
     p_t = (1 − e^{t−ε₀}) / (1 − e^{−ε₀}),      δ(ε) = V_k(ε)
 
-Outward rounding: V_j is convex in u = eˢ, so joining its values at grid points by
-straight lines in u gives an upper bound. With such a bound W in place of V_{j−1}, and t
-between two grid steps, the expression is const − A/eᵗ − B·eᵗ with A, B ≥ 0, whose
-maximum is known in closed form: the supremum over *all* t is taken, not over a grid of
-them. By induction the result is never below the true δ.
+Outward rounding: V_j is convex in u = eˢ, so connecting its values at grid points by straight lines
+in u gives an upper bound. With such a bound W in place of V_{j−1}, and t between two grid steps,
+the expression is const − A/eᵗ − B·eᵗ with A, B ≥ 0, whose maximum has a closed form. So the
+supremum is over all t, not over a grid. By induction the result is never below the true δ.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from privcurve.lazy import arithmetic
 
 MAX_CALLS = 512
 
-# Room for floating-point rounding: the recursion adds and multiplies numbers of one
-# sign only, a few operations a call, so 1e-13 a call is far more than it can lose.
+# Tolerance for floating-point rounding: the recursion adds and multiplies numbers of one sign only,
+# a few operations per call, so 1e-13 per call is far more than it can lose.
 _ROUNDING = 1e-13
 
 
 def _check_calls(n_calls: int) -> None:
     if not 1 <= n_calls <= MAX_CALLS:
-        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
+        raise ValueError(f"n_calls must be between 1 and {MAX_CALLS}; got {n_calls}")
 
 
 def _steps(n_calls: int) -> int:
@@ -62,8 +61,8 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and epsilon >= 0):
         raise ValueError(
-            f"bounded_range = {bounded_range} must be finite and above 0, epsilon = {epsilon} "
-            "at least 0"
+            f"bounded_range must be finite and > 0, and epsilon ≥ 0; got {bounded_range} and "
+            f"{epsilon}"
         )
     if epsilon >= bounded_range * n_calls:
         return 0.0
@@ -73,7 +72,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
         return 1.0
     chance = _chances(bounded_range, steps)
     reach = n_calls * steps
-    # Point i of the array of round j is s = ε + h(i − reach_j), reach_j = (k − j)·steps: all
+    # Point i of the array of round j is s = ε + h(i − reach_j), reach_j = (k − j)·steps: all points
     # that play can reach from s = ε. Points with s ≥ jε₀ have V_j = 0 and are left out.
     s = epsilon + h * np.arange(-reach, reach + 1)
     values = -arithmetic.expm1s(np.minimum(s, 0.0))
@@ -88,33 +87,37 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
 
 # The Gaussian loss is integrated over this many standard deviations; beyond, δ is bounded by 1.
 _REACH = 12.0
-# Points of a grid beside Gaussian noise, about: the recursion takes (calls · steps) as many sums.
+# Approximate number of grid points for Gaussian noise: the recursion takes (calls · steps) times as
+# many sums.
 _POINTS, _MOST_POINTS = 2_000, 8_000
 _COARSEST = 8
 
 
 @lru_cache(maxsize=4096)
 def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -> float:
-    """Bound δ of bounded-range mechanisms and Gaussian ones, composed adaptively in any order.
+    """Bound δ of bounded-range and Gaussian mechanisms, composed adaptively in any order.
 
-    The loss of Gaussian noise is N(μ²/2, μ²), whatever was released before, so a Gaussian step
-    takes the mean of V over it. The mean of a supremum is at least the supremum of a mean:
-    it is worst if all Gaussian steps come first, and t may depend on them. So
-    δ(ε) ≤ E V_k(ε − L), L ~ N(μ²/2, μ²), in any order, with equality in that one. Between grid
-    points the mean of a straight line in eˢ is known in closed form.
+    The loss of Gaussian noise is N(μ²/2, μ²), independent of earlier outputs, so a Gaussian step
+    takes the mean of V over it. The mean of a supremum is at least the supremum of a mean: the
+    worst case has all Gaussian steps first, so that t may depend on them. So δ(ε) ≤ E V_k(ε − L), L
+    ~ N(μ²/2, μ²), in any order, with equality in the worst one. Between grid points the mean of a
+    straight line in eˢ has a closed form.
     """
     from privcurve.privacy.accountants.game import step_back
 
     _check_calls(n_calls)
     if not (0 < bounded_range < math.inf and 0 < mu < math.inf and epsilon >= 0):
-        raise ValueError(f"out of range: {bounded_range = }, {mu = }, {epsilon = }")
+        raise ValueError(
+            "bounded_range, mu and epsilon must be finite and ≥ 0; got "
+            f"{bounded_range!r}, {mu!r} and {epsilon!r}"
+        )
     if bounded_range + mu > 30:  # far beyond any use, and e^s would overflow
         return 1.0
     middle = epsilon - (mu * mu) / 2
     low, missed = middle - _REACH * mu, arithmetic.normal_cdf(-_REACH)
-    # A step is at most ε₀/8, and fine enough for the Gaussian's loss as well. What has a short
-    # range has a longer one too, for which a coarser grid will do. The grid is a fixed part of
-    # ε₀ and μ, so that δ is smooth in a common scale.
+    # A step is at most ε₀/8, and fine enough for the Gaussian's loss. A mechanism with a short
+    # range also has a longer one, for which a coarser grid suffices. The grid is a fixed fraction
+    # of ε₀ and μ, so that δ is smooth in a common scale.
     span = 2 * _REACH * mu
     bounded_range = max(bounded_range, _COARSEST * span / _MOST_POINTS)
     steps = max(_COARSEST, min(256, round(_POINTS * bounded_range / span)))
@@ -130,7 +133,7 @@ def mixed_delta(bounded_range: float, n_calls: int, mu: float, epsilon: float) -
     values = -arithmetic.expm1s(np.minimum(s, 0.0))
     for played in range(1, n_calls + 1):
         values = step_back(values, chance, bounded_range, values.size - 2 * steps)
-        # Values that are exactly 0 stay 0: no outward rounding there.
+        # Values that are exactly 0 stay 0, without outward rounding.
         start = low - (reach - played * steps) * h
         values[math.ceil((played * bounded_range - start) / h) + 1 :] = 0.0
     s = low + h * np.arange(size)

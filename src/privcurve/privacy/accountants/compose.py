@@ -1,8 +1,8 @@
-"""How the costs of several mechanism calls add up, with an object per accountant.
+"""Composition of the costs of mechanism calls, with an object per accountant.
 
-`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the
-search for noise (``calibration.search``) go through it. Every call's mechanism may depend on
-all earlier outputs, unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
+`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the search
+for noise (``calibration.search``) use it. Every call's mechanism may depend on all earlier outputs,
+unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 def pld_delta(costs: Costs, epsilon: float) -> float:
     """Return δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
 
-    Each Laplace call must release one number: for vectors its worst case is not proved.
-    The grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
+    Each Laplace call must release one number: the worst case for vectors is not proved. The grid is
+    a fixed fraction of the smallest amount, so that δ is smooth in a common scale.
     """
     from dp_accounting.pld import privacy_loss_distribution as pld
 
@@ -101,24 +101,24 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Accountant:
-    """One way to add up costs. It has `epsilon` or `delta`, whichever its theory gives.
+    """A composition rule for costs. It has `epsilon` or `delta`, whichever its theory gives.
 
-    `name` is that in a statement's `composition`; `description` comes after "the costs add up by".
+    `name` is the text in a statement's `composition`; `description` follows "the costs add up by".
     """
 
     name: str
     description: str
-    # Whether it can compose some costs, at some δ.
+    # Whether it can compose these costs, at some δ.
     fits: Callable[[Costs], bool]
-    # epsilon(costs, delta), where there is a formula for it; or delta(costs, epsilon).
+    # epsilon(costs, delta) if there is a formula for it, else delta(costs, epsilon).
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
     # Whether it uses only the pure ε of a call.
     pure: bool = False
-    # Whether it gives no ε at δ = 0. Those of `ACCOUNTANTS` that do not need δ add up ε's, which
+    # Whether it gives no ε at δ = 0. Members of `ACCOUNTANTS` that do not need δ add up ε's, which
     # grow in proportion to the noise rates.
     needs_delta: bool = True
-    # Whether the search for noise tries it; not if another one is never worse.
+    # Whether the search for noise tries it; False if another one is never worse.
     best: bool = True
     # Whether one evaluation takes milliseconds, so that its search starts at the result of others.
     slow: bool = False
@@ -128,7 +128,7 @@ class Accountant:
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return by how much costs exceed a budget: below 0 within it, growing with noise rates."""
+        """Return by how much costs exceed a budget: negative within it, and growing with noise."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None
@@ -243,7 +243,8 @@ ACCOUNTANTS = (
         "the privacy loss distribution of dp-accounting (pessimistic estimate)",
         fits=lambda costs: _kinds(costs) <= {LAPLACE_KIND, GAUSSIAN_KIND},
         delta=pld_delta,
-        # Not in the search: an estimate, by another library's arithmetic, of what is known exactly.
+        # Not in the search: it is an estimate, by another library's arithmetic, of an exactly known
+        # value.
         best=False,
     ),
 )
@@ -252,7 +253,7 @@ ACCOUNTANTS = (
 def selection_accountant(runs: selection.Runs) -> Accountant:
     """Return the accountant of private selection, for the costs of one run.
 
-    The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
+    The ε's of a run add up; or, for δ > 0, their ρ's if that gives a smaller ε (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:
@@ -274,13 +275,13 @@ def selection_accountant(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Return an accountant by its name; that of private selection names its number of runs."""
+    """Return an accountant by its name; for private selection this includes the number of runs."""
     by_name = {one.name: one for one in ACCOUNTANTS}
     if name in by_name:
         return by_name[name]
     if runs := selection.runs_of(name):
         return selection_accountant(runs)
-    raise ValueError(f"unknown accountant {name!r}. There are: {', '.join(by_name)}")
+    raise ValueError(f"an accountant must be one of {', '.join(by_name)}; got {name!r}")
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
@@ -289,5 +290,7 @@ def compose(name: str, costs: Costs, delta: float, near: float | None = None) ->
     if not costs:
         return 0.0
     if not chosen.admits(costs, delta):
-        raise ValueError(f"the accountant {name!r} does not fit delta = {delta} and {costs}")
+        raise ValueError(
+            f"the accountant {name!r} must fit delta = {delta} and {costs}; it does not"
+        )
     return chosen.compose(costs, delta, near)

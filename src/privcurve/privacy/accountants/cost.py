@@ -28,9 +28,9 @@ class Cost:
     def __post_init__(self) -> None:
         kinds = (PURE_KIND, BOUNDED_RANGE_KIND, LAPLACE_KIND, GAUSSIAN_KIND, ZCDP_KIND)
         if self.kind not in kinds:
-            raise ValueError(f"kind = {self.kind!r} is not one of: {', '.join(kinds)}")
+            raise ValueError(f"kind must be one of {', '.join(kinds)}; got {self.kind!r}")
         if not (self.amount > 0 and self.count >= 1):
-            raise ValueError(f"a cost needs an amount above 0 and a count of at least 1: {self}")
+            raise ValueError(f"a cost must have an amount > 0 and a count ≥ 1; got {self}")
 
     @property
     def epsilon(self) -> float:
@@ -43,7 +43,7 @@ class Cost:
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0
         if self.kind == LAPLACE_KIND:
-            # Tight for one number, right for vectors too: docs/proofs.md, 'Laplace noise'.
+            # Tight for one number, and valid for vectors: docs/proofs.md, 'Laplace noise'.
             return self.amount + arithmetic.expm1(-self.amount)
         return (self.amount * self.amount) / 2.0
 
@@ -61,12 +61,12 @@ def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
 
 
 def log_ratio(delta: float, target: float) -> float:
-    """Return ln(δ/target), which is finite at δ = 0 too."""
+    """Return ln(δ/target), which is finite even at δ = 0."""
     return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 
 def solve(growing: Callable[[float], float], near: float, first_step: float = 0.1) -> float:
-    """Find where a growing function of a positive number is zero, to `TOLERANCE` of it.
+    """Find the zero of an increasing function on (0, ∞), with relative error `TOLERANCE`.
 
     The bracket grows around `near`, by steps that are multiplied by 8 up to a factor 2.
     """
@@ -94,9 +94,9 @@ Point = tuple[float, float]
 
 
 def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> float:
-    """Find the zero between two points of a function, as Chandrupatla does (1997).
+    """Find the zero between two points of a function with Chandrupatla's method (1997).
 
-    By inverse quadratic interpolation where three points lie well for it, else by halves.
+    It uses inverse quadratic interpolation if three points are suitable, else bisection.
     """
     (x1, f1), (x2, f2), t = low, high, 0.5
     if f1 == 0 or f2 == 0:
