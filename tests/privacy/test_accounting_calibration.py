@@ -193,7 +193,7 @@ def test_import_and_pure_calibration_are_light():
         "import sys\n"
         "from privcurve.privacy.calibration.one_rules import lazybb_one_rule\n"
         "import privcurve.privacy.mechanisms\n"
-        "heavy = {'dp_accounting', 'pandas', 'sklearn'}\n"
+        "heavy = {'pandas', 'sklearn'}\n"
         "loaded = lambda: {name.split('.')[0] for name in sys.modules}\n"
         "print(sorted((heavy | {'scipy', 'numba'}) & loaded()))\n"
         "setting = {'n': 10, 'n_rounds': 1, 'density': 1.0, 'learning_rate': 1.0}\n"

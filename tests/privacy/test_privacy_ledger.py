@@ -162,15 +162,6 @@ def test_reservations_are_what_is_particular():
     assert "This is not proved: a gap. What the claim would mean:" in str(doubted)
 
 
-def test_statements_of_earlier_versions_are_read():
-    document = json.loads(statement().to_json())
-    for name in ("status", "caveat", "proved_epsilon", "public_columns", "public_label"):
-        del document[name]
-    for entry in document["ledger"]:
-        del entry["calls"], entry["parallel"]
-    assert PrivacyStatement.from_json(json.dumps(document)) == statement()
-
-
 def test_spent_follows_the_ledger_and_not_the_claim():
     before = statement()
     half = dataclasses.replace(before, ledger=before.ledger[:2])

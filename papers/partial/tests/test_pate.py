@@ -141,18 +141,7 @@ def test_lists_are_recognised_too():
         model.predict(rows)
 
 
-def read_old_pickle(model):
-    """Return a model as it was pickled before there were copies."""
-    state = dict(model.__getstate__())
-    state |= {"_left": 4, "_asked": state.pop("_answers").given}
-    other = PATEClassifier.__new__(PATEClassifier)
-    other.__setstate__(state)
-    return other
-
-
-@pytest.mark.parametrize(
-    "make", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), read_old_pickle]
-)
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_give_no_answers_that_nobody_adds_up(make):
     X, y = records()
     model = fit(X, y, n_answers=64)

@@ -22,7 +22,6 @@ from privcurve.experiments.results import read_facts
 PACKAGES = (
     "privcurve",
     "diffprivlib",
-    "dp-accounting",
     "interpret-core",
     "numba",
     "numpy",

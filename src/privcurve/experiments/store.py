@@ -3,7 +3,7 @@
 Each job appends to a file of its own, so writers share nothing, and duplicate jobs, killed jobs and
 network file systems do no harm. A line is a JSON object with a checksum, written at once. Torn
 lines (a killed writer, a loss of power) and lines with a wrong checksum (a damaged disk) are
-skipped. Lines of earlier versions, without checksums, are accepted.
+skipped.
 
 A job reads all files of its folder and keeps its own runs, at a million lines per second.
 """
@@ -13,13 +13,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import socket
 import time
 import uuid
 import zlib
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
@@ -29,12 +27,10 @@ from privcurve.files import append, write_errors
 logger = logging.getLogger(__name__)
 
 # A line is {"id":"…","result":{…},"code":"…","crc":"…"}: `code` is a checksum of the code that
-# trained the run (provenance.py), `crc` the CRC-32 of everything before it, in eight digits. The
-# id, of 64 characters, is readable without parsing. Earlier versions wrote no code, the first ones
-# no CRC-32.
-START, END = b'{"id":"', b"}}"
+# trained the run (provenance.py), `crc` the CRC-32 of all before it, in eight digits. The id, of 64
+# characters, can be read without parsing. Earlier versions wrote no code.
+START = b'{"id":"'
 ID = slice(len(START), len(START) + 64)
-ID_FORM = re.compile(rb"[0-9a-f]{64}")
 CHECKSUM = b',"crc":"%08x"}'
 CHECKED = slice(None, -len(CHECKSUM % 0))
 
@@ -75,12 +71,8 @@ class Store:
             for name, line in _lines(path):
                 if name not in ids or (name in stored and is_current(name, stored[name].code)):
                     continue
-                try:
-                    content = json.loads(line)
-                    one = Stored(content["result"], content.get("code", ""))
-                except (ValueError, KeyError):  # a damaged line without a checksum
-                    logger.warning("%s: the line of run %s is damaged", path, name)
-                    continue
+                content = json.loads(line)
+                one = Stored(content["result"], content.get("code", ""))
                 is_same = name in stored and stored[name].code == one.code
                 if not is_same and all(_has(one.result, score) for score in scores):
                     stored[name] = one
@@ -136,19 +128,14 @@ class Store:
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the id and the text of each line that is neither torn nor damaged."""
-    n_damaged = first = n_unchecked = 0
+    n_damaged = first = 0
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             line = raw.rstrip(b"\n")
             # The last start counts: a torn line or NUL bytes may precede it.
             start = line.rfind(START)
             text = line[start:]
-            if text.endswith(END):
-                sound = ID_FORM.fullmatch(text[ID]) is not None
-                n_unchecked += sound
-            else:
-                sound = text.endswith(CHECKSUM % zlib.crc32(text[CHECKED]))
-            if start >= 0 and sound:
+            if start >= 0 and text.endswith(CHECKSUM % zlib.crc32(text[CHECKED])):
                 yield text[ID].decode("ascii"), text
             else:
                 n_damaged += 1
@@ -161,13 +148,3 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
             n_damaged,
             first,
         )
-    if n_unchecked:
-        _log_unchecked(path.parent)
-
-
-@cache
-def _log_unchecked(folder: Path) -> None:
-    """Log once that a folder has lines without checksums."""
-    logger.info(
-        "%s: lines of an earlier version have no checksum and are accepted unchecked", folder
-    )

@@ -122,6 +122,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     # The largest number of records with exact sums.
     _most_records: ClassVar[float] = float("inf")
+    # The oldest version whose model files this version reads: scores of older ones have another
+    # meaning.
+    _oldest_read: ClassVar[int] = 1
 
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
@@ -316,11 +319,6 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                 for name, value in parameters.items()
             }
         return learners
-
-    @staticmethod
-    def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        """Convert parameters saved by learner version `version` to the current names."""
-        return parameters
 
     @staticmethod
     def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -247,9 +247,13 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     parameters = {key: float("inf") if value == "inf" else value for key, value in entries}
     if "calibration" in parameters:
         parameters["calibration"] = spoken(parameters["calibration"])
-    version = content["made_with"]["learner"]
-    upgraded = estimator_class(name)._upgrade_parameters(parameters, version)
-    estimator = _restore_estimator(name, upgraded, content["classes"], domain, content["model"])
+    version, oldest = content["made_with"]["learner"], estimator_class(name)._oldest_read
+    if version < oldest:
+        raise ValueError(
+            f"version {version} of {name} made it, and from version {oldest} on scores have "
+            "another meaning: predict with the privcurve that saved it, or release a new model"
+        )
+    estimator = _restore_estimator(name, parameters, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     versions, dataset, notes = content["made_with"], content["dataset"], content["notes"]
     return Model(name, parameters, domain, statement, versions, dataset, notes, estimator, parser)

@@ -1,6 +1,7 @@
 """Mechanisms, sensitivities, accountants and statements: every privacy constant of privcurve.
 
-Importing this package is fast: modules that need SciPy or dp-accounting import them at first use.
+Importing this package is light. Modules that need SciPy import it
+where they use them.
 """
 
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement

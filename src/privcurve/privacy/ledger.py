@@ -109,7 +109,6 @@ _DIGITS = 12
 # Statuses in addition to PROVED: sensitivities derived from the sums; claimed by the author; wrong.
 DERIVED, CLAIMED, REFUTED = "derived", "claimed", "refuted"
 KNOWN = (DERIVED, PROVED)
-_STORED_CLAIMED = "not proved"  # in files of earlier versions
 STATUSES = (*KNOWN, CLAIMED, REFUTED)
 
 
@@ -327,10 +326,8 @@ class PrivacyStatement:
             ledger = tuple(LedgerEntry(**_floats(row)) for row in document.pop("ledger"))
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
-            document["public_columns"] = tuple(document.get("public_columns", ()))
+            document["public_columns"] = tuple(document["public_columns"])
             document["calibration"] = spoken(document["calibration"])
-            if document.setdefault("status", PROVED) == _STORED_CLAIMED:
-                document["status"] = CLAIMED
             return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error

@@ -207,7 +207,7 @@ def same_records(records: str, dataset: str, other: str, ledger: Path, there: st
 def _read(path: Path) -> Trace:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        heads = content["heads"] if "heads" in content else [content["head"]]
+        heads = content["heads"]
         if not heads:
             raise ValueError("it names no state of the ledger")
         return Trace(
@@ -215,7 +215,7 @@ def _read(path: Path) -> Trace:
             content["records"],
             int(content["releases"]),
             tuple(heads),
-            tuple(content.get("digests", ())),
+            tuple(content["digests"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReleaseError(

@@ -213,12 +213,6 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         fitted._own_rows = _OwnRows(X)
         return fitted
 
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)
-        if "_asked" in state:
-            # From an older pickle, which did not mark copies.
-            self._answers = _Answers(state["_left"], state["_asked"], is_copy=True)
-
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows by their public columns and a noisy answer about the private ones.
 

@@ -98,6 +98,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     _learner = "privgam"
     _most_records = MOST_RECORDS - 1
     _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel | ClassModel}
+    _oldest_read: ClassVar[int] = 8
 
     neighbours: str = REPLACE_ONE
     n_estimate: int | None = None
@@ -211,15 +212,6 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     def _ordered_columns(self) -> tuple[bool, ...]:
         by_default = self.bounds is not None
         return ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
-
-    @staticmethod
-    def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        if version < 8:
-            raise ValueError(
-                f"version {version} of privgam made it, and from version 8 on scores have another "
-                "meaning: predict with the privcurve that saved it, or release a new model"
-            )
-        return parameters
 
     def _restore(self) -> None:
         self.model_.check(self.n_bins_, len(self.classes_))

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy import selection
-from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
-    LAPLACE_KIND,
     Costs,
     log_ratio,
     solve,
@@ -32,25 +31,6 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     log_cdf = arithmetic.log_normal_cdf
     upper = arithmetic.exp(log_cdf(mu / 2 - epsilon / mu))
     return max(0.0, upper - arithmetic.exp(epsilon + log_cdf(-mu / 2 - epsilon / mu)))
-
-
-def pld_delta(costs: Costs, epsilon: float) -> float:
-    """Return δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
-
-    Each Laplace call must release one number: the worst case for vectors is not proved. The grid is
-    a fixed fraction of the smallest amount, so that δ is smooth in a common scale.
-    """
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    step = min(cost.amount for cost in costs) / 50
-    makers = {LAPLACE_KIND: pld.from_laplace_mechanism, GAUSSIAN_KIND: pld.from_gaussian_mechanism}
-    total = None
-    for cost in costs:
-        one = makers[cost.kind](1 / cost.amount, value_discretization_interval=step)
-        several = one.self_compose(cost.count) if cost.count > 1 else one
-        total = several if total is None else total.compose(several)
-    assert total is not None
-    return float(total.get_delta_for_epsilon(epsilon))
 
 
 def basic_epsilon(costs: Costs) -> float:
@@ -91,9 +71,7 @@ KOV = "optimal pure"
 ZCDP_SIMPLE = "zCDP, simple conversion"
 ZCDP_CKS = "zCDP, CKS conversion"
 ADAPTIVE = "bounded range, optimal adaptive"
-MIXED = "bounded range and Gaussian, adaptive"
 GAUSSIAN = "Gaussian, exact"
-PLD = "privacy loss distribution"
 
 # The composition of a statement without privacy.
 NONE = "none"
@@ -171,11 +149,6 @@ def _mu(costs: Costs) -> float:
     return math.sqrt(math.fsum(squares))
 
 
-def _mixed_delta(costs: Costs, epsilon: float) -> float:
-    (one,) = (cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND)
-    return mixed_delta(one.amount, one.count, _mu(costs), epsilon)
-
-
 ACCOUNTANTS = (
     Accountant(
         BASIC,
@@ -222,30 +195,10 @@ ACCOUNTANTS = (
         slow=True,
     ),
     Accountant(
-        MIXED,
-        "the adaptive composition of bounded-range and Gaussian mechanisms (upper bound)",
-        fits=lambda costs: (
-            _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND} and _one_range(costs)
-        ),
-        delta=_mixed_delta,
-        # Not in the search, so that older learners keep their noise.
-        best=False,
-        slow=True,
-    ),
-    Accountant(
         GAUSSIAN,
         "the exact composition of Gaussian mechanisms",
         fits=lambda costs: _kinds(costs) == {GAUSSIAN_KIND},
         delta=lambda costs, epsilon: gaussian_delta(_mu(costs), epsilon),
-    ),
-    Accountant(
-        PLD,
-        "the privacy loss distribution of dp-accounting (pessimistic estimate)",
-        fits=lambda costs: _kinds(costs) <= {LAPLACE_KIND, GAUSSIAN_KIND},
-        delta=pld_delta,
-        # Not in the search: it is an estimate, by another library's arithmetic, of an exactly known
-        # value.
-        best=False,
     ),
 )
 
