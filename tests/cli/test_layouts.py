@@ -407,7 +407,7 @@ def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
     answers, told = predict(capsys, "new.xlsx", "--rows 7")
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
-    assert "of 42 rows the first 40 are read, as many as the model was trained on; --rows" in told
+    assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
     refuse(Path(), capsys, "predict model.json new.xlsx --sheet C", "no sheet 'C'")
 
 

@@ -43,7 +43,7 @@ def test_what_is_a_budget(epsilon, delta):
 )
 def test_a_number_beyond_floats_is_no_budget(number):
     for budget in ({"epsilon": number, "delta": 0.0}, {"epsilon": 1.0, "delta": number}):
-        with pytest.raises(ValueError, match=r"a_learner: \w+ is larger than any float"):
+        with pytest.raises(ValueError, match=r"a_learner: \w+ must be at most the largest float"):
             check_budget(**budget, who="a_learner")
     with pytest.raises(ValueError, match=r"lazybb: epsilon must be at most the largest float"):
         LazyBBClassifier(epsilon=number, n_bins=2).fit([[0], [1]], [0, 1])

@@ -359,7 +359,7 @@ def test_runs_that_are_not_in_the_store_are_not_stamped(code):
     shutil.rmtree(STORE)
     said = []
     assert stamp({"t": jobs_of()}, said.append) == ["noisy_majority"]
-    assert said[0].endswith("or they are not in the store any more")
+    assert said[0].endswith("or they are no longer in the store")
 
 
 def test_the_command_says_what_to_do_about_other_bits(code, capsys):

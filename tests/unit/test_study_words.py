@@ -124,7 +124,7 @@ def test_what_a_learner_can_not_be_asked_is_named(changes, says):
 
 @pytest.mark.parametrize(
     ("shares", "says"),
-    [([0], "0 is not in (0, 1]"), ([2], "2 is not in"), ([0.5, 0.5], "is given twice")],
+    [([0], "must be in (0, 1]; got 0"), ([2], "got 2"), ([0.5, 0.5], "occurs twice")],
 )
 def test_shares_are_checked(shares, says):
     with pytest.raises(study.StudyError, match=re.escape(says)):

@@ -485,7 +485,7 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
     assert models.load("model.json").statement == said
     # Whom new rows are of does not count.
     assert len(model.predict_proba(frame[["town", "age"]])) == len(frame)
-    with pytest.raises(ValueError, match="counts: with a unit in schema each row is one record"):
+    with pytest.raises(ValueError, match="counts must be left out if the schema has a unit"):
         model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
 
 
