@@ -106,7 +106,7 @@ class Parser:
 
 
 @dataclass(frozen=True)
-class Records:
+class Subsample:
     """Which records are taken, a public sub-sample: ``records`` in dataset.schema.yaml.
 
     Without `parts` the training files alone are meant, and the test part stays.
@@ -207,7 +207,7 @@ class Description:
     # Number of records in the files of each part, where known.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
-    records: Records = Records()
+    records: Subsample = Subsample()
     unit: Unit | None = None
     # Where the bounds of each numeric column come from.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
@@ -220,7 +220,7 @@ class Description:
         """How many records a part has; 0 where all records are in one memory. Public."""
         n_columns = len(self.domain.columns)
         large = self.n_rows * n_columns > MOST_VALUES
-        if self.rows_per_part is None and large and self.records == Records() and not self.unit:
+        if self.rows_per_part is None and large and self.records == Subsample() and not self.unit:
             return max(1, VALUES_OF_PART // n_columns)
         return self.rows_per_part or 0
 

@@ -126,7 +126,7 @@ class RawScores(Output):
         context.write(Table(detail, caption, (LEARNER,)), context.request.files.tables[1])
 
 
-class Price(Output):
+class PriceOfPrivacy(Output):
     """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
     word: ClassVar[str] = PRICE

@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve import coding
 from privcurve.datasets.blanks import WANTED
-from privcurve.datasets.build import BIN, DATE, TEXT
+from privcurve.datasets.build import BIN, DATE, DRAFTED_BINS, TEXT
 from privcurve.datasets.coding import (
     ISO,
     amount_of,
@@ -91,7 +91,7 @@ CODES_OR_NUMBERS = (
 )
 
 # Bins that suit numbers of any distribution, by their bounds alone (docs/datasets.md).
-FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
+FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
 
 @dataclass(frozen=True)
