@@ -14,7 +14,7 @@ import numpy as np
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
 from privcurve.holders.holder import LocalHolder
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
@@ -327,7 +327,7 @@ def by_the_first_holder(point, *cases):
 
     def registered(change):
         def put_in(patch):
-            make, say, first = LocalHolder.__init__, Release.messages, {}
+            make, say, first = LocalHolder.__init__, MessageNoise.messages, {}
 
             def made(self, rows, questions, *given):
                 make(self, rows, questions, *given)
@@ -339,7 +339,7 @@ def by_the_first_holder(point, *cases):
                 return say(change(self) if mine else self, exact, curator)
 
             patch.setattr(LocalHolder, "__init__", made)
-            patch.setattr(Release, "messages", said)
+            patch.setattr(MessageNoise, "messages", said)
 
         put_in.__name__ = change.__name__
         return breaks(point, *cases)(put_in)

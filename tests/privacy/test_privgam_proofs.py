@@ -175,7 +175,7 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkey
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
 def test_releases_spend_the_budget_at_the_stated_sensitivities(neighbours, n_classes, delta):
     for n, epsilon in itertools.product((1, 300, 10**7), (0.05, 1.0, 10.0)):
-        facts = rule.Facts(n, (True,) * 6, n_classes, epsilon, delta, neighbours)
+        facts = rule.FitFacts(n, (True,) * 6, n_classes, epsilon, delta, neighbours)
         ledger = rule.plan(facts).ledger
         costs = [entry.noise_rate * entry.sensitivity for entry in ledger]
         if delta:

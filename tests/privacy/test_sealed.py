@@ -14,7 +14,7 @@ from mistakes_any import mistake
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import POST_PROCESSING, SEALED
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.kernels import lazybb_rules
 from privcurve.learners import tuned
 from privcurve.learners.additive import residuals
@@ -564,7 +564,7 @@ def runs_end_when_all_are_right(own, codes, labels, counts, scored):
     return right if right < counts.sum() else 2 * right
 
 
-@mutant(Release, "message", Case("random_trees", {"delta": 1e-5}))
+@mutant(MessageNoise, "message", Case("random_trees", {"delta": 1e-5}))
 def leaves_of_few_records_left_out(own, self, exact, curator):
     return own(self, np.where(exact[..., -1:] < 1, 0, exact), curator) if exact.any() else exact
 

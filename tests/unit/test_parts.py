@@ -154,7 +154,7 @@ def test_tables_beyond_a_public_bound_are_in_parts(big):
     large = replace(about, n_rows=MOST_VALUES // 3 + 1)
     assert large.part_rows == 10_000_000
     assert replace(large, rows_per_part=0).part_rows == 0
-    assert replace(large, records=datasets.description.Records(first=9)).part_rows == 0
+    assert replace(large, records=datasets.description.Subsample(first=9)).part_rows == 0
 
 
 def test_a_part_that_is_lost_is_read_again(big, monkeypatch):

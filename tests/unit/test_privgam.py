@@ -41,7 +41,7 @@ def learner(n_classes=2, **parameters):
 
 
 def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace-one"):
-    return rule.Facts(n, (True,) * d, n_classes, epsilon, delta, neighbours)
+    return rule.FitFacts(n, (True,) * d, n_classes, epsilon, delta, neighbours)
 
 
 # The public rule ----------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
 def test_with_noise_models_are_spread_alike(n_classes, delta):
     """Means and deviations of 30 fits, within five of their own standard errors."""
     X, y = problem(1000, n_classes)
-    facts = rule.Facts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")
+    facts = rule.FitFacts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")
     plan = rule.plan(facts)
     noise = len(y) / (plan.m * math.sqrt(2 * len(N_BINS)))
     assert plan.most_bins >= max(N_BINS)  # no bins are merged

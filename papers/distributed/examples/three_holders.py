@@ -35,7 +35,7 @@ import numpy as np
 
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import deal, draw_placement
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 
@@ -46,7 +46,7 @@ HOST = "127.0.0.1"
 ASKED = ("size", "split", "vote", "counts")
 # Of these the server needs no more than the sum over parties.
 SUMMED = ("counts",)
-NAMED = {kind.__name__: kind for kind in (Ballot, Release)}
+NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 
 
 # --- what goes over the wire: a line of JSON each way ------------------------------------------

@@ -353,9 +353,7 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
 
 def _check_stated(case: Case, model: Any) -> None:
     """Check that a statement promises at least the requested privacy."""
-    stated = model._fitted_statement
-    if case.at_most is not None:
-        stated = stated.of_persons(case.at_most)
+    stated = model._fitted_statement.of_persons(case.at_most)
     epsilon, delta = case.budget
     if stated.epsilon > epsilon * (1 + ROUNDING) or stated.delta > delta * (1 + ROUNDING):
         why = (

@@ -100,7 +100,7 @@ N_IN_PARTS, N_PARTS, N_NEIGHBOURS = 12, 3, 8
 
 
 @dataclass(frozen=True)
-class _Part:
+class _InMemory:
     """Records in memory in place of a part on disk."""
 
     held: Records
@@ -134,7 +134,7 @@ def train_in_parts(case: Case, side: Records, curator: Replay) -> CodedClassifie
     codes, labels = (np.repeat(part, side.counts, axis=0) for part in side[:2])
     ends = np.linspace(0, len(labels), N_PARTS + 1).astype(int).tolist()
     parts: Any = tuple(
-        _Part(Records(codes[a:b], labels[a:b], np.ones(b - a, dtype=np.int64), side.n_bins))
+        _InMemory(Records(codes[a:b], labels[a:b], np.ones(b - a, dtype=np.int64), side.n_bins))
         for a, b in pairwise(ends)
     )
     learner = case.estimator(side.n_bins.tolist())

@@ -21,12 +21,24 @@ from privcurve.datasets.coding import (
     read_day,
     strip_point,
 )
-from privcurve.datasets.description import Description, LabelSpec, Parser, Records, SourceFile, Unit
+from privcurve.datasets.description import (
+    Description,
+    LabelSpec,
+    Parser,
+    SourceFile,
+    Subsample,
+    Unit,
+)
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
+# Bins of a column whose description does not give `n_bins`: as in the thesis. Another number would
+# change the ids of stored runs.
 DEFAULT_BINS = 10
+# Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
+# (docs/studies.md), and learners that want few bins merge them.
+DRAFTED_BINS = 64
 
 # Whole numbers get bins of whole numbers if the bounds contain at most this many per bin.
 MOST_WHOLE = 4
@@ -70,7 +82,7 @@ def build(
     parser = Parser.from_dict(content["parser"])
     files = build_files(content)
     sample = content.get("records", {})
-    records = Records(**{**sample, "parts": tuple(sample.get("parts", ()))})
+    records = Subsample(**{**sample, "parts": tuple(sample.get("parts", ()))})
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
@@ -132,12 +144,12 @@ def _find_duplicates(names: Iterable[str]) -> list[str]:
 
 
 def _content_faults(
-    content: Mapping[str, Any], records: Records, unit: Unit | None
+    content: Mapping[str, Any], records: Subsample, unit: Unit | None
 ) -> Iterator[str]:
     decimal = content.get("decimal", ".")
     if content.get("thousands") == decimal:
         yield f"thousands and decimal are both {decimal!r}: a number would mean two things"
-    if content.get("rows_per_part") and (records != Records() or unit is not None):
+    if content.get("rows_per_part") and (records != Subsample() or unit is not None):
         key = "records" if unit is None else "unit"
         yield f"rows_per_part is for all records of the files; drop it, or {key}"
     names = dict.fromkeys(entry["name"] for entry in content["columns"])
@@ -283,7 +295,7 @@ def parser_faults(
 
 
 def _file_faults(
-    parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Records, n_test: int
+    parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Subsample, n_test: int
 ) -> Iterator[str]:
     if parser.kind not in words.WITH_FILES and words.TRAIN in files:
         yield f"a {parser.kind} dataset has no files; drop them"

@@ -106,8 +106,8 @@ class Parser:
 
 
 @dataclass(frozen=True)
-class Records:
-    """Which records are kept, a public sub-sample: ``records`` in dataset.schema.yaml.
+class Subsample:
+    """Which records are taken, a public sub-sample: ``records`` in dataset.schema.yaml.
 
     Without `parts` it applies to the training files, and the test part is unchanged.
     """
@@ -206,7 +206,7 @@ class Description:
     # Number of records in the files of each part, where known.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
-    records: Records = Records()
+    records: Subsample = Subsample()
     unit: Unit | None = None
     # The source of each numeric column's bounds.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
@@ -219,7 +219,7 @@ class Description:
         """Number of records in a part; 0 if all records are in memory. Public."""
         n_columns = len(self.domain.columns)
         large = self.n_rows * n_columns > MOST_VALUES
-        if self.rows_per_part is None and large and self.records == Records() and not self.unit:
+        if self.rows_per_part is None and large and self.records == Subsample() and not self.unit:
             return max(1, VALUES_OF_PART // n_columns)
         return self.rows_per_part or 0
 

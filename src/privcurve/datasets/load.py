@@ -24,7 +24,7 @@ from privcurve.datasets.coding import (
     explain_alike,
 )
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
-from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
+from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Subsample
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.part_files import PartWriter
@@ -324,8 +324,8 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
         coded = coded._replace(X=coded.X[keep], y=coded.y[keep], rows=coded.rows[keep])
     if description.unit is not None and not records.balance:
         check_kept(description, len(coded.y), coded.n_read, "n_rows", problems)
-    elif records != Records() and len(coded.y) != description.n_rows:
-        what = f"records keeps {len(coded.y)} records"
+    elif records != Subsample() and len(coded.y) != description.n_rows:
+        what = f"records leaves {len(coded.y)} records"
         _add_wrong_number(description, what, "n_rows", description.n_rows, problems)
     return coded
 

@@ -180,7 +180,7 @@ class Method:
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
-            epsilon, delta = budget_within_group(point.epsilon, self.delta, at_most or 1)
+            epsilon, delta = budget_within_group(point.epsilon, self.delta, at_most)
             parameters |= {"epsilon": epsilon, "delta": delta, "calibration": self.calibration}
         return parameters
 

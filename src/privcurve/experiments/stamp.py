@@ -37,8 +37,8 @@ MOST_CANDIDATES = 20
 TIMINGS = ("fit_seconds",)
 
 
-class _Part(NamedTuple):
-    """A curve of a job, the name and the facts of its runs in a group, and their number."""
+class _GroupedRuns(NamedTuple):
+    """A curve of a job, the name and the fact of its runs of a group, and their number."""
 
     job: Job
     curve: Curve
@@ -88,22 +88,22 @@ def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[
 
 def _find_groups(
     studies: Mapping[str, StudyJobs], stamps: Stamps
-) -> dict[tuple[str, str], list[_Part]]:
+) -> dict[tuple[str, str], list[_GroupedRuns]]:
     """Return the parts with runs from other code, by learners and checksum."""
-    groups: dict[tuple[str, str], list[_Part]] = {}
+    groups: dict[tuple[str, str], list[_GroupedRuns]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
         facts = job.facts
         for curve, name in job.runs if facts else ():
             for learners, runs in curve.trained(name, facts[name]).items():
                 for code, n_runs in runs.items():
                     if n_runs and not stamps.is_current(learners, code):
-                        part = _Part(job, curve, name, facts[name], n_runs)
+                        part = _GroupedRuns(job, curve, name, facts[name], n_runs)
                         groups.setdefault((learners, code), []).append(part)
     return groups
 
 
-def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
-    """Retrain a sample; return the number of runs with the same bits, and a difference."""
+def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
+    """Train a sample again; return the number of runs with the same bits, and a difference."""
     read = cache(datasets.read_coded)
     seconds, n_same = 0.0, 0
     for run in _sample(parts, code):
@@ -123,8 +123,8 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
     return n_same, ""
 
 
-def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
-    """Return one stored run of each curve and ε, chosen by id, which is as good as random.
+def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
+    """Return a stored run of each curve and ε, by id, which is as good as random.
 
     More runs follow until there are `LEAST_RUNS`.
     """
@@ -149,7 +149,7 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
     return [*first.values(), *more[: max(0, LEAST_RUNS - len(first))]]
 
 
-def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
+def _list_candidates(part: _GroupedRuns) -> dict[str, tuple[Curve, Point, Split]]:
     """Return some runs of a part at each ε, by id; none if its data have changed."""
     curve, job = part.curve, part.job
     read = job.read_fresh if curve.is_fresh(part.name) else job.read_grid
@@ -166,8 +166,8 @@ def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
     }
 
 
-def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
-    """Select again, once per curve; return the number of equal selections, and a difference."""
+def _compare_selections(parts: Iterable[_GroupedRuns]) -> tuple[int, str]:
+    """Select again, once for each curve; return the number of equal ones, and a difference."""
     n_same = 0
     for name, part in {str(part.curve.name): part for part in parts}.items():
         curve = part.curve

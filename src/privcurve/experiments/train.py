@@ -58,7 +58,7 @@ def fit_method(
     ]
     curators = [Curator(ids.stream(run)) for run in runs]
     learners: list[Any] = template.fit_records(train, settings, curators)
-    for learner in learners if dataset.at_most is not None else ():
+    for learner in learners:
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
 

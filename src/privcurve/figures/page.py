@@ -67,15 +67,15 @@ class Picture(NamedTuple):
     title: str = ""
 
 
-class Part(NamedTuple):
-    """A part of the page that is folded until a reader opens it or prints the page."""
+class Folded(NamedTuple):
+    """A part of the page that is folded until someone opens it, or prints the page."""
 
     title: str
     blocks: tuple[Block, ...]
     level: int = 2
 
 
-Block = Heading | Text | Points | Links | Code | Rows | Picture | Part
+Block = Heading | Text | Points | Links | Code | Rows | Picture | Folded
 
 
 class Page(NamedTuple):
@@ -142,7 +142,7 @@ def _html(block: Block) -> str:
     match block:
         case Heading(text, level):
             return f'<h{level} id="{_anchor(text)}">{html.escape(text)}</h{level}>'
-        case Part(title, blocks, level):
+        case Folded(title, blocks, level):
             inner = "\n".join(map(_html, blocks))
             heading = f"<h{level}>{html.escape(title)}</h{level}>"
             return f"<details>\n<summary>{heading}</summary>\n{inner}\n</details>"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.holder_counts import (
     Questions,
     family_counts,
@@ -62,21 +62,21 @@ class Holder(Protocol):
     def best(self, node: int, criterion: str, rate: float) -> Floats:
         """Name the question of the largest noisy gain, and that gain (report noisy max)."""
 
-    def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
+    def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count by class and bin of some columns: (n_classes, bins of these columns)."""
 
     def families(
-        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: Release
+        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
         """Count three families for each question: (n_nodes, n_questions, 3 · n_classes + 2)."""
 
-    def weights(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes: (n_nodes,)."""
 
-    def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes by class: (n_nodes, n_classes)."""
 
-    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
@@ -228,7 +228,7 @@ class LocalHolder:
         chosen = int(np.argmax(noisy))
         return np.array([chosen, noisy[chosen]])
 
-    def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
+    def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count by class and bin of some columns."""
         starts = self.questions.starts
         if node in self._kept:
@@ -240,7 +240,7 @@ class LocalHolder:
         return release.message(table, self.curator)
 
     def families(
-        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: Release
+        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
         """Count three families for each question of each node."""
         exact = []
@@ -251,19 +251,19 @@ class LocalHolder:
             exact.append(family_counts(yes, totals))
         return release.messages(np.array(exact), self.curator)
 
-    def weights(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes."""
         exact = [self.rows.counts[self._nodes[node]].sum() for node in nodes]
         return release.messages(np.array(exact), self.curator)
 
-    def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes by class."""
         classes, counts = self.rows.classes, self.rows.counts
         of_nodes = [self._nodes[node] for node in nodes]
         exact = [np.bincount(classes[rows], counts[rows], self.n_classes) for rows in of_nodes]
         return release.messages(np.array(exact), self.curator)
 
-    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
         rows = self.rows
         n_outputs = trees.n_outputs(self.n_classes)

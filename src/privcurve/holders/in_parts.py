@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, Records
 from privcurve.holders.holder import HolderRows, leaf_sums
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
 from privcurve.parts import PartedRecords, Totals
@@ -65,7 +65,7 @@ class PartedHolder:
         self._rows = Totals(records, partial(LeafRows, n_classes=n_classes))
         self._rounds: list[Round] = []
 
-    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals in the leaves of trees."""
         self._trees = trees
         exact = self._rows.ask("leaves", tuple(self._rounds), trees)

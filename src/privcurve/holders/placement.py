@@ -23,7 +23,7 @@ SPREAD = 16.0
 CONCENTRATION = 0.5
 
 
-class Part(NamedTuple):
+class Holding(NamedTuple):
     """What one party has: distinct rows, increasing, and the records of each."""
 
     rows: Ints
@@ -55,7 +55,7 @@ def draw_placement(
 
 def deal(
     codes: Codes, classes: Ints, counts: Ints, n_holders: int, placement: str, draws: Draws
-) -> list[Part]:
+) -> list[Holding]:
     """Deal records to parties; if there are more parties than records, some get none.
 
     Rows come with the positions of their classes and the numbers of their records. A placement is
@@ -65,7 +65,7 @@ def deal(
     records: one that is replaced may move, and move others.
     """
     if n_holders == 1:
-        return [Part(np.arange(len(counts)), counts)]
+        return [Holding(np.arange(len(counts)), counts)]
     records = np.repeat(np.arange(len(counts)), counts)[draws.order]
     if placement == LABEL:
         by_class = [
@@ -95,10 +95,10 @@ def _split_by_shares(records: Ints, shares: Floats) -> list[Ints]:
     return np.split(records, ends)
 
 
-def _make_part(records: Ints, n_rows: int) -> Part:
+def _make_part(records: Ints, n_rows: int) -> Holding:
     """Return the distinct rows of records, by sorting where that is faster than counting."""
     if n_rows > 8 * len(records):
-        return Part(*np.unique(records, return_counts=True))
+        return Holding(*np.unique(records, return_counts=True))
     counts = np.bincount(records, minlength=n_rows)
     rows = np.flatnonzero(counts)
-    return Part(rows, counts[rows])
+    return Holding(rows, counts[rows])

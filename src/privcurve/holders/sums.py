@@ -31,7 +31,7 @@ FINEST = 4.0
 FAR = 64.0
 
 
-class Release(NamedTuple):
+class MessageNoise(NamedTuple):
     """How a party makes a message of exact numbers."""
 
     mechanism: str  # `laplace` or `gaussian`
@@ -82,7 +82,7 @@ class Sums:
 
     def release(
         self, mechanism: str, scale: float, largest: float, step: float, what: str = ""
-    ) -> Release:
+    ) -> MessageNoise:
         """Return how messages are made: of a secure sum, in the first ring that is fine enough.
 
         Rounding then costs no privacy. `scale` is that of the noise that the guarantee needs, or 0;
@@ -99,19 +99,19 @@ class Sums:
                     f"epsilon must be larger: {mechanism} noise of scale {scale:g} has no room in "
                     "64 bits"
                 )
-            return Release(mechanism, scale, unit=unit, what=what)
+            return MessageNoise(mechanism, scale, unit=unit, what=what)
         coarsest = scale / (FINEST * math.sqrt(self.parts))
         for bits in RINGS:
             unit = ring_unit(largest + FAR * self.excess * scale, bits)
             if scale == 0 or unit <= min(step, coarsest):
-                return Release(mechanism, scale, self.parts, unit, bits, what)
+                return MessageNoise(mechanism, scale, self.parts, unit, bits, what)
         raise ValueError(
             f"a secure sum of numbers up to {largest:g}, with noise of scale {scale:g} from "
             f"{self.parts} parties, has no room in {bits} bits: their shares of the noise would be "
             "rounded away. Give a smaller epsilon, or another trust."
         )
 
-    def add_up(self, messages: Sequence[NDArray[Any]], release: Release) -> Floats:
+    def add_up(self, messages: Sequence[NDArray[Any]], release: MessageNoise) -> Floats:
         """Add up messages in the order of the parties; modulo 2**bits the order does not matter."""
         total = np.zeros_like(messages[0])
         for message in messages:

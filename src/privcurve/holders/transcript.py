@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.sums import Release, Sums
+from privcurve.holders.sums import MessageNoise, Sums
 
 
 @dataclass
@@ -38,7 +38,11 @@ class Transcript:
         self.n_messages += n_messages
 
     def collect(
-        self, messages: Iterable[NDArray[Any]], sums: Sums, release: Release, n_messages: int = 1
+        self,
+        messages: Iterable[NDArray[Any]],
+        sums: Sums,
+        release: MessageNoise,
+        n_messages: int = 1,
     ) -> Floats:
         """Record the answer of each party, in `n_messages`; return the sum of the answers."""
         answers = []

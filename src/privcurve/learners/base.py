@@ -172,7 +172,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         except BaseException:
             self.__dict__ = before  # everything of the previous fit
             raise
-        if self.schema is not None and self.schema.at_most is not None:
+        if self.schema is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
         # Nothing of a previous fit may remain: it may have had less noise, or none.
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}

@@ -12,7 +12,7 @@ from privcurve.analysis.keys import short_text
 from privcurve.analysis.measures import IN_TABLES, LOSSES, RANKED
 from privcurve.experiments import kinds
 from privcurve.figures import pictures
-from privcurve.figures.page import Block, Heading, Links, Page, Part, Picture, Points, Rows, Text
+from privcurve.figures.page import Block, Folded, Heading, Links, Page, Picture, Points, Rows, Text
 from privcurve.figures.style import COLOURS
 from privcurve.files import replace_text
 from privcurve.lazy import pd
@@ -212,7 +212,7 @@ def page_of(
                 for title, blocks in sections.items()
                 for block in (Heading(title), *blocks)
             ),
-            Part("What the numbers mean", (*([Text(LOOKED)] if private else []),
+            Folded("What the numbers mean", (*([Text(LOOKED)] if private else []),
                                            Points(tuple(notes)))),
         ),
     )  # fmt: skip
@@ -257,14 +257,14 @@ def _section(
             if any(len(place.private) for place in ranked)
         ]
         if others:
-            yield Part("By other measures", tuple(others), 3)
+            yield Folded("By other measures", tuple(others), 3)
     rest = [block for k, one in enumerate(answers) if k not in unfolded for block in one]
     if rest:
-        yield Part("At the other ε", tuple(rest), 3)
+        yield Folded("At the other ε", tuple(rest), 3)
     if remark := places[0].remark():
         yield Text(remark)
-    yield Part("Every score", tuple(_scores(places)), 3)
-    yield Part("Settings and ledgers", (_details(outputs, places, audit),), 3)
+    yield Folded("Every score", tuple(_scores(places)), 3)
+    yield Folded("Settings and ledgers", (_details(outputs, places, audit),), 3)
 
 
 def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:

@@ -132,8 +132,8 @@ class RawScores(Output):
         context.write(Table(detail, caption, (LEARNER,)), context.request.files.tables[1])
 
 
-class Price(Output):
-    """Table ``price``: the loss by encoding and by privacy, in numbers and in a sentence."""
+class PriceOfPrivacy(Output):
+    """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
     word: ClassVar[str] = PRICE
     version: ClassVar[int] = 7

@@ -136,12 +136,13 @@ def most_right_guesses(epsilon: float, delta: float) -> float:
     return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
-def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return the ε and δ of one change such that `size` changes have (ε, δ).
+def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple[float, float]:
+    """Return the ε and δ of one change with which `size` changes have (ε, δ); None stands for one.
 
     This inverts :func:`group_guarantee`. The resulting δ may be too small to compute with;
     :func:`check_budget` refuses it then.
     """
+    size = size or 1
     each = epsilon / size
     return each, delta / _group_factor(each, size) if delta else 0.0
 

@@ -252,13 +252,17 @@ class PrivacyStatement:
         """
         if not self.private:
             return math.inf
-        size = self.at_most or 1
-        near, delta = budget_within_group(self.epsilon, self.delta, size)
-        return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
+        near, delta = budget_within_group(self.epsilon, self.delta, self.at_most)
+        return (self.at_most or 1) * epsilon_of_ledger(
+            self.composition, self.ledger, delta, near=near
+        )
 
-    def of_persons(self, at_most: int) -> Self:
-        """Return the statement for persons with up to `at_most` records each, by group privacy."""
-        if not self.private:
+    def of_persons(self, at_most: int | None) -> Self:
+        """Return the statement for persons of up to `at_most` records each, by group privacy.
+
+        None stands for a statement about records, which stays.
+        """
+        if at_most is None or not self.private:
             return self
         epsilon, delta = group_guarantee(self.epsilon, self.delta, at_most)
         proved = self.proved_epsilon

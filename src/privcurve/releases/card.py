@@ -13,7 +13,7 @@ from typing import Any
 
 from privcurve import __version__, models
 from privcurve.datasets.domain import NUMERIC, Column
-from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
+from privcurve.figures.page import Block, Code, Folded, Heading, Page, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
 from privcurve.models.explain import Explanation, explain, table_of
@@ -111,8 +111,8 @@ def card(released: Released, checksum: str) -> Page:
         *_rank_columns(explanation),
         *_compare_tests(released, explanation),
         *_draw_columns(explanation),
-        Part("Every column in numbers", tuple(_list_effects(explanation, released))),
-        Part("In full", tuple(in_full)),
+        Folded("Every column in numbers", tuple(_list_effects(explanation, released))),
+        Folded("In full", tuple(in_full)),
     ]
     return Page(f"{learner}: {title}", tuple(blocks))
 

@@ -77,20 +77,22 @@ class Request:
         return "" if self.unit is None else self.unit.column
 
     @property
+    def _at_most(self) -> int | None:
+        return None if self.unit is None else self.unit.at_most
+
+    @property
     def budget_of_record(self) -> tuple[float, float]:
         """ε and δ of one record, which the learner is trained with."""
-        if self.unit is None:
-            return self.epsilon, self.delta
-        return budget_within_group(self.epsilon, self.delta, self.unit.at_most)
+        return budget_within_group(self.epsilon, self.delta, self._at_most)
 
     def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
         """Return the statement of a release: its fit's, of persons where these are the unit."""
-        return statement if self.unit is None else statement.of_persons(self.unit.at_most)
+        return statement.of_persons(self._at_most)
 
     @property
     def epsilon_of_query(self) -> float:
         """The ε of one record in the query of the hold-out."""
-        return self.epsilon / (1 if self.unit is None else self.unit.at_most)
+        return self.budget_of_record[0]
 
     @property
     def estimator_parameters(self) -> dict[str, Any]:

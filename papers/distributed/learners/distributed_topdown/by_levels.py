@@ -9,7 +9,7 @@ import numpy as np
 
 from privcurve.coding import Floats
 from privcurve.holders.holder import Ballot, Holder
-from privcurve.holders.sums import Release, Sums
+from privcurve.holders.sums import MessageNoise, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
@@ -136,7 +136,7 @@ class _Coordinator:
         factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
         return table, factor * (release.scale * release.scale) * self.sums.excess
 
-    def _make_release(self, level: int, n_columns: int) -> Release:
+    def _make_release(self, level: int, n_columns: int) -> MessageNoise:
         """Return the form of messages with counts of so many columns."""
         noise = self.plan.noise
         scale = noise.counts_scale(level, n_columns)

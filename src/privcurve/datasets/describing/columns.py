@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve import coding
 from privcurve.datasets.blanks import WANTED
-from privcurve.datasets.build import BIN, DATE, TEXT
+from privcurve.datasets.build import BIN, DATE, DRAFTED_BINS, TEXT
 from privcurve.datasets.coding import (
     ISO,
     amount_of,
@@ -90,8 +90,8 @@ CODES_OR_NUMBERS = (
     "write only kind: categorical, categories: [1, 2, …]"
 )
 
-# Bins for numbers of any distribution, derived from the bounds alone (docs/datasets.md).
-FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
+# Bins that suit numbers of any distribution, by their bounds alone (docs/datasets.md).
+FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.columns import FINE
 from privcurve.datasets.describing.profile import count_some
 from privcurve.datasets.describing.text import write_flow
-from privcurve.datasets.description import TEST, Description, LabelSpec, Records
+from privcurve.datasets.description import TEST, Description, LabelSpec, Subsample
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.load import REFUSED, check_kept, checksums, load
@@ -467,7 +467,7 @@ class _Checker:
         label, whose, sizes = description.label, "record", Counter[int]()
         for text, n in trained.items():
             sizes[label.codes[text]] += n
-        if description.records != Records() or description.unit:
+        if description.records != Subsample() or description.unit:
             key = "unit" if description.unit else "records"
             data = self._attempt(lambda: load(self.report.name), key)
             if data is None:

@@ -107,7 +107,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     def _plan(self, n: int) -> rule.Plan:
         """Return the settings of a fit on n records; add-remove does not use n."""
         return rule.plan(
-            rule.Facts(
+            rule.FitFacts(
                 n if self.n_estimate is None else int(self.n_estimate),
                 self._ordered_columns(),
                 len(self.classes_),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from privcurve.learners.additive import decoder
 from privcurve.privacy.calibration.privgam import SOURCE, counts_sensitivity, sums_sensitivity
-from privcurve.privacy.calibration.shares import Budget, gaussian_budget, mixed_budget
+from privcurve.privacy.calibration.shares import SharedBudget, gaussian_budget, mixed_budget
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.noise import Announced
 
@@ -23,8 +23,8 @@ RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
 LEAST_M = 5.0
 
 
-class Facts(NamedTuple):
-    """The public facts of a fit, which determine all settings."""
+class FitFacts(NamedTuple):
+    """The public facts of a fit; all settings follow from them."""
 
     n: int
     ordered: tuple[bool, ...]
@@ -46,8 +46,8 @@ class Question(NamedTuple):
 class Plan(NamedTuple):
     """The settings of a fit."""
 
-    budget: Budget
-    laplace: bool  # whether the noise is Laplace noise; else it is Gaussian, or absent
+    budget: SharedBudget
+    laplace: bool  # whether the noise is Laplace noise, else it is Gaussian, or none
     m: float  # n·μ/d
     most_bins: int  # maximum for an ordered column
     releases: tuple[tuple[Question, Question], ...]  # each has sums by bin, then totals
@@ -73,8 +73,8 @@ def n_releases(m: float) -> int:
     return max(n for least, n in RELEASES if m >= least)
 
 
-def plan(facts: Facts) -> Plan:
-    """Return the settings of a fit, which depend on m = n·μ/d.
+def plan(facts: FitFacts) -> Plan:
+    """Return the settings of a fit, which m = n·μ/d rules.
 
     μ is the budget of Gaussian noise with the standard deviation of the fit's noise. Outside the
     range of the network's training, shares are those of the nearest m in the range, the network

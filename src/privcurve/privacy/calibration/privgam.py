@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import ADD_REMOVE, PROVED
-from privcurve.privacy.calibration.shares import Budget
+from privcurve.privacy.calibration.shares import SharedBudget
 from privcurve.privacy.ledger import (
     ASSUMED_ESTIMATE,
     ASSUMED_ORDER,
@@ -96,8 +96,8 @@ def grid_scale(rate: float, bits: int) -> int:
     return math.ceil(2.0**bits / rate)
 
 
-def statement(budget: Budget, ledger: Sequence[LedgerEntry]) -> PrivacyStatement:
-    """Return the statement of a fit.
+def statement(budget: SharedBudget, ledger: Sequence[LedgerEntry]) -> PrivacyStatement:
+    """Make the statement of a fit.
 
     Its sums are whole numbers and its noise exact, so floating point is not excluded.
     """
