@@ -52,15 +52,21 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "epsilon = True"),
         (
             [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
-            "there are cards of lazybb, topdown alone",
+            "learner must be one of lazybb, topdown; got",
         ),
         (
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
-            "majority is not LazyBB with 1-rules",
+            "learner must be LazyBB with 1-rules; got majority",
         ),
         ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws: a standard"),
-        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds = 5 is not above 19"),
-        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density = 2 is not above 0"),
+        (
+            [{"advantage_and_margins": {**MARGINS, "rounds": 5}}],
+            "rounds must be above 19 and below",
+        ),
+        (
+            [{"advantage_and_margins": {**MARGINS, "density": 2}}],
+            "density must be above 0 and below 1; got 2",
+        ),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
@@ -76,7 +82,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
         (["claims"], "there is no papers/claims.yaml"),
-        ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
+        ([{"printed": {"learner": "boost"}}], "paper must have printed numbers"),
         ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
         ([{"audit": {"learners": [["lazybb"]]}}], "no audit of \"['lazybb']\""),
         ([{"ledgers": {"epsilons": [[1]]}}], "no epsilon = [1]"),
@@ -91,9 +97,13 @@ def test_what_can_not_be_made_is_named(outputs, says):
 @pytest.mark.parametrize(
     ("file", "calibrations", "says"),
     [
-        ("sparsty", ["published", "proved"], "no file is called sparsity, rademacher, model_c"),
-        ("model_card", ["published", "proved"], "model_card needs model_accuracy"),
-        ("settings", ["proved"], "two calibrations of a learner: published, proved"),
+        (
+            "sparsty",
+            ["published", "proved"],
+            "must have a file named sparsity, rademacher, model_c",
+        ),
+        ("model_card", ["published", "proved"], "must have model_accuracy if it has model_card"),
+        ("settings", ["proved"], "learner must have the calibrations published, proved"),
     ],
 )
 def test_printed_numbers_that_nothing_is_beside_are_refused(
@@ -125,7 +135,7 @@ def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
 )
 def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
-    says = re.escape("boost~proved and boost~proved~delta=1e-05 would be mixed up")
+    says = re.escape("got boost~proved and boost~proved~delta=1e-05")
     with pytest.raises(StudyError, match=says):
         small(*outputs, learners={"boost": boost})
 

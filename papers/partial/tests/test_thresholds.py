@@ -1,4 +1,4 @@
-"""Thresholds of one model of random classifiers on a line: what is drawn, and what is refused."""
+"""Thresholds of one model of random classifiers on a line: the figure, and refusals."""
 
 import math
 import re
@@ -73,7 +73,7 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
-        ({"given": {"boundary": 3000}}, "boundary = 3000 is not within the bounds of position"),
+        ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
 )
 def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
@@ -105,7 +105,7 @@ def test_the_figure_has_every_threshold_in_both_panels():
     assert [10, 10] in [list(line.get_xdata()) for line in right.get_lines()]
     unknown = drawing.draw(frame, "t", "position", (0.0, 20.0), None)
     assert len(unknown.axes[1].get_lines()) == len(right.get_lines()) - 1
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have at least one threshold"):
         drawing.draw(frame.head(0), "t", "position", (0.0, 20.0), None)
 
 
