@@ -30,7 +30,7 @@ class Communication(Output):
             request.check_epsilon(learner, request.options["epsilon"])
         if not _methods(request):
             raise ValueError(
-                f"epsilon must be an ε of a learner of the study; got {request.options['epsilon']:g}"
+                f"epsilon must be an ε of a learner; got {request.options['epsilon']:g}"
             )
 
     def reads(self, request: OutputRequest) -> Reads:

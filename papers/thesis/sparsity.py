@@ -77,7 +77,8 @@ def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFra
         for (calibration, epsilon), group in mine.groupby(["calibration", "epsilon"]):
             if group["repeat"].duplicated().any():
                 raise ValueError(
-                    f"repeats of {dataset}, {calibration}, ε = {epsilon:g} must differ; got one twice"
+                    f"repeats of {dataset}, {calibration}, ε = {epsilon:g} must differ; got "
+                    "one twice"
                 )
             used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
             # A failed training makes the mean missing; it is not averaged over the others.

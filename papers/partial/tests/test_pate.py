@@ -196,7 +196,9 @@ def test_messages():
     X, y = records()
     with pytest.raises(ValueError, match="pate: public_columns must list"):
         fit(X, y, public_columns=None)
-    with pytest.raises(ValueError, match="n_answers = 59 is less than the 60 training records"):
+    with pytest.raises(
+        ValueError, match="n_answers must be at least the number 60 of training records; got 59"
+    ):
         fit(X, y, n_answers=59)
 
 

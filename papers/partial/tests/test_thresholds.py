@@ -65,12 +65,15 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"learner": {**BRC, "fixed": {}}}, "brc~published is not brc with intercept: threshold"),
-        ({"learner": {"learner": "one_rule", "neighbours": "replace-one"}}, "is not brc with"),
-        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "brc~published has a grid"),
+        ({"learner": {**BRC, "fixed": {}}}, "one numeric column; got brc~published"),
+        (
+            {"learner": {"learner": "one_rule", "neighbours": "replace-one"}},
+            "learner must be brc with",
+        ),
+        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "got brc~published with a grid"),
         ({"train_shares": [0.5]}, "a share of the records"),
         ({"learner": {**BRC, "fixed": {**BRC["fixed"], "n_kept": 3}}}, "rounds that do not vote"),
-        ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
+        ({"neighbours": "replace-one"}, "got brc~published with the columns position, coin"),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
         ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),

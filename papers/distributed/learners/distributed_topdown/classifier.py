@@ -173,7 +173,8 @@ class DistributedTopDownClassifier(PartyClassifier):
         shape = questions, len(self.classes_), sum(sizes), self.criterion
         if self.criterion == "root_gini" and len(self.classes_) > 2:
             raise ValueError(
-                "criterion must be 'gini', 'entropy' or 'zero_one' for more than two classes; got 'root_gini'"
+                "criterion must be 'gini', 'entropy' or 'zero_one' for more than two classes; "
+                "got 'root_gini'"
             )
         if self.calibration == PUBLISHED:
             return self._grow_published(holders, shape, transcript)
