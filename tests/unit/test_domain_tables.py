@@ -337,7 +337,12 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
         ("ensemble_errors", {}, {}, "select: all"),
         ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
         ("ensemble_errors", {}, TWO_DELTAS, "have the same"),
-        ("ensemble_errors", {}, {**GRID, "learners": {"oc": PROVED}}, "published noise alone"),
+        (
+            "ensemble_errors",
+            {},
+            {**GRID, "learners": {"oc": PROVED}},
+            "calibration must be published; got another for",
+        ),
         ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
         ("ensemble_wins", {}, NO_FOREST, "no learner dp_forest"),
     ],

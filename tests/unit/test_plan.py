@@ -52,15 +52,21 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "got True"),
         (
             [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
-            "there are cards of lazybb, topdown alone",
+            "learner must be one of lazybb, topdown; got",
         ),
         (
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
-            "majority is not LazyBB with 1-rules",
+            "learner must be LazyBB with 1-rules; got majority",
         ),
         ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws: a standard"),
-        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds = 5 is not above 19"),
-        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density = 2 is not above 0"),
+        (
+            [{"advantage_and_margins": {**MARGINS, "rounds": 5}}],
+            "rounds must be above 19 and below",
+        ),
+        (
+            [{"advantage_and_margins": {**MARGINS, "density": 2}}],
+            "density must be above 0 and below 1; got 2",
+        ),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "of a learner; got 'n_round'"),
@@ -94,9 +100,13 @@ def test_what_can_not_be_made_is_named(outputs, says):
 @pytest.mark.parametrize(
     ("file", "calibrations", "says"),
     [
-        ("sparsty", ["published", "proved"], "no file is called sparsity, rademacher, model_c"),
-        ("model_card", ["published", "proved"], "model_card needs model_accuracy"),
-        ("settings", ["proved"], "two calibrations of a learner: published, proved"),
+        (
+            "sparsty",
+            ["published", "proved"],
+            "must have a file named sparsity, rademacher, model_c",
+        ),
+        ("model_card", ["published", "proved"], "must have model_accuracy if it has model_card"),
+        ("settings", ["proved"], "learner must have the calibrations published, proved"),
     ],
 )
 def test_printed_numbers_that_nothing_is_beside_are_refused(
@@ -128,7 +138,7 @@ def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
 )
 def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
-    says = re.escape("boost~proved and boost~proved~delta=1e-05 would be mixed up")
+    says = re.escape("got boost~proved and boost~proved~delta=1e-05")
     with pytest.raises(StudyError, match=says):
         small(*outputs, learners={"boost": boost})
 

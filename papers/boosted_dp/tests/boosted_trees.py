@@ -104,7 +104,7 @@ def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, 
 
 
 def permute_and_flip(scores, rate):
-    """Chances of permute-and-flip, over all orders in which candidates may be asked."""
+    """Probabilities of permute-and-flip, as a mean over all orders of the candidates."""
     best = max(scores)
     kept = [math.exp(rate * (s - best)) for s in scores]
     chances = [0.0] * len(scores)

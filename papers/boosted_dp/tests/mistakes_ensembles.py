@@ -20,7 +20,7 @@ def votes_exactly(own, self, weights, margins, *others):
 
 @mistake(DPForestClassifier, "_vote", SEALED, VOTES)
 def draws_noise_of_its_own(own, self, weights, margins, call, curator):
-    """Right noise, but from the public coins, beside the curator."""
+    """Draw correct noise, but from the public coins and without the curator."""
     return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 

@@ -1,4 +1,4 @@
-"""Boosted ensembles: what they grow, what they weigh, and what they state."""
+"""Boosted ensembles: trees, weights and statements."""
 
 import boosted_trees as reference
 import numpy as np
@@ -47,7 +47,7 @@ def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha
     if calibrated and calibration == "proved":
         calibrated = False
     X, y = problem(60)
-    # Records are told apart by rounding where two questions are as good: all are distinct here.
+    # Rounding would decide between two questions with equal scores: here all records differ.
     model = fitted(
         X, y, n_trees=3, depth=2, alpha=alpha, boost_alpha=boost_alpha, epsilon=np.inf,
         calibration=calibration, votes="link", clamp=10.0,
@@ -98,7 +98,7 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
     assert np.abs(model.decision_function(rows)).max() <= reach * (1 + 1e-12)
 
 
-# What is chosen ------------------------------------------------------------------------------
+# Choices -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
@@ -183,7 +183,7 @@ def test_a_proved_tree_asks_what_is_still_open():
 
 
 def test_released_errors_calibrate_alpha():
-    """With next to no noise α is that of the exact error; α of a level is on the model."""
+    """With almost no noise α equals α of the exact error; the model has α of each level."""
     X, y = problem(300)
     setting = {"n_trees": 1, "depth": 3, "alpha": 0.8, "calibrate_alpha": "released"}
     model = fitted(X, y, epsilon=1e9, **setting)
@@ -236,7 +236,7 @@ def test_each_level_has_noise_of_its_own_on_its_error():
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
         for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
     ]
-    # The error of the root is exact in both; that of one later level is said to be below 0.
+    # The error of the root is exact in both; the error of one later level is released below 0.
     assert [alphas[0] for alphas in all_alphas] == [1.0, 1.0]
     assert all_alphas[0][1] > 0.1
     assert all_alphas[0][2] == 0
@@ -290,7 +290,7 @@ def test_what_is_true_of_published_noise_with_a_public_leverage():
     assert "exact error" in said.caveat
 
 
-# What is refused ---------------------------------------------------------------------------------
+# Refusals ----------------------------------------------------------------------------------------
 
 
 def test_published_noise_has_no_delta():

@@ -30,12 +30,12 @@ def test_what_published_leaves_are_worth():
     status, _, proved = truth()
     assert status == "refuted"
     assert proved == pytest.approx(0.1 * 2 * largest_link(0.1) / 10)
-    # A clamp that no link reaches leaves the claim as it is; half of ε for the splits, of which
-    # three levels of a tree cost (2 − 2^(1−3))/3.
+    # With a clamp above all links the claim holds. With half of ε for the splits, three levels of a
+    # tree cost (2 − 2^(1−3))/3 of this half.
     assert truth(clamp=2 * largest_link(0.1)) == ("proved", "", None)
     _, _, proved = truth(tree_share=0.5)
     splits = 0.05 * (2 - 2.0**-2) / 3
     assert proved == pytest.approx(splits + 0.05 * 2 * largest_link(0.1) / 10)
-    # What is computed from the exact records has no ε, or none that is known.
+    # A number computed from the exact records has no ε, or no known ε.
     assert truth(leverage="exact")[::2] == ("refuted", math.inf)
     assert truth(calibrate_alpha="exact")[2] is None

@@ -47,7 +47,7 @@ def test_folds_stand_side_by_side():
     assert row["error"] == pytest.approx(0.3)
     assert row["error_std"] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1))
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
-    # What a setting does not name is the learner's default.
+    # A parameter that a setting does not name has the learner's default.
     assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
     # An α near one of the paper's is not that one.
     assert errors_of(boosted({"alpha": 0.97}, [0.1]))["alpha"].tolist() == ["0.97"]
@@ -105,7 +105,7 @@ def test_ties_count_for_all_and_shuffles_know_no_better():
     # Coins and the tie: 10 on average, with a standard error of 0.15 over 200 shuffles.
     assert table.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
     assert table.loc["O.C.", "n_best"] > table.loc["O.C.", "shuffled_95"]
-    # The printed count is of nineteen domains: beside fewer it says nothing.
+    # The printed count is out of nineteen domains: with fewer domains it is missing.
     assert ensembles.best_alphas(errors_of(*parts[:8]), printed, 7)["printed"].isna().all()
 
 

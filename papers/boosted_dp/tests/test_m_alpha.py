@@ -95,7 +95,7 @@ def test_weights_and_leaves():
 def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
     margins = np.linspace(-4.03, 4.03, 87)
     assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
-    # Its slope is −ψ⁻¹(−z), and its second derivative that of the slope.
+    # Its slope is −ψ⁻¹(−z), and its second derivative is the slope of the slope.
     step = 1e-6
     slopes = [-inverse_link(-z, alpha) for z in margins]
     bends = [

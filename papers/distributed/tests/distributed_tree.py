@@ -41,7 +41,7 @@ def gain(records, labels, question, criterion):
 
 
 def part(records, labels, question):
-    """Those who say no, and those who say yes: records and labels of each."""
+    """Return the records and labels of the no side and of the yes side."""
     sides = ([], []), ([], [])
     for record, label in zip(records, labels, strict=True):
         side = sides[says_yes(record, question)]

@@ -46,7 +46,7 @@ class Process:
 
 
 class ProcessHolder:
-    """A holder of the protocol: whatever it is asked goes to the process."""
+    """A party of the protocol that forwards each request to its process."""
 
     def __init__(self, pipe):
         self.pipe = pipe

@@ -1,4 +1,4 @@
-"""The noise that holders of a distributed tree are asked for: as printed, and as proved."""
+"""The noise of parties of a distributed tree, published and proved."""
 
 import math
 
@@ -30,7 +30,7 @@ SHARED = {"criterion": "gini", "leaf_share": 0.25, "n_splits": 8, "epsilon": 2.0
 
 
 class Noted(LocalHolder):
-    """A holder that takes note of what it is asked for."""
+    """A party that records the requests it gets."""
 
     def __init__(self, n, seed):
         rng = np.random.default_rng(seed)
@@ -119,7 +119,7 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
 
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
-    """Lap(2Δ(m)/α′) with Δ(m) = 20/m of Gini; of one record, as of two."""
+    """Lap(2Δ(m)/α′) with Δ(m) = 20/m for Gini, for one record and for two."""
     scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
@@ -140,7 +140,7 @@ def test_a_proved_vote_is_calibrated_to_its_own_holder():
         assert first == (0, pytest.approx(1.0 / (2 * 4 * (n - 1) / n)))
         assert later
         assert {rate for _, rate in later} == {1.0 / (2 * 2)}
-        # Two cells a column, of as many columns as were named: one or two.
+        # Two cells for each of the one or two columns with votes.
         assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
 
 

@@ -1,4 +1,4 @@
-"""The example of three processes: what it prints is what holders of this process would do."""
+"""The example of three processes prints the same as parties within one process."""
 
 import re
 import subprocess

@@ -122,8 +122,8 @@ def test_bytes_of_published_trees_follow_their_formula(protocol, epsilon):
     measures = fitted("distributed_topdown", options).measures_
     splits, votes = (measures["n_nodes"] - 1) // 2, protocol == "local_rnm"
     assert splits > 1
-    # Every node but the root has a weight; every node has its families, of all questions or of
-    # those that three holders name in two bytes; leaves have labels.
+    # Every node except the root has a weight. Every node has families of counts: for all questions,
+    # or for the questions that three parties vote for, in two bytes each. Leaves have labels.
     of_node = 2 + 3 * 8 * 8 if votes else N_QUESTIONS * 8 * 8
     each = (1 + 2 * splits) * of_node + 2 * splits * 8 + (splits + 1) * 2 * 8
     assert measures["bytes_per_holder"] == each
@@ -193,7 +193,7 @@ def test_no_message_has_an_exact_count(setting, monkeypatch):
 
 
 def test_without_noise_counts_are_exact(monkeypatch):
-    """What the scan above would see."""
+    """Without noise the counts in the test above would be exact."""
     counts = kept("distributed_topdown", monkeypatch, epsilon=np.inf, depth=1).single
     assert sum(table[:, :2].sum() for table in counts) == 300
     assert all(np.array_equal(table, np.rint(table)) for table in counts)
@@ -262,7 +262,7 @@ def test_holders_of_one_class_each(name):
 
 
 def test_a_domain_without_questions_gives_one_answer():
-    """One code in each ordered column: nothing can be asked, and nothing breaks."""
+    """With one bin in each ordered column no question exists, and the fit still works."""
     X, y = np.zeros((30, 2), dtype=np.uint8), np.array([1] * 20 + [-1] * 10)
     assert len(list_questions(np.array([1, 1]), (True, True)).columns) == 0
     for name, parameters in SETTINGS[:2] + SETTINGS[3:6]:
@@ -274,7 +274,7 @@ def test_a_domain_without_questions_gives_one_answer():
 TREE = "distributed_topdown"
 REFUSED = [
     (TREE, {"trust": "secure_sum", "calibration": "published"}, "trust = 'secure_sum' is for"),
-    (TREE, {"delta": 1e-5, "calibration": "published"}, "delta = 0 alone"),
+    (TREE, {"delta": 1e-5, "calibration": "published"}, "delta must be 0 for the published"),
     (TREE, {"budget": "levels", "calibration": "published"}, "budget = 'levels' is for"),
     (TREE, {"budget": "uniform"}, "budget = 'uniform' is for"),
     (TREE, {"protocol": "single", "trust": "central"}, "trust = 'central' has no effect"),
@@ -283,8 +283,16 @@ REFUSED = [
         {"protocol": "local_rnm", "criterion": "zero_one", "calibration": "published"},
         "no sensitivity for the criterion 'zero_one'",
     ),
-    (TREE, {"criterion": "root_gini", "n_classes": 3}, "root_gini' is for two classes"),
-    (TREE, {"protocol": "single", "n_holders": 4, "n_classes": 3}, "takes two classes, not 3"),
+    (
+        TREE,
+        {"criterion": "root_gini", "n_classes": 3},
+        "criterion must be 'gini', 'entropy' or 'zero_one' for more",
+    ),
+    (
+        TREE,
+        {"protocol": "single", "n_holders": 4, "n_classes": 3},
+        "must have two classes if proved; got 3",
+    ),
     *(
         (name, parameters, message)
         for name in (TREE, "random_trees")

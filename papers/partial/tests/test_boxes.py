@@ -1,4 +1,4 @@
-"""Boxes of trainings beside each other."""
+"""Box plots of trainings."""
 
 import json
 

@@ -100,7 +100,7 @@ def test_stages_and_the_kept_prefix():
     assert part.votes_ == model.votes_
     assert len(part.privacy_.ledger) == 25
     assert np.array_equal(part.decision_function(X), stages[5])
-    with pytest.raises(ValueError, match="n_kept = 26 is more than n_rounds = 25"):
+    with pytest.raises(ValueError, match="n_kept must be at most n_rounds = 25; got 26"):
         fit(X, y, n_kept=26)
 
 

@@ -78,9 +78,11 @@ def test_asking_twice_gives_the_same_and_costs_once():
     again = model.decision_function(X[:30, :] * np.array([1, 0], dtype=np.uint8))
     assert np.array_equal(first, again)
     model.predict([[0, 1]])
-    with pytest.raises(ValueError, match=r"1 more answers are needed, but 2 were paid for"):
+    with pytest.raises(
+        ValueError, match=r"1 more answers are needed, but ε pays for 2 in addition"
+    ):
         model.predict([[2, 2]])
-    # What was paid for is still answered.
+    # Answers that ε pays for are still given.
     model.predict([[2, 1]])
 
 
@@ -102,7 +104,8 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
 
 
 def test_equal_answers_of_training_rows_show_equal_codes():
-    """Why they may not be scored: unequal answers never come of equal codes, and do of others."""
+    """Unequal answers never have equal bins, but may have unequal bins: training rows must not be
+    scored."""
     X, y = records()
     neighbour = X.copy()
     X[1, 1] = X[0, 1]
@@ -180,9 +183,11 @@ def test_its_printed_state_is_the_same_in_each_process():
 
 def test_messages():
     X, y = records()
-    with pytest.raises(ValueError, match="pate needs public_columns="):
+    with pytest.raises(ValueError, match="pate: public_columns must list"):
         fit(X, y, public_columns=None)
-    with pytest.raises(ValueError, match="n_answers = 59 is less than the 60 training records"):
+    with pytest.raises(
+        ValueError, match="n_answers must be at least the number 60 of training records; got 59"
+    ):
         fit(X, y, n_answers=59)
 
 
@@ -194,7 +199,7 @@ def test_the_pipeline_asks_no_training_record_again():
     run = metrics.score(model, part, scored, 0.1)
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None
-    # Two codes of the private column were asked about, whatever the public ones are.
+    # Two bins of the private column have answers, for any public bins.
     assert len(model._answers.given) == 2
 
 

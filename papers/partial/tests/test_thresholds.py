@@ -1,4 +1,4 @@
-"""Thresholds of one model of random classifiers on a line: what is drawn, and what is refused."""
+"""Thresholds of one model of random classifiers on a line: the figure, and refusals."""
 
 import math
 import re
@@ -65,15 +65,18 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"learner": {**BRC, "fixed": {}}}, "brc~published is not brc with intercept: threshold"),
-        ({"learner": {"learner": "one_rule", "neighbours": "replace-one"}}, "is not brc with"),
-        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "brc~published has a grid"),
+        ({"learner": {**BRC, "fixed": {}}}, "one numeric column; got brc~published"),
+        (
+            {"learner": {"learner": "one_rule", "neighbours": "replace-one"}},
+            "learner must be brc with",
+        ),
+        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "got brc~published with a grid"),
         ({"train_shares": [0.5]}, "a share of the records"),
         ({"learner": {**BRC, "fixed": {**BRC["fixed"], "n_kept": 3}}}, "rounds that do not vote"),
-        ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
+        ({"neighbours": "replace-one"}, "got brc~published with the columns position, coin"),
         ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
-        ({"given": {"boundary": 3000}}, "boundary = 3000 is not within the bounds of position"),
+        ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
 )
 def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
@@ -105,7 +108,7 @@ def test_the_figure_has_every_threshold_in_both_panels():
     assert [10, 10] in [list(line.get_xdata()) for line in right.get_lines()]
     unknown = drawing.draw(frame, "t", "position", (0.0, 20.0), None)
     assert len(unknown.axes[1].get_lines()) == len(right.get_lines()) - 1
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have at least one threshold"):
         drawing.draw(frame.head(0), "t", "position", (0.0, 20.0), None)
 
 

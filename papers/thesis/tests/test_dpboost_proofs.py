@@ -52,8 +52,8 @@ def test_the_range_of_a_replacement_is_approached():
     def gain(*sides):
         return sum(part_gain(float(s), m, regularisation) for s, m in sides)
 
-    # n records of either sign. By the first split the record leaves those of the other
-    # sign for those of its own; by the second it goes the opposite way.
+    # n records of each sign. In the first split the record moves from the side of the other sign to
+    # the side of its own sign; in the second split it moves the opposite way.
     apart = (-n + 1, n + 1), (n, n)
     together = (-n, n), (n + 1, n + 1)
     first = gain(*together) - gain(*apart)
@@ -123,7 +123,7 @@ def test_a_fit_has_chunks_of_these_sizes():
         assert np.array_equal(largest > 1e-6, sizes(n, EQUAL) == 1)
 
 
-# What is drawn ---------------------------------------------------------------------------
+# Draws -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])

@@ -65,7 +65,7 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
 
 
 def test_rules_of_merged_bins_are_the_class():
-    """A rule of a merged bin is none of the rules of the bins in it."""
+    """A rule of a merged bin differs from the rules of its bins."""
     codes = np.arange(12, dtype=np.uint8)[:, None]
     records = Records(codes, np.array([-1, 1] * 6), np.ones(12, dtype=np.int64), np.array([12]))
     learner = LazyBBClassifier(

@@ -22,8 +22,8 @@ from .tree import GrownTree
 class BestFirstPlan(NamedTuple):
     """The public facts of a tree grown best first, of at most `n_splits` splits and `depth` levels.
 
-    A node is kept for splitting if its noisy share of the n records is at least
-    `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
+    A node is a candidate for splitting if its noisy share of the n records is at least
+    `smallest_weight`/`n_splits` and its noisy gain exceeds `smallest_gain`.
     """
 
     questions: Questions
