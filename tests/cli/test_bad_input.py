@@ -225,7 +225,7 @@ NUMBERS = [
     ),
     ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
     ("compare patients --cores '²'", "--cores ²: give a"),
-    ("compare patients --epsilon 1 inf", "--epsilon inf is no privacy"),
+    ("compare patients --epsilon 1 inf", "--epsilon must be finite; got inf"),
     ("compare patients --want ''", "--want: '' is not of the form auc>=0.9"),
 ]
 

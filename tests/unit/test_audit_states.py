@@ -210,7 +210,7 @@ TRIED = {"sample": sample_states, "n_trainings": 2, "stated": PRIVATE_COLUMNS}
 
 def test_pairs_of_another_relation_are_refused():
     c = Claim("brc", PROVED, 1.0, open_pairs, neighbours=PRIVATE_COLUMNS, **TRIED)
-    with pytest.raises(ValueError, match="must be of add-remove neighbours; got replace-one"):
+    with pytest.raises(ValueError, match="must be of private-columns neighbours; got replace-one"):
         run([c], None, 0, 1)
 
 

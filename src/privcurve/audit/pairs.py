@@ -33,7 +33,7 @@ class Pair:
 
     @property
     def canaries(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The bins of the differing record on both sides, (2, n_columns); one row if it is added."""
+        """The bins of the differing record on each side, (2, n_columns); one row if added."""
         if self.neighbours == ADD_REMOVE:
             return self.larger.codes[:1]
         return np.stack([self.left.codes[0], self.right.codes[0]])
