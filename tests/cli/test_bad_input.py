@@ -236,7 +236,7 @@ RELEASES = [
     # It was reserved before it was seen that its folder can't be made.
     (
         f"{RELEASE} 1",
-        "releases/patients/1 is there, but the ledger, .* does not know of it",
+        "releases/patients/1 exists, but the ledger, .* does not list its release",
         {"releases/patients/1": ""},
     ),
     ("budget patient", "did you mean 'patients'"),

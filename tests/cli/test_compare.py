@@ -331,7 +331,7 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
         (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
         (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
-        (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
+        (["wdbc", "--repeats", "1"], "--repeats must be at least 2; got 1"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
         (["wdbc", "--private-choice", "--fresh"], "--fresh says how to compare"),
@@ -387,7 +387,7 @@ def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
     assert str(caught.value).splitlines() == [
         "the run has failed.",
         "error: mine.csv: line 3",
-        "All that it said: logs/x.log",
+        "Complete log: logs/x.log",
     ]
     pretend(folder, monkeypatch, "LockException:", "Error: Directory cannot be locked.", code=1)
     with pytest.raises(running.RunError, match=r"is locked, by .* Wait until it has ended"):

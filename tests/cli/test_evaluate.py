@@ -194,9 +194,9 @@ def test_noisy_counts_are_guarded_as_releases_are(table, tmp_path, capsys):
     rows(capsys, "--epsilon 1 --dataset patients")
     text = Path("descriptions/patients.yaml").read_text()
     Path("descriptions/others.yaml").write_text(text)
-    refuse(tmp_path, capsys, f"{command} others", "is that of 'patients' too, whose ledger")
+    refuse(tmp_path, capsys, f"{command} others", "is also the file of 'patients', whose ledger")
     ledger.write_bytes(backup)
-    refuse(tmp_path, capsys, f"{command} patients", "2 is there, but the ledger")
+    refuse(tmp_path, capsys, f"{command} patients", "2 exists, but the ledger")
 
 
 @pytest.mark.parametrize("classes", [("False", "True"), ("0", "1"), ("false", "true")])
@@ -237,7 +237,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     table.assign(ward=range(400)).to_csv("many.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values")
     table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
-    wrong = r"line 2 of dots.csv: the label 'sick' is '\w+\.', which is none of .*\(no, yes\)"
+    wrong = r"line 2 of dots.csv: the label 'sick' must be one of .*\(no, yes\); got '\w+\.'"
     refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table.assign(sick=table.sick.where(table.index != 1)).to_csv("gap.csv", index=False)
     wrong = "line 3 of gap.csv: the label 'sick' is missing: leave out records without a label"

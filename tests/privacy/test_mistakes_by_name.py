@@ -262,7 +262,7 @@ def all_scores_are_kept(own, self, *given):
 
 @mutant(
     "a second run repeats the better setting", "a search, whose law is another",
-    by(check_runs, SELECTION), CONTROL, "what a run is follows from the scores of others",
+    by(check_runs, SELECTION), CONTROL, "a run depends on the scores of other runs",
 )  # fmt: skip
 def runs_climb(patch):
     patch.setattr(tuned, "_BATCH", 1)
@@ -521,7 +521,7 @@ def a_split_by_labels(own, places, *given):
 
 @mutant(
     "a person's ε is that of a record", "twice ε of a person", by_release("privgam", PERSONS),
-    CONTROL, "what privgam guarantees is not what was asked for",
+    CONTROL, "the guarantee of privgam must be the requested one",
 )  # fmt: skip
 def a_record_has_the_budget_of_a_person(patch):
     own = property(lambda self: (self.epsilon, self.delta))

@@ -180,7 +180,7 @@ def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbo
         patch.setattr(releasing, "_write", failing)
         with pytest.raises(ReleaseError, match="of the disk"):
             release(private)
-    with pytest.raises(ReleaseError, match="begun with another holdout"):
+    with pytest.raises(ReleaseError, match="began with another holdout"):
         release(replace(private, holdout=0.3), resume=True)
     del held[1:]
     released = release(private, resume=True)

@@ -87,7 +87,7 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
 
     for failure, says in (
         (OSError("no space left"), "the run has failed.\nerror: no space left\nAll that"),
-        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nAll that it said: log"),
+        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nComplete log: log"),
     ):
 
         def ready(run, study, failure=failure):

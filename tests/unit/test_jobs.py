@@ -364,7 +364,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     assert not job.is_done
     (first, end) = failures.remarks([job])
     assert first.startswith("failed: t: 8 of 8 trainings of boost~proved on toy-line: Arith")
-    assert "tries them again" in end
+    assert "the same command trains them" in end
     written = job.file.stat().st_mtime
     assert failures.ended_since(job, written)
     assert not failures.ended_since(job, written + 1)

@@ -329,14 +329,14 @@ def test_what_was_stopped_is_resumed_and_epsilon_is_spent_once(stopped):
 def test_only_the_same_release_is_resumed(stopped, big):
     with pytest.raises(ReleaseError, match="nothing to resume"):
         release(gam(delta=2 * DELTA), seed=SEED, resume=True)
-    with pytest.raises(ReleaseError, match="begun with another model_epsilon"):
+    with pytest.raises(ReleaseError, match="began with another model_epsilon"):
         release(gam(epsilon=0.5), seed=SEED, resume=True)
-    with pytest.raises(ReleaseError, match="begun with another parameters"):
+    with pytest.raises(ReleaseError, match="began with another parameters"):
         release(gam(parameters={"n_estimate": None}), seed=SEED, resume=True)
-    with pytest.raises(ReleaseError, match="begun with another seed"):
+    with pytest.raises(ReleaseError, match="began with another seed"):
         release(gam(), seed=SEED + 1, resume=True)
     big(100, n=N - 1)
-    with pytest.raises(ReleaseError, match=r"begun with another (checksum|sources)"):
+    with pytest.raises(ReleaseError, match=r"began with another (checksum|sources)"):
         release(gam(), seed=SEED, resume=True)
     assert [one.state for one in BudgetLedger(Path("releases/mine")).releases()] == [RESERVED]
 

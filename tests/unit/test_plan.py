@@ -258,7 +258,7 @@ def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
     assert list(run.studies) == ["good"]
     assert run.broken == {
         "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml are two "
-        "studies of one name; rename one"
+        "studies with one name; rename one"
     }
     # The configured folder's counts before any paper's.
     shutil.copy("config/studies/good.yaml", "config/studies/first.yaml")
@@ -510,7 +510,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     [
         ({"studies": ["tyny"]}, "studies: there is no study 'tyny'; did you mean 'tiny'?"),
         ({"studies": ["other"]}, "studies: other has no output claims; add that"),
-        ({"studies": ["more"]}, "studies: more puts tables of others together itself"),
+        ({"studies": ["more"]}, "studies: more combines tables of other studies"),
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
         ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
         ({"outputs": ["accuracy"]}, "accuracy reads results of its own study; of other studies"),

@@ -178,7 +178,7 @@ def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
 
 def test_of_more_classes_there_may_be_nothing_to_choose_from(graded, monkeypatch):
     monkeypatch.setattr(by_rule, "LEARNERS", {"privgam": {"learner": "privgam"}, **QUICK})
-    with pytest.raises(ReleaseError, match=r"of 3 classes, with delta = 0, there is only privgam"):
+    with pytest.raises(ReleaseError, match=r"for 3 classes, with delta = 0, there is only privgam"):
         release(request_of())
     assert book().releases() == []
 

@@ -73,7 +73,7 @@ def test_a_copy_at_the_same_time_does_not_either(mine, monkeypatch):
 
         monkeypatch.setattr(guard, "_check_other_ledgers", checked)
         release(request(dataset="copy"))
-        with pytest.raises(ReleaseError, match=r"is that of 'copy' too"):
+        with pytest.raises(ReleaseError, match=r"is also the file of 'copy'"):
             others[0].result()
     assert not book().path.exists()
 
@@ -83,7 +83,7 @@ TREES = {"learner": "random_trees", "delta": 1e-6}
 BAD = [
     ({"learner": "privgamm"}, "unknown learner 'privgamm'; did you mean"),
     ({"learner": "logistic_regression"}, "no proved guarantee"),
-    ({"epsilon": math.inf}, "without privacy"),
+    ({"epsilon": math.inf}, "no privacy"),
     ({"learner": "lazybb", "parameters": {"rounds": 5}}, "parameter 'rounds'"),
     ({"learner": "lazybb", "parameters": {"density": 2.0}}, "density = 2.0"),
     (
@@ -113,15 +113,15 @@ def test_what_can_not_be_released_spends_nothing(mine, changes, message):
 
 def test_records_that_were_taken_by_private_labels_are_not_released(mine):
     mine(n_rows=30, records={"balance": "first"})
-    with pytest.raises(ReleaseError, match="takes records by their labels, which are private"):
+    with pytest.raises(ReleaseError, match="selects records by their labels, which are private"):
         release(request())
     # A label that is public is public to those alone whose guarantee says so.
     mine(n_rows=30, records={"balance": "first"}, public_label=True)
-    with pytest.raises(ReleaseError, match="takes records by their labels"):
+    with pytest.raises(ReleaseError, match="selects records by their labels"):
         release(request())
     mine(n_rows=30, records={"first": 30})
     adding = {"neighbours": ADD_REMOVE, "parameters": {"n_estimate": 30}, "learner": "privgam"}
-    with pytest.raises(ReleaseError, match="lets a record that is added push another one out"):
+    with pytest.raises(ReleaseError, match="lets an added record push another one out"):
         release(request(**adding))
     assert not book().path.exists()
     assert release(request()).release.number == 1
@@ -131,7 +131,7 @@ def test_records_that_were_taken_by_private_labels_are_not_released(mine):
 
 def test_a_guarantee_for_other_neighbours_is_not_paid_for(mine):
     mine(public_label=True, budget=None)
-    with pytest.raises(ReleaseError, match="guarantee neighbours = 'replace-one', not 'private-"):
+    with pytest.raises(ReleaseError, match="must be 'private-columns'; got 'replace-one'"):
         release(request(learner="lazybb", neighbours=PRIVATE_COLUMNS))
     assert not book().path.exists()
 
@@ -189,7 +189,7 @@ def test_a_model_that_guarantees_something_else_is_not_written(mine, monkeypatch
         return trained(template, *arguments)
 
     monkeypatch.setattr(releasing, "_train", louder)
-    with pytest.raises(ReleaseError, match="is not what was asked for"):
+    with pytest.raises(ReleaseError, match="must be the requested one"):
         release(request())
     assert states() == [FAILED]
     assert not list(Path("releases").rglob(MODEL))
@@ -209,7 +209,7 @@ def test_a_statement_leaves_only_if_it_is_what_was_reserved(change):
     secret = seeds.SecretSeed(bytes(32), Path("a"))
     assert releasing._check_statement(request(), SimpleNamespace(privacy_=said), secret) is said
     other = SimpleNamespace(privacy_=replace(said, **change))
-    with pytest.raises(ReleaseError, match="is not what was asked for"):
+    with pytest.raises(ReleaseError, match="must be the requested one"):
         releasing._check_statement(request(), other, secret)
 
 
@@ -246,7 +246,7 @@ def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(mine, monk
 
     monkeypatch.setattr(releasing, "_write", last)
     with ExitStack() as stack:
-        message = r"^releases/mine/ledger.jsonl can't be written: .*whole, in releases/mine/1: "
+        message = r"^releases/mine/ledger.jsonl can't be written: .*complete, in releases/mine/1; "
         with pytest.raises(ReleaseError, match=message):
             release(request())
     models.load(Path("releases/mine/1", MODEL))

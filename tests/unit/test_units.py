@@ -301,7 +301,7 @@ def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch)
 
 def test_how_many_records_a_person_has_moves_no_records_of_others(persons):
     persons(records={"first": 20})
-    with pytest.raises(ReleaseError, match="one who with many records push those of others out"):
+    with pytest.raises(ReleaseError, match="one who with many records push other records out"):
         release(request())
     assert not book().path.exists()
 

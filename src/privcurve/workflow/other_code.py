@@ -1,4 +1,4 @@
-"""Messages about stored runs that other code than the present has trained."""
+"""Messages about stored runs from other code than the present code."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _name(learners: str) -> str:
 
 
 def _describe(learners: str, n_others: int, n_runs: int) -> str:
-    """Name runs or selections and count them; the runs of a grid that was selected from are 0."""
+    """Return the learners with numbers of runs; `n_runs` is 0 for runs that selected settings."""
     if not n_others:
         return f"runs of {learners} that selected settings"
     return f"{n_others:,} of {n_runs:,} {_name(learners)}"
