@@ -75,6 +75,15 @@ class Records(NamedTuple):
         """The open records of the fit, of which a curator makes rows: these."""
         return self
 
+    @property
+    def batch(self) -> str:
+        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        return ""
+
+    def as_batch(self, drawn: Records, name: str) -> Records:
+        """Return some of these records as a batch of the fit: themselves."""
+        return drawn
+
     def copy(self) -> Records:
         """Return records that can be written into without a change of these."""
         return self._replace(
