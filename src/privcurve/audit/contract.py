@@ -30,12 +30,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.audit.batches import (
-    check_batch,
-    refuse_difference,
-    refuse_unfollowed,
-    sampled_calls,
-)
+from privcurve.audit.batches import try_other_batch
 from privcurve.audit.pairs import records
 from privcurve.audit.replay_fits import (
     CHARGE,
@@ -177,8 +172,6 @@ class Verdict:
     refusal: str = ""  # why both sides of other pairs were refused
     unseen: str = ""  # a part of the fits that no script could answer
     derived: bool = True  # whether each statement has the status `derived`
-    # Calls for a sampled batch (names without numbers), and whether another batch changed them.
-    follows: dict[str, bool] = field(default_factory=dict)
 
 
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
@@ -214,7 +207,6 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
                     "seen: its answer is not made of the records, or the bound is idle"
                 )
                 raise BreachError(SENSITIVITY, why)
-        refuse_unfollowed({name for name, follows in verdict.follows.items() if not follows})
         _check_noise(case, seed)
     except BreachError as breach:
         breach.tables = breach.tables or tables
@@ -268,13 +260,8 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     verdict.derived &= model._fitted_statement.status == DERIVED
     _check_stated(verdict.case, model)
     check_costs(first, second, verdict)
-    if names := sampled_calls(first):
-        name = names[verdict.n_pairs % len(names)]
-        followed, other = check_batch(name, seed, first, partial(train, verdict.case, tables[0]))
-        refuse_difference(name, _differences(model, other))
-        verdict.follows[_unnumbered(name)] = (
-            verdict.follows.get(_unnumbered(name), False) | followed
-        )
+    refit, apart = partial(train, verdict.case, tables[0]), partial(_differences, model)
+    try_other_batch(verdict.n_pairs, seed, first, refit, apart)
 
 
 def compare_sides(
@@ -404,7 +391,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
                 f"{entry.what}: the exact values change by {factor * entry.sensitivity:.6g}, "
                 f"{factor:.3g} times what is announced ({entry.sensitivity:.6g})",
             )
-        name = _unnumbered(entry.what)
+        name = re.sub(r"\d+(?!-rule)", "#", entry.what)
         if loss / announced > verdict.largest.get(name, (-1.0,))[0]:
             verdict.largest[name] = loss / announced, entry
     for one, other in events:
@@ -417,10 +404,6 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
     for run, follower in zip(first.runs, second.runs, strict=True):
         check_costs(run, follower, verdict)
-
-
-def _unnumbered(name: str) -> str:
-    return re.sub(r"\d+(?!-rule)", "#", name)
 
 
 def _changes_of(

@@ -273,11 +273,10 @@ class Account:
                 f"{entry.what}: a sum over the batch of {name!r}, for which only that call pays: "
                 "announce this one with sampled= too, and draw its own batch"
             )
-        has_others = " and others" if len(exact.batches) > 1 else ""
-        of = ", ".join(sorted(repr(name) for name in exact.batches - ALL)) or "no batch"
+        of = " and ".join(sorted(repr(one) if one else "all records" for one in exact.batches))
         raise DoorError(
             f"{entry.what}: announced for its own batch, drawn at a rate of {entry.sampled:g}, and "
-            f"the sum is of {of}{has_others}: take the sum over curator.batch({entry.what!r}, …)"
+            f"the sum is of {of}: take the sum over curator.batch({entry.what!r}, …)"
         )
 
     @property

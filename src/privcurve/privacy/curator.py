@@ -452,8 +452,7 @@ class Curator(Account):
         records : Records
             Those of the fit, sealed or open.
         rate : float
-            In (0, 1]; public. The rate of the draw is that or less, by 2⁻⁶⁴ at most. At the
-            rate 1 the batch has all records, and is no secret.
+            In (0, 1]; public. The draw's is less by 2⁻⁶⁴ at most; at 1 all records are returned.
 
         Returns
         -------

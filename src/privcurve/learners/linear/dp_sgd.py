@@ -96,7 +96,7 @@ class DPSGDClassifier(GroupedClassifier):
 
     def _release(self, records: Records, curator: Curator) -> None:
         groups = self._groups()
-        inputs, width = _inputs_of(groups)
+        inputs, width = inputs_of(groups)
         n_scores = self._n_scores
         n = records.n if self.n_estimate is None else int(self.n_estimate)
         length = math.sqrt(len(groups) + 1)
@@ -137,13 +137,13 @@ class DPSGDClassifier(GroupedClassifier):
         require(fits, "its layers are for other columns or classes")
 
     def _scores(self, codes: Codes) -> Floats:
-        inputs, _ = _inputs_of([np.arange(k) for k in self.n_bins_])
+        inputs, _ = inputs_of([np.arange(k) for k in self.n_bins_])
         second = np.zeros((0, self._n_scores)) if self.second_ is None else self.second_
         scores = np.asarray(network_scores(codes, inputs, self.first_, second))
         return scores[:, 0] if self._n_scores == 1 else scores
 
 
-def _inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
+def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
     """Return the input of each code of each column, by the group of each code, and their number."""
     starts = bin_starts([int(group[-1]) + 1 for group in groups])
     inputs = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)

@@ -28,8 +28,9 @@ MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
 MOST_POINTS, MOST_SIZE = 2**16, 2**17
 # ln of the part of the tilted law that may be beyond the grid.
 BEYOND = -30.0
-# ln of what is no number.
+# ln of a chance that is none.
 NOTHING = -690.0
+MOST_TILTS, LEAST_SPREAD = 100, 1e-100
 
 
 # ln Σ mass·e^(tilt·loss) of a sum of losses by tilt, and the mean and variance of the tilted law.
@@ -62,13 +63,18 @@ def sampled_delta(costs: Costs, epsilon: float) -> float:
     return max(_delta(calls, epsilon, side) for side in sides)
 
 
-def _delta(calls: list[tuple[float, float, int]], epsilon: float, side: tuple[int, int]) -> float:
+def _delta(
+    calls: list[tuple[float, float, int]],
+    epsilon: float,
+    side: tuple[int, int],
+    fineness: float = FINENESS,
+) -> float:
     from privcurve.kernels.loss_law import add_losses, excess_above, tilted
 
-    step, parts = _grid(calls, side)
-    if not step:
-        return 1.0
-    beyond = sum(cost[-1] for cost in calls) * arithmetic.normal_cdf(-UP)
+    step, parts = _grid(calls, side, fineness)
+    beyond = sum(part.times for part in parts) * arithmetic.normal_cdf(-UP)
+    if step * sum(part.times * (part.first + len(part.law) - 1) for part in parts) <= epsilon:
+        return beyond
 
     def moments(tilt: float) -> tuple[float, float, float]:
         each = [(part.times, tilted(part.law, part.first, step, tilt)) for part in parts]
@@ -80,9 +86,9 @@ def _delta(calls: list[tuple[float, float, int]], epsilon: float, side: tuple[in
         return beyond
     tilt, log_total, spread = found
     reach = _reach(moments, epsilon, found)
-    while sum(reach) > MOST_SIZE * step and tilt:
+    while sum(reach) > MOST_SIZE * step and tilt > 1e-3 / spread:
         # Rare large losses make the tilted law wide.
-        tilt = tilt / 2 if tilt > 1e-3 / spread else 0.0
+        tilt /= 2
         log_total, _, variance = moments(tilt)
         spread = math.sqrt(variance)
         reach = _reach(moments, epsilon, (tilt, log_total, spread))
@@ -90,7 +96,7 @@ def _delta(calls: list[tuple[float, float, int]], epsilon: float, side: tuple[in
     while size * step < sum(reach) + 2 * step:
         size *= 2
     if size > 2 * MOST_SIZE:
-        return 1.0
+        return _delta(calls, epsilon, side, fineness / 4)
     spectrum, errors = np.ones(size, dtype=np.complex128), np.zeros(size)
     for part in parts:
         add_losses(spectrum, errors, part.law, part.first, step, tilt, part.times)
@@ -117,9 +123,9 @@ def _reach(
 
 
 def _grid(
-    calls: list[tuple[float, float, int]], side: tuple[int, int]
+    calls: list[tuple[float, float, int]], side: tuple[int, int], fineness: float
 ) -> tuple[float, list[_Part]]:
-    """Return the step of the grid, and the law of each kind of call on it; 0 if it is too fine."""
+    """Return the step of the grid, and the law of each kind of call on it."""
     from privcurve.kernels.loss_law import loss_at, loss_law
 
     n = sum(count for *_, count in calls)
@@ -127,7 +133,7 @@ def _grid(
         count * min(shift * shift, rate * rate * arithmetic.expm1(shift * shift))
         for rate, shift, count in calls
     )
-    step = sum(side) * math.sqrt(variance / n) / FINENESS
+    step = sum(side) * math.sqrt(variance / n) / fineness
     bounds = []
     for rate, shift, count in calls:
         p, r = (rate * one for one in side)
@@ -144,20 +150,21 @@ def _grid(
 def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None:
     """Return a tilt under which the mean loss is near ε, ln of its total, and the deviation.
 
-    None if no loss is as large as ε, but for a chance of e^`NOTHING`.
+    None if a loss is as large as ε with a chance of e^`NOTHING` at most. Bounds hold for any tilt,
+    so a search that does not end is cut.
     """
-    tilt = low = 0.0
-    high = math.inf
-    while True:
+    tilt, low, high = 0.0, 0.0, math.inf
+    for _ in range(MOST_TILTS):
         log_total, mean, variance = moments(tilt)
-        spread = math.sqrt(variance)
+        spread = max(math.sqrt(variance), LEAST_SPREAD)
         if log_total - tilt * epsilon < NOTHING:
             return None
         if abs(mean - epsilon) <= 0.3 * spread or (tilt == 0.0 and mean > epsilon):
-            return tilt, log_total, spread
+            break
         low, high = (tilt, high) if mean < epsilon else (low, tilt)
-        tilt += (epsilon - mean) / variance
-        if not low < tilt < high:
-            tilt = (low + high) / 2
+        guess = tilt + (epsilon - mean) / (spread * spread)
+        if not low < guess < high:
+            guess = (low + high) / 2
         # Far from where the law was seen the variance is another.
-        tilt = min(tilt, 4 * low + 16 / spread)
+        tilt = min(guess, 4 * low + 16 / spread)
+    return tilt, log_total, spread
