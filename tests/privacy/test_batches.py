@@ -1,4 +1,4 @@
-"""Poisson batches: what a call on one costs, and how the curator draws it."""
+"""Poisson batches: the cost of a call on one, and how the curator draws it."""
 
 import math
 from importlib import metadata

@@ -1,4 +1,4 @@
-"""Sampled batches in the contract: a batch serves its own call, and nothing else shows it.
+"""Sampled batches in the contract: a batch serves its own call, and nothing else follows from it.
 
 A fit is repeated with the same answers, and one batch drawn again. Then the exact values of that
 call may differ, and nothing else: no other call, and no part of the model, follows from which
@@ -23,14 +23,14 @@ def try_other_batch(
     refit: Callable[[Replay], Any],
     differences: Callable[[Any], Sequence[str]],
 ) -> None:
-    """Train again with another batch of one call, if a fit has sampled batches.
+    """Train again with another batch of one call, if a fit has batches.
 
     Parameters
     ----------
     turn : int
         The number of the pair of tables; it says which call has another batch, if one has.
     seed : sequence of int
-        That of the first fit.
+        The seed of the first fit.
     first : Replay
         The first fit, whose answers are repeated.
     refit : callable

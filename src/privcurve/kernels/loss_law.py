@@ -53,11 +53,11 @@ def _between(low: float, high: float) -> float:
 def loss_law(first: int, last: int, step: float, p: float, r: float, c: float) -> Floats:
     """Return ln of masses on the multiples of `step` from `first` to `last` that dominate a loss.
 
-    The loss is that of (1−p)N(0) + pN(c) against (1−r)N(0) + rN(−c). The mass between two
-    multiples goes to both, so that it keeps its probability under either law; what is below
-    `first` goes there, and what is above `last` is left out.
+    The loss is of (1−p)N(0) + pN(c) against (1−r)N(0) + rN(−c). The mass between two multiples goes
+    to both, so that it keeps its probability under either law; mass below `first` goes to `first`,
+    and mass above `last` is left out.
     """
-    # More than what rounding takes from a mass, and from its upper part.
+    # More than rounding takes from a mass, and from its upper part.
     more, upward = 1.0 + 2.0**-32, 2.0**-30
     law = np.zeros(last - first + 1)
     low = _answer_of(first * step, p, r, c)
@@ -107,7 +107,7 @@ def _roots(n: int) -> Complexes:
     cosine, sine = -1.0, 0.0
     at = n // 2
     while at > 1:
-        # The root of half the angle, then all odd powers of it from even ones.
+        # The root of half the angle, then its odd powers from even ones.
         half = math.sqrt(max(0.5 * (1.0 + cosine), 0.0))
         cosine, sine = half, (1.0 if cosine == -1.0 else sine / (2.0 * half))
         at //= 2
@@ -118,7 +118,7 @@ def _roots(n: int) -> Complexes:
 
 @compiled
 def _transform(values: Complexes, roots: Complexes) -> None:
-    """Write the Fourier transform of values, of which there is a power of two, in their place."""
+    """Write the Fourier transform of values in their place; their number is a power of two."""
     n = len(values)
     j = 0
     for i in range(1, n):
@@ -151,7 +151,7 @@ def add_losses(
     tilt: float,
     n: int,
 ) -> None:
-    """Multiply a spectrum by that of n losses, tilted to a total of 1, and add to its errors.
+    """Multiply a spectrum by the spectrum of n losses, tilted to a total of 1, with its errors.
 
     An output of a transform is off by at most 4 roundings of the total in each of its stages, a
     product of complex numbers by 3.
@@ -165,7 +165,7 @@ def add_losses(
     _transform(values, _roots(size))
     error = stage_error(size)
     for k in range(size):
-        # The (n − 1)-th power by squares, and that of what the size may be.
+        # The (n − 1)-th power by squares, and the power of the largest size that it may have.
         left, square, power = n - 1, values[k], complex(1.0, 0.0)
         most, size_power = abs(values[k].real) + abs(values[k].imag), 1.0
         most = min(most, 1.0) + error
@@ -198,7 +198,7 @@ def excess_above(
 ) -> float:
     """Return Σ mass·(1 − e^(ε − loss))·e^(tilt·(ε − loss)) over losses above ε, and its rounding.
 
-    The losses are those of a spectrum, `start` the least multiple of `step` that they may be.
+    The spectrum is of the losses, and `start` is the least multiple of `step` that they may be.
     """
     size = len(spectrum)
     values = np.conj(spectrum)

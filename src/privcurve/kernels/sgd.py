@@ -64,8 +64,8 @@ def add_gradients(
     inputs : ndarray of shape (n_columns, most bins)
         The input that is one where a column has a code.
     first, second : ndarray
-        The weights of the layers, a row an input; the last row is that of the one. Of one layer
-        `second` has no rows.
+        The weights of the layers, a row for each input; the last row is the constant. Without a
+        hidden layer `second` has no rows.
     clip : float
         The longest L2 norm of a record's gradient of all weights; longer ones are shortened.
     unit : float
@@ -105,10 +105,10 @@ def add_gradients(
             continue
         per = slack * min(1.0, clip / norm) / unit if norm > 0.0 else 0.0
         for k in range(len(within)):
-            whole = counts[i] * np.int64(per * within[k])
-            first_sums[len(first) - 1, k] += whole
+            units = counts[i] * np.int64(per * within[k])
+            first_sums[len(first) - 1, k] += units
             for j in range(codes.shape[1]):
-                first_sums[inputs[j, codes[i, j]], k] += whole
+                first_sums[inputs[j, codes[i, j]], k] += units
         for c in range(n_scores if n_hidden else 0):
             second_sums[n_hidden, c] += counts[i] * np.int64(per * residuals[c])
             for k in range(n_hidden):

@@ -16,7 +16,6 @@ from privcurve.learners.shared.checks import check_estimate, require
 from privcurve.learners.shared.grouped import GroupedClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.draws import normal
 from privcurve.privacy.ledger import ASSUMED_ESTIMATE
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced
@@ -24,7 +23,7 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 
 GRADIENT = "clipped gradients of step {}"
 
-# A clipped gradient has whole multiples of this part of a power of two that is at least the clip.
+# Entries of a clipped gradient are whole multiples of this part of a power of two above the clip.
 PARTS = 2.0**-22
 
 
@@ -37,8 +36,8 @@ class DPSGDClassifier(GroupedClassifier):
     gradients :math:`g_i` of the records' log-likelihoods, each shortened to
     :math:`g_i \min(1, c/\lVert g_i\rVert)`. The model goes `learning_rate` times that sum, divided
     by the expected size of a batch. Inputs are one-hot codes and a one; the score is linear in
-    them, or in `n_hidden` hyperbolic tangents of such. The noise of a step is less than for a sum
-    over all records, as few records are in a batch, and which ones are stays secret. Proof:
+    them, or in `n_hidden` hyperbolic tangents of such. A step has less noise than a sum over
+    all records has: few records are in a batch, and the fit keeps secret which ones. Proof:
     docs/proofs.md, 'Poisson batches'.
 
     Parameters
@@ -102,9 +101,10 @@ class DPSGDClassifier(GroupedClassifier):
         length = math.sqrt(len(groups) + 1)
         first, second = np.zeros((width + 1, self.n_hidden or n_scores)), np.zeros((0, n_scores))
         if self.n_hidden:
-            first = normal(curator.coins, first.shape, 1 / length)
-            ways = normal(curator.coins, (self.n_hidden, n_scores), 1 / math.sqrt(self.n_hidden))
-            second = np.concatenate([ways, np.zeros((1, n_scores))])
+            # Evenly between ±1/√(inputs), as is usual: by public coins.
+            first = (2 * curator.coins.random(first.shape) - 1) / length
+            ways = 2 * curator.coins.random((self.n_hidden, n_scores)) - 1
+            second = np.concatenate([ways / math.sqrt(self.n_hidden), np.zeros((1, n_scores))])
         rate = float(self.batch_rate)
         per = self.learning_rate / (rate * n)
         model = np.concatenate([first.ravel(), second.ravel()])
@@ -155,7 +155,7 @@ def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
 def of_gradients(
     codes: Any, labels: Any, counts: Any, inputs: Ints, first: Floats, second: Floats, clip: float
 ) -> Bounds:
-    """Return the bounds of clipped gradients: `clip`, or what residuals allow without a layer."""
+    """Return the bounds of clipped gradients: `clip`, or less where residuals allow no more."""
     ones = len(inputs) + 1
     if not len(second):
         # The residual of one score is at most 1, those of all classes √2 together.
@@ -171,7 +171,7 @@ def _of_clipped(width: int, n: int, clip: float) -> Bounds:
 
 
 def unit_of_clip(clip: float) -> float:
-    """Return the unit of which the entries of a clipped gradient are whole multiples."""
+    """Return the unit of the entries of a clipped gradient, which are whole multiples."""
     return math.ldexp(PARTS, math.frexp(clip)[1])
 
 

@@ -1,6 +1,6 @@
 r"""δ(ε) of Gaussian calls on Poisson batches, by privacy loss distributions.
 
-What one such call can tell is no more than one number tells: an answer of
+One such call tells no more than one number: an answer of
 (1 − q)N(0) + qN(c) against (1 − q)N(0) + qN(−c) where a record is replaced, and against N(0), or
 N(0) against that, where one is added or left out (docs/proofs.md, 'Poisson batches'). The losses
 of calls add up. They are rounded to a grid in a way that never lowers δ, and their law is tilted
@@ -28,7 +28,7 @@ MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
 MOST_POINTS, MOST_SIZE = 2**16, 2**17
 # ln of the part of the tilted law that may be beyond the grid.
 BEYOND = -30.0
-# ln of a chance that is none.
+# ln of a chance that counts as 0.
 NOTHING = -690.0
 MOST_TILTS, LEAST_SPREAD = 100, 1e-100
 
@@ -58,7 +58,7 @@ def sampled_delta(costs: Costs, epsilon: float) -> float:
         calls.append((cost.rate if is_sampled else 1.0, shift, cost.count))
     if epsilon > MOST_EPSILON or any(shift > MOST_SHIFT for _, shift, _ in calls):
         return 1.0
-    # Which of the two tables has the record in question: both have one, the first, the second.
+    # Which table has the record: both have one, the first alone, the second alone.
     sides = ((1, 1),) if opposite else ((1, 0), (0, 1))
     return max(_delta(calls, epsilon, side) for side in sides)
 
@@ -81,11 +81,11 @@ def _delta(
         a, b, c = (math.fsum(n * one[i] for n, one in each) for i in range(3))
         return a, b, c
 
-    found = _tilt(moments, epsilon)
-    if found is None:
+    near = _tilt(moments, epsilon)
+    if near is None:
         return beyond
-    tilt, log_total, spread = found
-    reach = _reach(moments, epsilon, found)
+    tilt, log_total, spread = near
+    reach = _reach(moments, epsilon, near)
     while sum(reach) > MOST_SIZE * step and tilt > 1e-3 / spread:
         # Rare large losses make the tilted law wide.
         tilt /= 2
@@ -107,13 +107,13 @@ def _delta(
 
 
 def _reach(
-    moments: Moments, epsilon: float, found: tuple[float, float, float]
+    moments: Moments, epsilon: float, near: tuple[float, float, float]
 ) -> tuple[float, float]:
     """Return how far below and above ε a tilted law reaches, but for e^`BEYOND` of it.
 
     By Chernoff's bound at a few other tilts.
     """
-    tilt, log_total, spread = found
+    tilt, log_total, spread = near
     down = up = math.inf
     for factor in (0.5, 1.0, 2.0, 4.0, 8.0):
         t = factor / spread
