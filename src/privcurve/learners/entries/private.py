@@ -231,7 +231,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         **GAUSSIAN,
         parameters={
             "n_epochs": Parameter(10, int, low=1, size=True, tried=(1, 3)),
-            "batch_rate": Parameter(0.05, float, 1e-4, 1, tried=(0.2, 1)),
+            "batch_rate": Parameter(0.1, float, 1e-4, 1, tried=(0.2, 1)),
             "clip": Parameter(0.5, float, 1e-3, 1e3),
             "learning_rate": positive(1.0),
             "n_hidden": Parameter(0, int, low=0, high=1000, tried=(0, 2)),

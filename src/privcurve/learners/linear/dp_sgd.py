@@ -40,6 +40,10 @@ class DPSGDClassifier(GroupedClassifier):
     all records has: few records are in a batch, and the fit keeps secret which ones. Proof:
     docs/proofs.md, 'Poisson batches'.
 
+    Defaults are the best of 48 settings of steps, rates, clips and averages on two hold-outs each
+    of four public tables (adult, bank, creditcard and magic, up to 12,000 records), at ε = 0.3, 1
+    and 3 and δ = 1e-6: by the mean AUC, minus 0.3 times the mean log-loss.
+
     Parameters
     ----------
     n_epochs : int
@@ -72,7 +76,7 @@ class DPSGDClassifier(GroupedClassifier):
     _most_records: ClassVar[float] = MOST_RECORDS
 
     n_epochs: int = 10
-    batch_rate: float = 0.05
+    batch_rate: float = 0.1
     clip: float = 0.5
     learning_rate: float = 1.0
     n_hidden: int = 0
