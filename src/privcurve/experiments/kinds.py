@@ -1,6 +1,6 @@
 """Three kinds of curve, by how the settings were chosen.
 
-The ε of a curve is that of a training. It covers everything from the records to the model if
+The ε of a curve is the ε of one training. It covers everything from the records to the model if
 settings follow a public rule, or were selected on the records within ε. If they were selected on
 the records outside the budget, it does not: such a curve is an upper bound of what a learner could
 reach, and no such model may be released.
@@ -46,7 +46,7 @@ def kind(method: Method, epsilon: float | None = None, *, selected: bool = True)
 
 def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
     """Return a table of methods and ε with a column of kinds after a named column."""
-    points = zip(frame["arm"], frame["epsilon"], strict=True)
+    points = zip(frame["method"], frame["epsilon"], strict=True)
     table = frame.copy()
     kinds = [kind(methods[name], epsilon) for name, epsilon in points]
     table.insert(list(frame).index(after) + 1, "kind", kinds)

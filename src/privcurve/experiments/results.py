@@ -17,13 +17,13 @@ from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.files import replace_file
 from privcurve.lazy import pd
-from privcurve.stored import COLUMNS, spoken_frame, stored
+from privcurve.stored import COLUMNS, columns_in, spoken_frame, stored
 
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
         ("dataset", pa.string()),
-        ("arm", pa.string()),
+        ("method", pa.string()),
         ("learner", pa.string()),
         ("calibration", pa.string()),
         ("delta", pa.float64()),
@@ -41,7 +41,7 @@ SCHEMA = pa.schema(
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
-        # What a learner measured of itself, as JSON: a mapping of names to numbers.
+        # Measures that a learner reports, as JSON: a mapping of names to numbers.
         ("measures", pa.string()),
     ]
 )
@@ -61,7 +61,7 @@ class IncompleteError(ExpectedError, RuntimeError):
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return rows of runs as a table; what a row lacks is null."""
+    """Convert rows of runs to a table; missing values are null."""
     named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
     both = zip(rows, named, strict=True)
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
@@ -114,13 +114,15 @@ def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             # `columns=` silently drops names that a damaged footer lacks; `select` raises.
-            later = [name for name in columns if name not in file.schema_arrow.names]
+            there = file.schema_arrow.names
+            wanted = columns_in(columns, there)
+            later = [name for name in wanted if name not in there]
             if not {*later} <= {*NEW}:
                 raise KeyError(later[0])
-            old = [name for name in columns if name not in later]
+            old = [name for name in wanted if name not in later]
             table = file.read_row_group(place, columns=old).select(old)
             frame = table.to_pandas().assign(**dict.fromkeys(later, np.nan))
-            return spoken_frame(frame[columns])
+            return spoken_frame(frame[wanted])
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:

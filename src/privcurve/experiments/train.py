@@ -42,7 +42,7 @@ def fit_method(
 ) -> list[Any]:
     """Train a method on a part of a dataset; return a learner for each run.
 
-    Each run has its own random stream. On a dataset of persons, ε and δ are those of a person, also
+    Each run has its own random stream. On a dataset of persons, ε and δ are for a person, also
     in the statement.
     """
     for run in runs:
@@ -172,7 +172,7 @@ class Trainer:
         return {
             "id": run.id,
             "dataset": self._dataset.name,
-            "arm": self._method.name,
+            "method": self._method.name,
             "learner": self._method.learner,
             "calibration": self._method.calibration,
             "delta": self._method.delta,
