@@ -74,6 +74,15 @@ class Records(NamedTuple):
         """The open records of the fit, from which a curator makes rows: this object."""
         return self
 
+    @property
+    def batch(self) -> str:
+        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        return ""
+
+    def as_batch(self, drawn: Records, name: str) -> Records:
+        """Return some of these records as a batch of the fit: themselves."""
+        return drawn
+
     def copy(self) -> Records:
         """Return an independent copy of the records, which may be modified."""
         return self._replace(

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from privcurve import extras
 from privcurve.coding import Records
 from privcurve.errors import ExpectedError
-from privcurve.privacy.sealed import NUMBER, SealedError, call_open, open_values, seal
+from privcurve.privacy.sealed import NUMBER, Drawn, SealedError, call_open, open_values, seal
 from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
@@ -348,11 +348,17 @@ class SealedRecords(Records):
     _n: int | None
     _learner: str
     _exact: Records | None
+    _batch: str = ""
 
     @property
     def learner(self) -> str:
         """Name of the learner whose fit seals the records."""
         return self._learner
+
+    @property
+    def batch(self) -> str:
+        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        return self._batch
 
     @property
     def n(self) -> int:
@@ -372,10 +378,17 @@ class SealedRecords(Records):
             raise SealedError(self._learner, what, "take those of the fit (curator.rows)")
         return self._exact
 
+    def as_batch(self, drawn: Records, name: str) -> SealedRecords:
+        """Return some of these records, sealed as a batch of a name; its size is sealed too."""
+        codes, labels, counts = (cast(Any, Drawn(one, self._learner, name)) for one in drawn[:3])
+        made = SealedRecords(codes, labels, counts, drawn.n_bins.copy())
+        made._n, made._learner, made._exact, made._batch = None, self._learner, drawn, name
+        return made
+
     def copy(self) -> SealedRecords:
         """Return an independent copy of the records, which may be modified."""
         made = cast(SealedRecords, super().copy())
-        made._exact = self._exact
+        made._exact, made._batch = self._exact, self._batch
         return made
 
     def _replace(self, **changes: Any) -> SealedRecords:

@@ -423,3 +423,27 @@ def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):
     mean_vote.write_text(mean_vote.read_text() + "\n\ndef contract():\n    return ['fast']\n")
     with pytest.raises(ValueError, match=r"mean_vote.py: contract\(\) lists 'fast', which is nei"):
         cases_of("mean_vote")
+
+
+def test_the_descent_of_the_page_takes_sampled_batches(clipped_descent):
+    """As the page says: a rate is announced, and each step has the rows of its batch."""
+    text = clipped_descent.read_text()
+    rows = "        rows = places(codes, self.n_bins_)\n"
+    once = "        codes, labels = curator.rows(records)\n"
+    batch = 'batch = curator.batch(f"gradient of step {k}", records, 0.1)\n'
+    each = f"    {batch}    {once.replace('records', 'batch')}    {rows}"
+    for old, new in {
+        "times=self.n_steps)": "times=self.n_steps, sampled=0.1)",
+        once + rows: "",
+        "            doubts": f"        {each}            doubts",
+        "4 / records.n": "4 / (0.1 * records.n)",
+    }.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    clipped_descent.write_text(text)
+    X = np.tile([[0, 1], [1, 0], [2, 2]], (1000, 1))
+    facts = {"n_bins": 3, "classes": (0, 1), "random_state": 1, "delta": 1e-6}
+    model = registry.estimator_class("clipped_descent")(**facts).fit(X, np.tile([0, 1, 1], 1000))
+    assert model.privacy_.status == DERIVED
+    assert {entry.sampled for entry in model.privacy_.ledger} == {0.1}
+    assert model.privacy_.epsilon_spent == pytest.approx(1.0, abs=1e-4)

@@ -31,6 +31,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.audit.batches import try_other_batch
 from privcurve.audit.pairs import records
 from privcurve.audit.replay_fits import (
     CHARGE,
@@ -260,6 +261,8 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     verdict.derived &= model._fitted_statement.status == DERIVED
     _check_stated(verdict.case, model)
     check_costs(first, second, verdict)
+    refit, apart = partial(train, verdict.case, tables[0]), partial(_differences, model)
+    try_other_batch(verdict.n_pairs, seed, first, refit, apart)
 
 
 def compare_sides(

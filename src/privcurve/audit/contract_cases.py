@@ -20,6 +20,7 @@ TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
 SYNTHETIC = {"n_rounds": 2, "delta": DELTA}
+BATCHES = {"n_epochs": 1, "batch_rate": 0.5, "delta": DELTA}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
 CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
 OF_CLASSES = [
@@ -76,6 +77,11 @@ CASES: tuple[Case, ...] = (
     Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("dp_gradient_descent", {"n_steps": 3, "delta": DELTA}),
     Case("dp_gradient_descent", {"n_steps": 2, "delta": DELTA, **ESTIMATE}, neighbours=ADD_REMOVE),
+    Case("dp_sgd", BATCHES),
+    Case("dp_sgd", {**BATCHES, "n_hidden": 2}),
+    Case("dp_sgd", {**BATCHES, "n_hidden": 2}, n_classes=3),
+    Case("dp_sgd", {**BATCHES, **ESTIMATE}, neighbours=ADD_REMOVE),
+    Case("dp_sgd", {**BATCHES, **ESTIMATE}, 3, ADD_REMOVE),
     Case("boosted_adassp", {"n_rounds": 3, "delta": DELTA}),
     Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("mst", SYNTHETIC),
@@ -104,6 +110,7 @@ RELEASES: Mapping[str, frozenset[str]] = {
     "privgam": frozenset({WHOLE}),
     "dp_newton": frozenset({NUMBERS}),
     "dp_gradient_descent": frozenset({NUMBERS}),
+    "dp_sgd": frozenset({NUMBERS}),
     "boosted_adassp": frozenset({NUMBERS}),
     "mst": frozenset({NUMBERS, CHOICES}),
     "aim": frozenset({NUMBERS, CHOICES}),

@@ -133,7 +133,8 @@ class Replay(Curator):
 
     Answers and public coins are functions of `seed`, so they are equal on both sides. A replay with
     a `leader` (the replay of the first side) repeats the leader's answers. `script` has answers to
-    some events. `path` is the position of a party among all curators.
+    some events. `path` is the position of a party among all curators. The call `redrawn` draws
+    another batch than the leader's.
     """
 
     def __init__(
@@ -142,6 +143,7 @@ class Replay(Curator):
         leader: Replay | None = None,
         script: Mapping[Place, NDArray[Any]] | None = None,
         path: Place = (),
+        redrawn: str = "",
     ) -> None:
         # The progress that the fit has reported.
         self.progress: list[float] = []
@@ -152,6 +154,7 @@ class Replay(Curator):
             np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
         )
         self._seed, self._leader, self._script, self.path = seed, leader, script or {}, path
+        self._redrawn = redrawn
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
@@ -316,6 +319,21 @@ class Replay(Curator):
         """Mark the calls of a party as unseen."""
         super().leave()
         self.unseen = "a party answers in another process, for which no script can answer"
+
+    def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
+        # The coins of a record follow from what it holds, so that a neighbour's batch differs by
+        # no more than the record that does.
+        table = np.column_stack([records.codes, records.labels]).astype(np.int64)
+        alike, row_of = np.unique(table, axis=0, return_inverse=True)
+        hits = np.zeros(len(alike), dtype=np.int64)
+        start = [*self._seed, 2 + (call == self._redrawn), len(self._drawn)]
+        for k, n in enumerate(np.bincount(row_of.ravel(), records.counts, len(alike)).astype(int)):
+            coins = np.random.default_rng([*start, *(alike[k] + 1)])
+            hits[k] = (coins.random(n) < rate).sum()
+        taken = alike[hits > 0]
+        codes = taken[:, :-1].astype(records.codes.dtype)
+        labels = taken[:, -1].astype(records.labels.dtype)
+        return Records(codes, labels, hits[hits > 0], records.n_bins)
 
     def _shuffle(self, records: Ints) -> Ints:
         self.dealt = True

@@ -55,7 +55,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7), "lower": (3, 0)},
     **{"dp_newton": (2, 3), "dp_newton_ar": (1, 0), "boosted_adassp": (0, 4)},
     **{"boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
-    **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "aim": (6, 5)},
+    **{"dp_sgd": (6, 3), "dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "aim": (6, 5)},
 }
 
 # Widths of a two-column paper, in inches.

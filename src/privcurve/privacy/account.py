@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.privacy.budget import PROVED, REPLACE_ONE
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
     LAPLACE,
@@ -23,7 +23,8 @@ from privcurve.privacy.mechanisms import (
     TWO_LAPLACE,
 )
 from privcurve.privacy.refused import end_fit
-from privcurve.privacy.sums import Sum
+from privcurve.privacy.spent import rho_of_ledger
+from privcurve.privacy.sums import ALL, Sum
 
 # Relative tolerance by which a sum of costs may exceed its charge.
 ROUNDING = 1e-9
@@ -70,6 +71,11 @@ class Call:
     def loss(self) -> float:
         """Sensitivity divided by the scale; infinite for a party, which has no ledger."""
         return self.entry.noise_rate * self.entry.sensitivity if self.entry else math.inf
+
+    @property
+    def loss_of_one(self) -> float:
+        """The loss, or, on a sampled batch, no more than what one record adds over the scale."""
+        return self.loss / 2 if self.entry and self.entry.sampled < 1 else self.loss
 
 
 @lru_cache(maxsize=2**14)
@@ -163,6 +169,8 @@ class Account:
         # Columns that were opened as public, and whether labels were.
         self._opened: set[int] = set()
         self._opened_label = False
+        # The names of the calls whose batches were drawn.
+        self._drawn: set[str] = set()
 
     def announce(self, statement: PrivacyStatement) -> None:
         """Announce the ledger of the fit, whose calls can then be made by name.
@@ -221,6 +229,7 @@ class Account:
                     + ("score_range" if is_choice else "l1 and l2")
                 )
             return call
+        self._check_batches(entry, exact)
         moves = exact.moves(stated.neighbours)
         bound = float(moves.l1 if call.mechanism == LAPLACE else moves.l2)
         if is_choice:
@@ -244,6 +253,35 @@ class Account:
                     "follows from how the sum is made: announce none"
                 )
         return call
+
+    def _begin_batch(self, call: str, rate: float) -> None:
+        """Note that the batch of a call is drawn, which is done once, at the announced rate."""
+        entry = self.call(call).entry
+        if entry is not None and entry.sampled != rate:
+            raise DoorError(
+                f"{call}: a batch is drawn at a rate of {rate:g}, and sampled = {entry.sampled:g} "
+                "is announced: give the same rate"
+            )
+        if call in self._drawn:
+            raise DoorError(f"{call}: a batch is drawn again: a call has one, drawn once")
+        self._drawn.add(call)
+
+    def _check_batches(self, entry: LedgerEntry, exact: Sum) -> None:
+        """Refuse a sum over other records than those that the entry of a call pays for."""
+        wanted = ALL if entry.sampled == 1 else frozenset({entry.what})
+        if exact.batches == wanted:
+            return
+        if entry.sampled == 1:
+            (name, *_) = exact.batches - ALL
+            raise DoorError(
+                f"{entry.what}: a sum over the batch of {name!r}, for which only that call pays: "
+                "announce this one with sampled= too, and draw its own batch"
+            )
+        of = " and ".join(sorted(repr(one) if one else "all records" for one in exact.batches))
+        raise DoorError(
+            f"{entry.what}: announced for its own batch, drawn at a rate of {entry.sampled:g}, and "
+            f"the sum is of {of}: take the sum over curator.batch({entry.what!r}, …)"
+        )
 
     @property
     def derived(self) -> bool:

@@ -417,7 +417,7 @@ class Curator(Account):
         Parameters
         ----------
         records : Records
-            The records of the fit, sealed or open.
+            The records of the fit, or of a batch of the fit, sealed or open.
         n_classes : int
             For a learner of more than two classes: labels are then 0 … n_classes − 1; greater ones
             count as the last.
@@ -441,12 +441,43 @@ class Curator(Account):
         is_public = stated is not None and stated.public_label
         private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
         low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
-        of, labels = Of(records.learner, exact.counts), exact.labels
+        of, labels = Of(records.learner, exact.counts, records.batch), exact.labels
         labels = labels if labels.dtype == np.int8 else np.minimum(labels, high)
         return (
             Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
             Rows.like(labels, of, labels_between(low, high, is_public)),
         )
+
+    def batch(self, call: str, records: Records, rate: float) -> Records:
+        """Draw the Poisson batch of a call: each record is in it at a rate, whatever others are.
+
+        A call has one batch, and a batch answers one call, by a sum of its rows or in a loop.
+
+        Parameters
+        ----------
+        call : str
+            The name of what an announced call releases, for which `sampled` is the rate.
+        records : Records
+            Those of the fit, sealed or open.
+        rate : float
+            In (0, 1]; public. The draw's is less by 2⁻⁶⁴ at most; at 1 all records are returned.
+
+        Returns
+        -------
+        Records
+            Sealed if the records are, and so is how many there are.
+
+        Raises
+        ------
+        DoorError
+            If another rate is announced, or the call has its batch.
+        """
+        if not isinstance(records, Records) or records.batch:
+            raise DoorError(f"{call}: a batch is drawn of all records of a fit in one memory alone")
+        self._begin_batch(call, rate)
+        if rate >= 1:
+            return records
+        return records.as_batch(self._draw_batch(call, records.exact, rate), call)
 
     def _is_derived(self, exact: Any) -> bool:
         """Return whether the sensitivity is derived; loops require a learner of this project."""
@@ -476,10 +507,17 @@ class Curator(Account):
     # Drawing -------------------------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
-        grid = grid_of(call.mechanism, call.scale, call.loss, exact.size)
+        grid = grid_of(call.mechanism, call.scale, call.loss_of_one, exact.size)
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
         # A float sum is the whole sum, rounded: a function of that alone, however large it is.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
+
+    def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
+        from privcurve.privacy.draws import successes
+
+        hits = successes(self._source, records.counts, rate)
+        taken = hits > 0
+        return Records(records.codes[taken], records.labels[taken], hits[taken], records.n_bins)
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
         return self._source.integers(n_candidates, size=law.draw(self._source)).tolist()

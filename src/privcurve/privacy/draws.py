@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Floats
+from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import compiled, exp, fast_log, log, log1p, normal_cdf, total
 
 Words = NDArray[np.uint64]
@@ -256,6 +256,14 @@ def _random_words(rng: np.random.Generator, n: int) -> Words:
     if isinstance(rng.bit_generator, np.random.MT19937):  # whose words have 32 bits
         return rng.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
     return np.asarray(rng.bit_generator.random_raw(n))
+
+
+def successes(rng: np.random.Generator, counts: Ints, rate: float) -> Ints:
+    """Draw how many of so many tries succeed, at a rate below 1, less by 2⁻⁶⁴ at most."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    hits = _random_words(rng, int(starts[-1])) < np.uint64(int(rate * 2.0**64))
+    total = np.concatenate([[0], np.cumsum(hits)])
+    return np.diff(total[starts])
 
 
 def _draw_from_words(

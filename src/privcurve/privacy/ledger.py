@@ -12,14 +12,6 @@ from typing import Any, Self
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants import compose as accountants
-from privcurve.privacy.accountants.cost import (
-    BOUNDED_RANGE_KIND,
-    GAUSSIAN_KIND,
-    LAPLACE_KIND,
-    PURE_KIND,
-    ZCDP_KIND,
-    Cost,
-)
 from privcurve.privacy.budget import (
     ADD_REMOVE,
     PRIVATE_COLUMNS,
@@ -35,6 +27,7 @@ from privcurve.privacy.budget import (
 )
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
+from privcurve.privacy.spent import epsilon_of_ledger
 from privcurve.stored import spoken, stored
 
 ASSUMED_N = "the number of records"
@@ -138,6 +131,8 @@ class LedgerEntry:
         How many choices or numbers are charged together here.
     parallel : str
         Why they may be, e.g. ``the nodes of a tree``: each sees other records.
+    sampled : float
+        The rate of the Poisson batch that the call reads; 1: the call reads all records.
     """
 
     mechanism: str
@@ -150,6 +145,7 @@ class LedgerEntry:
     source: str = ""
     calls: int = 1
     parallel: str = ""
+    sampled: float = 1.0
 
     def __hash__(self) -> int:
         # Entries are counted in every fit, and these two fields distinguish most of them.
@@ -254,7 +250,7 @@ class PrivacyStatement:
             return math.inf
         near, delta = budget_within_group(self.epsilon, self.delta, self.at_most)
         return (self.at_most or 1) * epsilon_of_ledger(
-            self.composition, self.ledger, delta, near=near
+            self.composition, self.ledger, delta, near=near, neighbours=self.neighbours
         )
 
     def of_persons(self, at_most: int | None) -> Self:
@@ -312,7 +308,12 @@ class PrivacyStatement:
         lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}
         document = {key: item for key, item in document.items() if not lacking.get(key)}
         document["ledger"] = [
-            {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
+            {
+                f.name: getattr(entry, f.name)
+                for f in fields(LedgerEntry)
+                if f.name != "sampled" or entry.sampled < 1  # not in older files
+            }
+            for entry in self.ledger
         ]
         return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False)
 
@@ -420,10 +421,15 @@ class PrivacyStatement:
         """Return a sentence on the calls of the ledger and the composition of their costs."""
         if not self.ledger:
             return "The model is made of no use of the data."
-        calls: Counter[str] = Counter()
+        calls: Counter[tuple[str, float]] = Counter()
         for entry in self.ledger:
-            calls[entry.mechanism] += entry.calls
-        made = _join_words([_count_words(name, number) for name, number in calls.items()])
+            calls[entry.mechanism, entry.sampled] += entry.calls
+        made = _join_words(
+            [
+                _count_words(name, number) + _batch_words(rate)
+                for (name, rate), number in calls.items()
+            ]
+        )
         steps = f"{len(self.ledger):,} step{'s' if len(self.ledger) > 1 else ''}"
         parallel = _join_words(list(dict.fromkeys(e.parallel for e in self.ledger if e.parallel)))
         if parallel:
@@ -524,6 +530,13 @@ def _count_words(name: str, number: int) -> str:
     return f"{number:,} {mechanism.unit}{'s' if number > 1 else ''} {mechanism.words}"
 
 
+def _batch_words(rate: float) -> str:
+    """Write of which records a call is, where not of all."""
+    if rate == 1:
+        return ""
+    return f", each of a batch that has each record with a chance of {100 * rate:.4g} %"
+
+
 def _bound(epsilon: float) -> str:
     """Write the maximum ratio of an outcome's probabilities, with digits to differ from 1."""
     if epsilon < 0.01:
@@ -560,42 +573,3 @@ def _floats(row: Mapping[str, Any]) -> dict[str, Any]:
         key: float(value) if key in _NUMBERS and value is not None else value
         for key, value in row.items()
     }
-
-
-def epsilon_of_ledger(
-    accountant: str, ledger: Sequence[LedgerEntry], delta: float, near: float | None = None
-) -> float:
-    """Return the composed ε of a ledger.
-
-    Accountants of pure privacy use the entries' ε; the others use the sharpest guarantee of each
-    entry.
-    """
-    chosen = accountants.accountant(accountant)
-    if chosen.name == accountants.BASIC:
-        return math.fsum(entry.epsilon for entry in ledger)
-    return accountants.compose(accountant, _costs(ledger, chosen.pure), delta, near)
-
-
-def rho_of_ledger(ledger: Sequence[LedgerEntry]) -> float:
-    """Return the sum of ρ (zCDP) over a ledger; infinite if a call has neither ρ nor ε."""
-    return accountants.total_rho(_costs(ledger, pure=False))
-
-
-def _costs(ledger: Sequence[LedgerEntry], pure: bool) -> list[Cost]:
-    groups = Counter(_kind_and_amount(entry, pure) for entry in ledger)
-    return [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
-
-
-def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:
-    if pure:
-        return PURE_KIND, entry.epsilon
-    if entry.bounded_range is not None:
-        return BOUNDED_RANGE_KIND, entry.bounded_range
-    kind = MECHANISMS[entry.mechanism].kind if entry.mechanism in MECHANISMS else PURE_KIND
-    if kind == GAUSSIAN_KIND:
-        return kind, entry.noise_rate * entry.sensitivity
-    if kind == LAPLACE_KIND:
-        return kind, entry.epsilon
-    if entry.rho is not None:
-        return ZCDP_KIND, math.sqrt(2 * entry.rho)
-    return PURE_KIND, entry.epsilon

@@ -16,7 +16,7 @@ from typing import Any
 from privcurve.coding import Floats
 from privcurve.privacy.account import RULES, Pending
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost, on_batches
 from privcurve.privacy.budget import PROVED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import BEST_OF, calibrate
 from privcurve.privacy.curator import Call
@@ -79,6 +79,10 @@ class Announced:
     parts : int
         Into how many parts a call divides its budget, as some papers needlessly do: noise is for
         one part.
+    sampled : float
+        Of sums with δ > 0: the rate q at which each record is in the Poisson batch of a call
+        (``Curator.batch``), of which the call releases a sum. `share` is then of what the calls
+        would cost on all records.
     """
 
     what: str
@@ -94,6 +98,7 @@ class Announced:
     source: str = ""
     by: str = ""
     parts: int = 1
+    sampled: float = 1.0
 
     def __post_init__(self) -> None:
         kinds = (self.l1 > 0 or self.l2 > 0, self.score_range > 0, self.margins > 0)
@@ -102,6 +107,13 @@ class Announced:
             raise ValueError(f"{self.what}: announce only one of {one}, or none")
         if self.is_derived and (self.parts, self.calls) != (1, 1):
             raise ValueError(f"{self.what}: a call in parts must announce its sensitivity")
+        if not 0 < self.sampled <= 1:
+            raise ValueError(f"{self.what}: sampled must be a rate in (0, 1]; got {self.sampled}")
+        if self.sampled < 1 and (self.choice or self.by or not self.is_derived):
+            raise ValueError(
+                f"{self.what}: sampled must go with a sum of rows, which carries its sensitivity; "
+                "leave out l1, l2, score_range, margins, choice and by"
+            )
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
             raise ValueError(
                 f"{self.what}: times must be ≥ 1 and share > 0; got {self.times} and {self.share}"
@@ -124,6 +136,11 @@ class Announced:
 
     def check_mechanism(self, pure: bool) -> None:
         """Refuse (ValueError) a mechanism whose cost exceeds :meth:`cost` or ε."""
+        if pure and self.sampled < 1:
+            raise ValueError(
+                f"{self.what}: delta must be above 0 where batches are sampled: they are accounted "
+                "with Gaussian noise alone"
+            )
         kind = MECHANISMS[self.mechanism(pure)].kind
         is_refused = kind == GAUSSIAN_KIND if pure else kind != self.cost().kind
         if is_refused:
@@ -162,6 +179,7 @@ class Announced:
                 source=RULES if self.is_derived else self.source,
                 calls=self.calls,
                 parallel=self.parallel,
+                sampled=self.sampled,
             )
             for k in range(1, self.times + 1)
         ]
@@ -229,12 +247,15 @@ def noise_of(
         accountant = BASIC
         amounts = [calls.share * epsilon / calls.times for calls in announced]
     else:
-        costs = tuple(calls.cost() for calls in announced)
+        neighbours = words.get("neighbours", REPLACE_ONE)
+        costs = tuple(on_batches(calls.cost(), calls.sampled, neighbours) for calls in announced)
         # Equal costs are combined, as there may be hundreds.
-        counts: Counter[tuple[str, float]] = Counter()
+        counts: Counter[tuple[str, float, float]] = Counter()
         for cost in costs:
-            counts[cost.kind, cost.amount] += cost.count
-        together = tuple(Cost(*key, count) for key, count in counts.items())
+            counts[cost.kind, cost.amount, cost.rate] += cost.count
+        together = tuple(
+            Cost(kind, amount, count, rate) for (kind, amount, rate), count in counts.items()
+        )
         scale, accountant = calibrate(together, epsilon, delta, accountants)
         amounts = [cost.amount * scale for cost in costs]
     ledger = [

@@ -34,10 +34,14 @@ from privcurve.privacy.sums import (
 
 
 class Of(NamedTuple):
-    """The owner of rows: the learner, and the records with their counts."""
+    """The owner of rows: the learner, and the records with their counts.
+
+    `batch` is the name of the sampled batch of these records; empty for all records.
+    """
 
     learner: str
     counts: Ints
+    batch: str = ""
 
 
 NOBODY = Of("", np.zeros(0, dtype=np.int64))
@@ -196,7 +200,7 @@ class Rows(Bounded):
         values = clip_norms(np.ascontiguousarray(self._numbers()), float(longest))
         low = np.maximum(np.minimum(self._low, 0.0), -longest)
         high = np.minimum(np.maximum(self._high, 0.0), longest)
-        entries, (size, change, _, _) = np.maximum(-low, high), self._bounds
+        entries, (size, change, *_) = np.maximum(-low, high), self._bounds
         most = math.sqrt(len(low)) * longest * (1 + 2 * ULP)
         size = Moves(entries, most, float(longest), 1.0).within(size.with_entries(entries))
         return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
@@ -218,7 +222,7 @@ class Rows(Bounded):
 
     def outer(self) -> Rows:
         """Return the outer product of each row with itself, as a matrix (D8)."""
-        rows, (size, change, unit, _) = self._numbers(), self._bounds
+        rows, (size, change, unit, *_) = self._numbers(), self._bounds
         low, high = _corners(
             np.multiply, (self._low[:, None], self._high[:, None]), (self._low, self._high)
         )
@@ -238,7 +242,8 @@ class Rows(Bounded):
         """Return the sums of the rows of each code, stacked (D9)."""
         if not self._is_beside(codes):
             self._refuse("sums by values that are not codes of the same records")
-        total, (size, change, unit, _) = self._added(codes._codes(n_codes), n_codes)
+        total, bounds = self._added(codes._codes(n_codes), n_codes)
+        size, change = bounds.size, bounds.change
         if not codes._bounds.change.is_zero:
             # A record leaves one cell and enters another, or stays in its own.
             moved = Moves(
@@ -248,7 +253,7 @@ class Rows(Bounded):
             most = max(moved.l1, change.l1)
             change = Moves(moved.entries, most, farther.factor, farther.square)
         shape = total.shape
-        bounds = Bounds(size, change, unit)
+        bounds = bounds._replace(size=size, change=change)
         return Sum.make(open_values(total), self._learner, bounds.each(
             lambda moves: moves.with_entries(np.broadcast_to(moves.entries, shape))))  # fmt: skip
 
@@ -342,7 +347,7 @@ class Rows(Bounded):
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
         """Add up the rows, by codes if given, in whole units of a public grid (D9)."""
         most = max(largest_of(self._low), largest_of(self._high))
-        (size, change, unit, _), error = self._bounds, 0.0
+        (size, change, unit, *_), error = self._bounds, 0.0
         if not (unit and most <= MOST_UNITS * unit):
             error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
         shape = self._low.shape if codes is None else (n_codes, *self._low.shape)
@@ -357,7 +362,7 @@ class Rows(Bounded):
             on_grid = (np.rint(end / unit) * unit for end in (self._low, self._high))
             near, apart = change.loosened(error), Moves.between(*on_grid)
             size, change = size.loosened(error / 2), near if near.is_zero else near.within(apart)
-        bounds = Bounds(size, change, unit)
+        bounds = Bounds(size, change, unit, batches=frozenset({self._of.batch}))
         return Sum.make(unit * sums.reshape(shape), self._learner, bounds), bounds
 
 

@@ -290,6 +290,21 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self._refuse(f".{name}")
 
 
+class Drawn(Sealed):
+    """Values of the records of a sampled batch, by its name."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(self, array: Any, learner: str, batch: str) -> None:
+        super().__init__(array, learner, 0)
+        self._batch = batch
+
+
+def batches_of(values: Iterable[Any]) -> frozenset[str]:
+    """Return the batches that values are of, also in tuples; "" for what is of all records."""
+    return frozenset(getattr(one, "_batch", "") for one in _leaves(values)) or frozenset({""})
+
+
 def _make_refusal(name: str) -> Callable[..., Any]:
     def refuse(self: Sealed, *given: Any, **more: Any) -> NoReturn:
         self._refuse(name)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.moves import ULP, Moves, join
-from privcurve.privacy.sealed import Sealed, kernel, open_values
+from privcurve.privacy.sealed import Sealed, batches_of, kernel, open_values
 
 # The largest number of records whose sums fit in 64 bits, and the largest row in units of its grid.
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
@@ -29,22 +29,27 @@ LEAST, MOST = 2.0**-400, 2.0**400
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
 
+ALL = frozenset({""})
+
+
 class Bounds(NamedTuple):
     """Public bounds of what one record adds to numbers, and of their change if it is replaced.
 
     All numbers are integer multiples of `unit`, a power of two, unless it is 0. `shift` bounds the
-    public numbers that were added to sums, as rounding also depends on their size.
+    public numbers that were added to sums, as rounding also depends on their size. `batches` has
+    the names of the sampled batches in the sums; the empty name means all records.
     """
 
     size: Moves
     change: Moves
     unit: float
     shift: float = 0.0
+    batches: frozenset[str] = ALL
 
     def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
         """Return these bounds with a rule applied to both."""
         unit = self.unit if unit is None else unit
-        return Bounds(rule(self.size), rule(self.change), unit, self.shift)
+        return self._replace(size=rule(self.size), change=rule(self.change), unit=unit)
 
     @property
     def most(self) -> float:
@@ -150,8 +155,19 @@ class Sum(Bounded):
         error = 0.0 if is_whole else steps * bounds.error(most)
         return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
 
+    @property
+    def batches(self) -> frozenset[str]:
+        """The names of the batches that it is of; the empty name is that of all records."""
+        return self._bounds.batches
+
     def moves(self, neighbours: str) -> Moves:
-        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2."""
+        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2.
+
+        Of sums over a sampled batch a replaced record may be in the batch of one side alone, and
+        the cost of both being in it follows from twice what a record adds.
+        """
+        if self.batches != ALL and neighbours != ADD_REMOVE:
+            return self._bounds.size.times(2.0)
         moves = self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
         # a copy, so that writing into it changes nothing
         return moves.with_entries(moves.entries.copy())
@@ -201,7 +217,8 @@ class Sum(Bounded):
             values, (one, other) = ufunc(left._array, right._array), (left._bounds, right._bounds)
             both = one.size.plus(other.size), one.change.plus(other.change)
             unit, shift = min(one.unit, other.unit), one.shift + other.shift
-            return self._rounded(values, Bounds(*both, unit, shift))
+            batches = one.batches | other.batches
+            return self._rounded(values, Bounds(*both, unit, shift, batches))
         numbers = public_numbers(right if left is self else left)
         if numbers is None or not np.isfinite(numbers).all():
             return None
@@ -264,7 +281,8 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
         join(moves, np.concatenate([m.entries for m in moves]))
         for moves in ([p.size for p in parts], [p.change for p in parts])
     )
-    return Bounds(size, change, min(p.unit for p in parts), max(p.shift for p in parts))
+    batches = frozenset[str]().union(*(p.batches for p in parts))
+    return Bounds(size, change, min(p.unit for p in parts), max(p.shift for p in parts), batches)
 
 
 @lru_cache(maxsize=256)
@@ -324,7 +342,10 @@ def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
         def run(*given: Any) -> Any:
             total = opened(*given)
             learner = total._learner if isinstance(total, Sealed) else ""
-            return with_bounds(open_values(total), learner, bounds(*given))
+            own = bounds(*given)
+            if (batches := batches_of(given)) != ALL:
+                own = own._replace(batches=batches)
+            return with_bounds(open_values(total), learner, own)
 
         return run
 

@@ -44,6 +44,7 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
+    yield from recipe("dp_sgd", [{"n_epochs": 1, "batch_rate": 0.5}])
     # With few records all bins are rare, and the model would not depend on them.
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
@@ -100,8 +101,10 @@ def _canaries() -> Iterator[Claim]:
         "topdown": {"depth": 8},
         "tuned": {"learner": "noisy_bayes"},
     }
-    joint = {name: {"n_steps": 2} for name in ("dp_newton", "dp_gradient_descent")}
-    for name, setting in {**joint, "boosted_adassp": {"n_rounds": 2}}.items():
+    joint: dict[str, dict[str, Any]] = {}
+    joint |= {name: {"n_steps": 2} for name in ("dp_newton", "dp_gradient_descent")}
+    joint |= {"boosted_adassp": {"n_rounds": 2}, "dp_sgd": {"n_epochs": 2, "batch_rate": 0.5}}
+    for name, setting in joint.items():
         settings[name] = {**setting, "n_groups": CANARIES}
     for name, setting in settings.items():
         yield claim_by_canaries(name, PROVED, setting)

@@ -95,6 +95,14 @@ def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int)
     return 5e-3 + 1e-8 * n_rows * n_columns * float(setting["n_steps"])
 
 
+def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of stochastic gradient descent: of steps, and of records in batches."""
+    n_steps = float(setting["n_epochs"]) / float(setting["batch_rate"])
+    width = 1 + float(setting["n_hidden"])
+    each = 1e-4 + 1e-9 * n_rows + 1e-6 * n_columns * width
+    return n_steps * each + 3e-8 * setting["n_epochs"] * n_rows * n_columns * width
+
+
 def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of Boosted AdaSSP: like Newton steps, one per round."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)

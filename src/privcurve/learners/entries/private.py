@@ -223,6 +223,25 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.dp_gradient_descent,
         proof=Proof("docs/proofs.md, 'Joint Newton steps'"),
     ),
+    # Abadi and others 2016: on sampled batches.
+    LearnerEntry(
+        name="dp_sgd",
+        path="privcurve.learners.linear.dp_sgd:DPSGDClassifier",
+        title="DP-SGD",
+        **GAUSSIAN,
+        parameters={
+            "n_epochs": Parameter(10, int, low=1, size=True, tried=(1, 3)),
+            "batch_rate": Parameter(0.1, float, 1e-4, 1, tried=(0.2, 1)),
+            "clip": Parameter(0.5, float, 1e-3, 1e3),
+            "learning_rate": positive(1.0),
+            "n_hidden": Parameter(0, int, low=0, high=1000, tried=(0, 2)),
+            "n_groups": GROUPS,
+            "n_estimate": Parameter(None, int, low=1),
+        },
+        seconds=costs.dp_sgd,
+        multiclass=True,
+        proof=Proof("docs/proofs.md, 'Poisson batches'"),
+    ),
     # Tang and others 2023: least squares instead.
     LearnerEntry(
         name="boosted_adassp",

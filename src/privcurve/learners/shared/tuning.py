@@ -15,8 +15,9 @@ from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.privacy.budget import PROVED, REPLACE_ONE
-from privcurve.privacy.ledger import CLAIMED, KNOWN, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import CLAIMED, KNOWN, PrivacyStatement
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
+from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 

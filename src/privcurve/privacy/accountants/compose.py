@@ -17,6 +17,8 @@ from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
+    SAFETY,
+    SAMPLED_KINDS,
     Costs,
     log_ratio,
     solve,
@@ -24,6 +26,7 @@ from privcurve.privacy.accountants.cost import (
     zcdp_delta,
     zcdp_simple,
 )
+from privcurve.privacy.accountants.sampled import sampled_delta
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -72,6 +75,7 @@ ZCDP_SIMPLE = "zCDP, simple conversion"
 ZCDP_CKS = "zCDP, CKS conversion"
 ADAPTIVE = "bounded range, optimal adaptive"
 GAUSSIAN = "Gaussian, exact"
+SAMPLED = "privacy loss distribution, Poisson batches"
 
 # The composition of a statement without privacy.
 NONE = "none"
@@ -100,6 +104,8 @@ class Accountant:
     best: bool = True
     # Whether one evaluation takes milliseconds, so that its search starts at the result of others.
     slow: bool = False
+    # The factor that makes a noise rate safe: more than the search, and δ itself, may be off.
+    safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:
         """Return whether it can compose these costs at this δ."""
@@ -147,6 +153,12 @@ def _mu(costs: Costs) -> float:
         cost.count * (cost.amount * cost.amount) for cost in costs if cost.kind == GAUSSIAN_KIND
     )
     return math.sqrt(math.fsum(squares))
+
+
+def _batches_delta(costs: Costs, epsilon: float) -> float:
+    """Return δ(ε), no larger than if all records were in each batch."""
+    of_all = gaussian_delta(math.sqrt(2 * total_rho(costs)), epsilon)
+    return min(sampled_delta(costs, epsilon), of_all)
 
 
 ACCOUNTANTS = (
@@ -199,6 +211,17 @@ ACCOUNTANTS = (
         "the exact composition of Gaussian mechanisms",
         fits=lambda costs: _kinds(costs) == {GAUSSIAN_KIND},
         delta=lambda costs, epsilon: gaussian_delta(_mu(costs), epsilon),
+    ),
+    Accountant(
+        SAMPLED,
+        "the privacy loss distribution of Gaussian mechanisms on Poisson batches (upper bound)",
+        fits=lambda costs: (
+            bool(_kinds(costs) & {*SAMPLED_KINDS})
+            and _kinds(costs) <= {GAUSSIAN_KIND, *SAMPLED_KINDS}
+        ),
+        delta=_batches_delta,
+        slow=True,
+        safety=1 - 1e-6,
     ),
 )
 

@@ -14,7 +14,7 @@ from privcurve.privacy.accountants.compose import (
     Accountant,
     accountant,
 )
-from privcurve.privacy.accountants.cost import SAFETY, Cost, scale_costs, solve, total_rho
+from privcurve.privacy.accountants.cost import Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
 # Accountants in the order of the search; of equally good ones the first is used.
@@ -71,4 +71,4 @@ def _largest_scale(
     def excess(scale: float) -> float:
         return chosen.excess(scale_costs(costs, scale), epsilon, delta)
 
-    return solve(excess, guess, first_step) * SAFETY
+    return solve(excess, guess, first_step) * chosen.safety
