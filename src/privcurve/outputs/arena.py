@@ -1,4 +1,4 @@
-"""The arena: private classifiers on tables that set nothing, of several studies or beside a file."""
+"""The arena: private classifiers on tables that set nothing, of studies or beside a file."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ RESULTS = "results"
 MEANS, WINS, TABLES = "means", "wins", "tables"
 
 MEANS_NOTES = (
-    "Each table counts once, with the mean of its hold-outs; 'lost' is by how much boosting without "
-    "privacy is ahead. By log loss less is better. Seconds are those of a fit, memory is the most "
-    "that a process took whose job trained the method, and others of the table with it.",
+    "Each table counts once, with the mean of its hold-outs; 'lost' is by how much boosting "
+    "without privacy is ahead. By log loss less is better. Seconds are those of a fit; memory is "
+    "the most that its process had during a fit, imports included.",
     "Status: 'proved' is a theorem of this project and a test; 'claimed' is an author's word.",
 )
 WINS_NOTES = (
-    "A difference is by how much a method is ahead of {reference} with the same neighbours, both with "
-    "δ or both without, as a mean over tables; brackets are 95 % intervals by bootstrap over tables. "
-    "A table is won or lost if the difference is beyond two of its standard errors, which cover the "
-    "draw of the records (Nadeau and Bengio 2003); a method with one hold-out has none.",
+    "A difference is by how much a method is ahead of {reference} with the same neighbours, both "
+    "with δ or both without, as a mean over tables; brackets are 95 % intervals by bootstrap over "
+    "tables. A table is won or lost if the difference is beyond two of its standard errors, which "
+    "cover the draw of the records (Nadeau and Bengio 2003).",
     "p (Wilcoxon) is exact and of the mean differences of tables, p (Holm) is corrected for all "
     "methods of a measure and ε.",
 )
 TABLES_NOTES = (
-    "AUC at ε = {epsilon}, the mean of the hold-outs; the best private method of a row is in bold.",
+    "AUC at ε = {epsilon}, the mean of the hold-outs; the best private method of a row is bold.",
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
@@ -86,7 +86,8 @@ class Arena(Output):
 
     def files(self, request: OutputRequest) -> Files:
         parts = [
-            request.table.with_name(f"{request.table.name}_{part}") for part in (MEANS, WINS, TABLES)
+            request.table.with_name(f"{request.table.name}_{part}")
+            for part in (MEANS, WINS, TABLES)
         ]
         figures = (request.figure, request.figure.with_name(f"{request.figure.name}_{TABLES}"))
         folder = run_files.FOLDER
@@ -227,11 +228,10 @@ def what_can_be_found(frame: pd.DataFrame) -> list[str]:
         ]
     total = n_tables * (n_tables + 1) // 2
     return [
-        f"What can be found at all: of {n_methods} methods on {n_tables} tables a difference has "
-        f"p (Holm) < {ranks.LEVEL:g} for certain if the ranks of the tables that speak against it add up "
-        f"to at most {ranks_against} of {total}, so some {math.floor(ranks_against / n_tables)} "
-        f"tables with the largest differences can speak against it, or more with small ones. Below "
-        f"{least} tables nothing can be found."
+        f"What can be found at all, of {n_methods} methods on {n_tables} tables: the method with "
+        f"the smallest p-value has p (Holm) < {ranks.LEVEL:g} if the ranks of the tables that "
+        f"speak against it add up to at most {ranks_against} of {total} (rank {n_tables} is that "
+        f"of the largest difference). Below {least} tables nothing can be found."
     ]
 
 
@@ -288,7 +288,9 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     with style.paper():
         figure, panels = style.panels(len(names))
         for panel, name in zip(panels, names, strict=True):
-            _draw_panel(panel, means[means["dataset"] == name].assign(score=lambda m: m["auc"]), titles)
+            _draw_panel(
+                panel, means[means["dataset"] == name].assign(score=lambda m: m["auc"]), titles
+            )
             panel.set_title(dataset_title(name))
         style.legend_below(figure, _keys(means, titles))
     return figure

@@ -23,7 +23,7 @@ FILE = "runs"
 NOT_PRIVATE = "not private"
 
 # A row a run. `method` names the curve, `seconds` are those of the fit, `memory` is the most that
-# the process of its job took, in MiB; a job may train several short curves.
+# its process had during the fit, in MiB.
 COLUMNS = [
     *("method", "title", "learner", "version", "status", "dataset", "epsilon", "delta"),
     *("neighbours", "fold", "split", *RANKED, "seconds", "memory"),
@@ -100,15 +100,6 @@ def _rows(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
         "title": method.title,
         "status": status_of(method),
         "neighbours": method.relation or "",
-        "memory": _memory(jobs, curve),
     }
     named = runs.rename(columns={"repeat": "split", "fit_seconds": "seconds"})
     return named.assign(**facts)[COLUMNS]
-
-
-def _memory(jobs: StudyJobs, curve: Curve) -> float:
-    """Return the most memory that a job of a curve took, by Snakemake's benchmarks, in MiB."""
-    paths = [job.benchmark for job in jobs.jobs_of([curve])]
-    found = [pd.read_csv(path, sep="\t", na_values=["-"]) for path in paths if path.is_file()]
-    peaks = [float(frame["max_rss"].max()) for frame in found if "max_rss" in frame]
-    return max((peak for peak in peaks if not math.isnan(peak)), default=math.nan)
