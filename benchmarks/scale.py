@@ -176,7 +176,7 @@ def made_up(
         row = {
             "id": ids.run(point, split).id,
             "dataset": DATASET,
-            "arm": curve.method.name,
+            "method": curve.method.name,
             "learner": curve.method.learner,
             "calibration": curve.method.calibration,
             "delta": curve.method.delta,

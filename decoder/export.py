@@ -1,10 +1,11 @@
 """Write the weights file of the package, of a state of the training.
 
-    python decoder/export.py STATE
+    python decoder/export.py STATE [--output FILE]
 
-The file gets the average of the weights over the last steps, in half precision. The registry's
-entry of PrivGAM gets the file's SHA-256, which is a part of the ids of its runs: golden files
-have to be rewritten, and stored results of PrivGAM are trained anew.
+The file gets the average of the weights over the last steps, in half precision. With --output, that
+is all. Without it the program replaces the file of the package, and the registry's entry of PrivGAM
+gets the file's SHA-256, which is a part of the ids of its runs: golden files have to be rewritten,
+and stored results of PrivGAM are trained anew.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ def main() -> None:
     """Export the state that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("state", type=Path)
-    state = parser.parse_args().state
-    with state.open("rb") as stream:
+    parser.add_argument("--output", type=Path, help="another file than the package's")
+    options = parser.parse_args()
+    with options.state.open("rb") as stream:
         _, average, _, n_steps = pickle.load(stream)
-    checksum = write(network_of(average), decoder.FILE)
-    register(checksum, REGISTRY)
-    print(f"{decoder.FILE}: {n_steps} steps, SHA-256 {checksum}")
+    file = options.output or decoder.FILE
+    checksum = write(network_of(average), file)
+    if options.output is None:
+        register(checksum, REGISTRY)
+    print(f"{file}: {n_steps} steps, SHA-256 {checksum}")
 
 
 def network_of(parameters: Mapping[str, Any]) -> decoder.Network:

@@ -43,19 +43,19 @@ class Shape(NamedTuple):
 
 
 SHAPES: Mapping[str, Shape] = {
-    "12x12": Shape(12, 12, 4096, 12, 3.5, 2, (0.02, 30)),
-    "32x12": Shape(32, 12, 4096, 8, 2.5, 2, (0.02, 30)),
+    "12x12": Shape(12, 12, 4096, 12, 5.0, 2, (0.02, 30)),
+    "32x12": Shape(32, 12, 4096, 8, 3.5, 2, (0.02, 30)),
     "120x10": Shape(120, 10, 2048, 4, 0.5, 2, (0.02, 30)),
     "12x32": Shape(12, 32, 4096, 10, 2.5, 2, (0.05, 250)),
-    "32x32": Shape(32, 32, 4096, 6, 2.0, 2, (0.05, 250)),
-    "6x64": Shape(6, 64, 16384, 8, 1.2, 2, (10, 8000)),
-    "16x64": Shape(16, 64, 16384, 6, 2.5, 2, (10, 8000)),
-    "32x64": Shape(32, 64, 8192, 4, 1.0, 2, (10, 8000)),
-    "16x12k3": Shape(16, 12, 4096, 5, 0.9, 3, (0.02, 30)),
-    "16x32k4": Shape(16, 32, 4096, 3, 0.7, 4, (0.05, 250)),
-    "24x16k8": Shape(24, 16, 4096, 3, 0.5, 8, (0.1, 60)),
-    "12x64k3": Shape(12, 64, 8192, 4, 0.6, 3, (10, 8000)),
-    "12x12k10": Shape(12, 12, 4096, 4, 0.4, 10, (0.02, 30)),
+    "32x32": Shape(32, 32, 4096, 6, 1.0, 2, (0.05, 250)),
+    "6x64": Shape(6, 64, 16384, 8, 0.6, 2, (10, 8000)),
+    "16x64": Shape(16, 64, 16384, 6, 1.0, 2, (10, 8000)),
+    "32x64": Shape(32, 64, 8192, 4, 0.2, 2, (10, 8000)),
+    "16x12k3": Shape(16, 12, 4096, 5, 1.6, 3, (0.02, 30)),
+    "16x32k4": Shape(16, 32, 4096, 3, 0.5, 4, (0.05, 250)),
+    "24x16k8": Shape(24, 16, 4096, 3, 0.3, 8, (0.1, 60)),
+    "12x64k3": Shape(12, 64, 8192, 4, 0.3, 3, (10, 8000)),
+    "12x12k10": Shape(12, 12, 4096, 4, 0.6, 10, (0.02, 30)),
 }
 # For a test: it compiles in seconds.
 TINY = Shape(3, 6, 256, 2, 1.0, 2, (0.02, 250))
@@ -188,7 +188,7 @@ class Source:
         n_queries = min(len(y) - n, N_QUERIES)
         rows = rng.choice(len(y), n + n_queries, replace=False)
         codes, y = table.codes[rows][:, columns].astype(np.int64), y[rows]
-        if rng.random() < 0.08:
+        if rng.random() < 0.12:
             y = rng.permutation(y)  # columns that tell nothing
         n_bins, ordered = table.n_bins[columns].copy(), table.ordered[columns].copy()
         if rng.random() < 0.3 and codes.shape[1] < shape.columns:

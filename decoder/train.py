@@ -17,10 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-import optax
+
+try:
+    import jax
+    import jax.numpy as jnp
+    import optax
+except ImportError as error:
+    raise SystemExit(f"the training needs JAX and Optax ({error}): run `make train`") from None
 
 import network
 from tasks import Shape, Source
@@ -62,23 +66,40 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="up to this number, earlier ones included")
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument(
+        "--fall-from", type=int, metavar="STEP", help="from here on the rate falls to 0 at --steps"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cache", type=Path, help="folder of what JAX compiles")
     options = parser.parse_args()
     if options.cache is not None:
         jax.config.update("jax_compilation_cache_dir", str(options.cache))
+    if options.fall_from is not None and (options.steps or 0) <= options.fall_from:
+        parser.error("--fall-from must be below --steps, where the rate is 0")
     last = time.monotonic() + 60 * options.minutes
     train(
         options.state,
         Source(options.pool, options.seed),
         lambda n_steps: n_steps == options.steps or time.monotonic() > last,
-        options.rate,
+        lambda n_steps: rate_at(n_steps, options.rate, options.fall_from, options.steps),
         options.seed,
     )
 
 
+def rate_at(step: int, rate: float, fall_from: int | None = None, last: int | None = None) -> float:
+    """Compute the learning rate of a step: it rises first, and falls from `fall_from` to `last`."""
+    risen = rate * min(1.0, (step + 1) / WARM_UP)
+    if fall_from is None or last is None or step < fall_from:
+        return risen
+    return risen * (last - step) / (last - fall_from)
+
+
 def train(
-    path: Path, source: Source, ends: Callable[[int], bool], rate: float = RATE, seed: int = 0
+    path: Path,
+    source: Source,
+    ends: Callable[[int], bool],
+    rate: Callable[[int], float] = lambda step: rate_at(step, RATE),
+    seed: int = 0,
 ) -> State:
     """Train until `ends(n_steps)` holds; write the state now and then, and at the end."""
     state = read(path) if path.exists() else begin(seed)
@@ -87,7 +108,7 @@ def train(
     batches = _draw_ahead(source, state.n_steps)
     while not ends(state.n_steps):
         name, batch = next(batches)
-        state, loss = take_step(source.shape(name), state, batch, rate, seed)
+        state, loss = take_step(source.shape(name), state, batch, rate(state.n_steps), seed)
         losses.setdefault(f"{name}/{len(loss)}", []).append(loss)
         if state.n_steps % STEPS_PER_LINE == 0:
             pace = (time.monotonic() - start) / (state.n_steps - before)
@@ -173,10 +194,9 @@ def take_step(shape: Shape, state: State, batch: Any, rate: float, seed: int) ->
     """Return the next state, and the log-loss after each release as a part of the base rate's."""
     i = state.n_steps
     key = jax.random.fold_in(jax.random.PRNGKey(seed), i)
-    risen = jnp.float32(rate * min(1.0, (i + 1) / WARM_UP))
     kept = jnp.float32(min(MOST_KEPT, (i + 1) / (i + 10)))
     releases = n_releases(shape, float(np.median(batch["scale"])), i)
-    *trees, losses = make_step(shape, releases)(*state[:3], key, batch, risen, kept)
+    *trees, losses = make_step(shape, releases)(*state[:3], key, batch, jnp.float32(rate), kept)
     of_base = [_entropy(y[w > 0]) for y, w in zip(batch["yq"], batch["wq"], strict=True)]
     return State(*trees, i + 1), (np.asarray(losses)[:, :, 0] / np.array(of_base)[:, None]).mean(0)
 

@@ -18,7 +18,7 @@ class Communication(Output):
     """Table ``communication``: rounds, messages, bytes of a party, and accuracy at one ε."""
 
     word: ClassVar[str] = "communication"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "epsilon": Option("the ε of the models", float, 1),
@@ -45,7 +45,7 @@ class Communication(Output):
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
     """Return the table for readers: titles in place of names, whole bytes."""
     texts = pd.DataFrame({"dataset": [dataset_title(name) for name in frame["dataset"]]})
-    texts["method"] = frame["method"].map(titles)
+    texts["method"] = frame["entry"].map(titles)
     texts["calibration"] = frame["calibration"]
     texts["δ"] = [f"{delta:g}" for delta in frame["delta"]]
     texts = texts.join(text_frame(frame[[name for name in frame if name not in (*ABOUT, *SCORES)]]))
@@ -63,7 +63,7 @@ def _methods(request: OutputRequest) -> list[Method]:
 
 # Measures of messages: those of the party with the largest, except for the total.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
-ABOUT = ("dataset", "method", "calibration", "delta", "epsilon")
+ABOUT = ("dataset", "entry", "calibration", "delta", "epsilon")
 # Parameters of a protocol that are always shown.
 HOLDERS = ("protocol", "trust", "n_holders")
 SCORES = ("accuracy", "accuracy_std", *MESSAGES, "n_repeats", "n_failed")
@@ -88,12 +88,12 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
     there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
-    groups = [part for _, part in there.groupby(["dataset", "arm", "setting"], sort=False)]
+    groups = [part for _, part in there.groupby(["dataset", "method", "setting"], sort=False)]
     about = pd.concat([part[list(ABOUT)].head(1) for part in groups], ignore_index=True)
     # As objects, so that whole numbers stay whole if other methods lack the parameter.
     settings = [{**_share(part), **json.loads(part["setting"].iloc[0])} for part in groups]
     parameters = pd.DataFrame(settings).astype(object)
-    methods = [about["dataset"], about["method"]]
+    methods = [about["dataset"], about["entry"]]
     varied = parameters.map(str).groupby(methods).nunique().gt(1).any()
     telling = [str(name) for name in parameters if name in (*HOLDERS, *varied.index[varied])]
     scores = pd.DataFrame([_scores(part) for part in groups], columns=list(SCORES))

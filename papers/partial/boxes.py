@@ -16,7 +16,7 @@ class Boxes(Sweep):
     """Figure: a box of the fresh trainings at each value, from quartile to quartile."""
 
     word: ClassVar[str] = "boxes"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     options: ClassVar = {
         name: option
         for name, option in Sweep.options.items()

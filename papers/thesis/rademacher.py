@@ -171,7 +171,7 @@ def row_of(
 ) -> dict[str, Any]:
     """Return the row of one model for :func:`bound_table`."""
     return {
-        **dict(zip(("dataset", "arm", "calibration", "epsilon"), key, strict=True)),
+        **dict(zip(("dataset", "method", "calibration", "epsilon"), key, strict=True)),
         **{"n": complexity.n, "n_draws": complexity.n_draws, "complexity": complexity.value},
         **{"standard_error": complexity.standard_error, "bound": bound[0], "threshold": bound[1]},
     }
@@ -181,11 +181,11 @@ def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
     """Put mean and standard deviation of the bounds of models beside a study's fresh accuracy."""
     rows = []
     for (dataset, method, epsilon), group in bounds.groupby(
-        ["dataset", "arm", "epsilon"], sort=False
+        ["dataset", "method", "epsilon"], sort=False
     ):
         # Within rounding: a file may have moved the last bit of ε.
         same = (accuracy["epsilon"] - group["epsilon"].iloc[0]).abs() < 1e-12
-        fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["arm"] == method) & same]
+        fresh = accuracy[(accuracy["dataset"] == dataset) & (accuracy["method"] == method) & same]
         if len(fresh) != 1:
             raise ValueError(f"no accuracy of {method} on {dataset} at ε = {epsilon}")
         of_models = ["dataset", "calibration", "epsilon", "n", "n_draws", "complexity"]

@@ -1,21 +1,24 @@
-"""The word for proved noise in files: earlier versions had another one, and what they stored stays.
+"""Words of files that differ from the words that people read: stored files stay as they are.
 
-Ids of runs, streams of random numbers, tables, models and the names of files have `STORED`; people
-read and write `SPOKEN`.
+Ids of runs, streams of random numbers, tables, models and the names of files have `STORED` for
+proved noise; people read and write `SPOKEN`. Files of earlier versions have the names of methods in
+a column `OLD_METHOD`; every file is written with `METHOD`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from privcurve.lazy import pd
 
 SPOKEN, STORED = "proved", "certified"
 
+METHOD, OLD_METHOD = "method", "arm"
+
 # Columns of calibrations, and of curves, which are named after them.
-COLUMNS = ("calibration", "arm", "other")
+COLUMNS = ("calibration", METHOD, "other")
 
 
 def stored(word: Any) -> Any:
@@ -35,7 +38,13 @@ def stored_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 def spoken_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame of a file as people read it."""
-    return _map_words(frame, spoken)
+    return _map_words(frame.rename(columns={OLD_METHOD: METHOD}), spoken)
+
+
+def columns_in(names: Iterable[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns of a file that hold what readers call `names`."""
+    is_old = OLD_METHOD in columns
+    return [OLD_METHOD if is_old and name == METHOD else name for name in names]
 
 
 def _map_words(frame: pd.DataFrame, change: Callable[[Any], Any]) -> pd.DataFrame:

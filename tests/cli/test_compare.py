@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def table(*rows):
-    names = ["arm", "learner", "calibration", "delta", "epsilon", "accuracy", "accuracy_error"]
+    names = ["method", "learner", "calibration", "delta", "epsilon", "accuracy", "accuracy_error"]
     return pd.DataFrame(rows, columns=names).assign(dataset="d", scored_on="test", n_repeats=4)
 
 
@@ -67,7 +67,7 @@ def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flatt
 
 
 def test_a_learner_whose_training_has_failed_is_named():
-    failed = TABLE.iloc[[0]].assign(arm="c~proved", accuracy=float("nan"), status="failed")
+    failed = TABLE.iloc[[0]].assign(method="c~proved", accuracy=float("nan"), status="failed")
     rows = pd.concat([TABLE.assign(status="ok"), failed], ignore_index=True)
     titles = {**TITLES, "c~proved": "C"}
     assert (
@@ -80,13 +80,15 @@ def test_a_learner_whose_training_has_failed_is_named():
 
 
 def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
-    arms = {"a~proved": "c", "b~proved": "c~delta=1e-06", "gb": "gb", "majority": "free"}
+    methods = {"a~proved": "c", "b~proved": "c~delta=1e-06", "gb": "gb", "majority": "free"}
     lost = TABLE.drop(index=2).assign(accuracy=float("nan"), accuracy_error=0, status="failed")
-    rows = pd.concat([TABLE[:2].assign(status="ok"), lost.assign(arm=lost["arm"].map(arms))])
+    rows = pd.concat(
+        [TABLE[:2].assign(status="ok"), lost.assign(method=lost["method"].map(methods))]
+    )
     place = ranking(rows, "d", 1, {**TITLES, "c": "C", "c~delta=1e-06": "C", "free": "Free"})
     named = "C, δ = 10⁻⁶ and C and Boosting (no privacy) and Free (no privacy)"
     assert place.sentence().endswith(f"; not ranked, as trainings have failed: {named}")
-    assert place.failed_arms == ["c~delta=1e-06", "c"]
+    assert place.failed_methods == ["c~delta=1e-06", "c"]
 
 
 def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
@@ -106,7 +108,7 @@ def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
 
 def test_one_mechanism_is_one_row():
     """A method that was given a δ and used none is the one without, with the same scores."""
-    twice = TABLE.iloc[[1, 1]].assign(arm=["a~proved", "a~proved~delta=1e-06"])
+    twice = TABLE.iloc[[1, 1]].assign(method=["a~proved", "a~proved~delta=1e-06"])
     twice["delta"] = [0.0, 1e-6]
     titles = {**TITLES, "a~proved~delta=1e-06": "A"}
     rows = pd.concat([twice.iloc[::-1], TABLE.iloc[[0, 3, 4]]], ignore_index=True)
@@ -116,7 +118,7 @@ def test_one_mechanism_is_one_row():
     rows.loc[0, "accuracy_error"] = 0.0021
     assert len(ranking(rows, "d", 1, titles).private) == 3
     # What a ledger says was used is the δ that is shown.
-    used = pd.DataFrame({"dataset": "d", "arm": "b~proved", "epsilon": 1.0, "delta_used": [0.0]})
+    used = pd.DataFrame({"dataset": "d", "method": "b~proved", "epsilon": 1.0, "delta_used": [0.0]})
     told = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
     assert "B  " in told.lines()[1]
 

@@ -40,7 +40,7 @@ STUDY = {
         "selected_settings",
         "learning_curves",
         {"sweep": {"x": "mechanism", "learners": ["rule"], "lines": ["epsilon"]}},
-        {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["method", "calibration"]}},
+        {"boxes": {"x": "epsilon", "learners": ["boost"], "lines": ["entry", "calibration"]}},
         *("claims", "verdict_counts"),
         {"communication": {"epsilon": 2, "learners": ["rule", "boost"]}},
         {"printed": {"learner": "boost"}},
@@ -79,7 +79,7 @@ PRICED = {
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
-    "outputs": ["error_table", "mean_ranks", {"comparison": {"arm": "boost~proved"}}],
+    "outputs": ["error_table", "mean_ranks", {"comparison": {"method": "boost~proved"}}],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
@@ -128,7 +128,9 @@ PRINTED = {
 }
 CLAIM = {"name": "C1", "claim": "Boosting helps", "quote": "helps", "source": "§1", "study": "tiny"}
 CLAIMS = {
-    "claims": [{**CLAIM, "where": {"arm": "boost~proved"}, "less": {"arm": "majority"}, "above": 0}]
+    "claims": [
+        {**CLAIM, "where": {"method": "boost~proved"}, "less": {"method": "majority"}, "above": 0}
+    ]
 }
 
 
@@ -186,7 +188,7 @@ def write_results(job):
 def names_of(curve):
     """Return what tells the rows of a curve from those of others, but for ε."""
     method = curve.method
-    names = {"dataset": curve.dataset.name, "arm": method.name, "learner": method.learner}
+    names = {"dataset": curve.dataset.name, "method": method.name, "learner": method.learner}
     return {**names, "calibration": method.calibration, "delta": method.delta}
 
 

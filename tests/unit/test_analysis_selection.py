@@ -23,7 +23,7 @@ def select(cv):
 
 def runs(accuracies, *, epsilon=1.0, method="lazybb~proved", dataset="adult"):
     """Rows of a cross-validation from {setting: [accuracy a fold; None is a failure]}."""
-    own = {"dataset": dataset, "arm": method, "learner": "lazybb", "calibration": "proved"}
+    own = {"dataset": dataset, "method": method, "learner": "lazybb", "calibration": "proved"}
     rows = []
     for setting, values in accuracies.items():
         for k, value in enumerate(values, start=1):

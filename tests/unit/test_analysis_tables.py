@@ -27,14 +27,14 @@ def selected():
         for epsilon in (1.0, 0.05):
             rows.append((dataset, METHODS[0], "lazybb", "proved", epsilon, '{"n_rounds":9}'))
         rows.append((dataset, "majority", "majority_class", None, math.inf, "{}"))
-    columns = ["dataset", "arm", "learner", "calibration", "epsilon", "setting"]
+    columns = ["dataset", "method", "learner", "calibration", "epsilon", "setting"]
     same = {"delta": 0.0, "cv_accuracy": 0.8125, "cv_std": 0.01, "status": "ok", "error": None}
     frame = pd.DataFrame(rows, columns=columns)
     return frame.assign(**same, n_settings=4, n_failed_settings=0)
 
 
 def refits(n_repeats=3):
-    chosen = selected()[["dataset", "arm", "epsilon", "setting"]]
+    chosen = selected()[["dataset", "method", "epsilon", "setting"]]
     scores = {"balanced_accuracy": 0.6, "auc": 0.75, "log_loss": math.nan, "fit_seconds": 0.123}
     frames = []
     for repeat in range(1, n_repeats + 1):
@@ -57,7 +57,7 @@ def table(fresh, chosen=None):
 
 def test_rows_are_in_the_order_of_the_study_and_values_are_right():
     rows = table(refits().sample(frac=1, random_state=1), selected().iloc[::-1])
-    assert list(rows[["dataset", "arm", "epsilon"]].itertuples(index=False, name=None)) == [
+    assert list(rows[["dataset", "method", "epsilon"]].itertuples(index=False, name=None)) == [
         (dataset, method, epsilon)
         for dataset in DATASETS
         for method, epsilon in [(METHODS[0], 0.05), (METHODS[0], 1.0), ("majority", math.inf)]
@@ -86,11 +86,11 @@ def test_each_measure_has_a_standard_error_wider_where_hold_outs_overlap():
 
 def test_a_failed_or_missing_repeat_makes_the_value_missing_and_is_named():
     fresh = refits()
-    here = (fresh["dataset"] == "adult") & (fresh["arm"] == METHODS[0]) & (fresh["epsilon"] == 1)
+    here = (fresh["dataset"] == "adult") & (fresh["method"] == METHODS[0]) & (fresh["epsilon"] == 1)
     fresh.loc[here & (fresh["repeat"] == 2), ["status", "error"]] = ["failed", "ValueError: no"]
     fresh = fresh[~(here & (fresh["repeat"] == 3))]
     rows = table(fresh)
-    bad = rows[(rows["dataset"] == "adult") & (rows["arm"] == METHODS[0])].set_index("epsilon")
+    bad = rows[(rows["dataset"] == "adult") & (rows["method"] == METHODS[0])].set_index("epsilon")
     assert pd.isna(
         bad.loc[1.0, [*accuracy.scores_of_tables("accuracy"), "accuracy_std"]].astype(float)
     ).all()
@@ -110,14 +110,14 @@ def test_a_metric_that_one_repeat_lacks_is_missing():
 
 def test_refits_of_another_setting_do_not_count():
     rows = table(refits().replace({"setting": {'{"n_rounds":9}': '{"n_rounds":5}'}}))
-    assert rows.loc[rows["arm"] == METHODS[0], "accuracy"].isna().all()
-    assert rows.loc[rows["arm"] == "majority", "accuracy"].notna().all()
+    assert rows.loc[rows["method"] == METHODS[0], "accuracy"].isna().all()
+    assert rows.loc[rows["method"] == "majority", "accuracy"].notna().all()
 
 
 def test_the_last_bit_of_epsilon_does_not_matter():
     chosen = selected()
     chosen["epsilon"] = chosen["epsilon"].map(lambda epsilon: math.nextafter(epsilon, 0))
-    chosen.loc[chosen["arm"] == "majority", "epsilon"] = math.inf
+    chosen.loc[chosen["method"] == "majority", "epsilon"] = math.inf
     assert set(table(refits(), chosen)["status"]) == {"ok"}
 
 
@@ -132,7 +132,7 @@ def test_an_method_without_a_setting_is_failed_with_its_reason():
 
 
 def test_wrong_input_is_named():
-    with pytest.raises(ValueError, match="the arm 'majority' is not one of"):
+    with pytest.raises(ValueError, match="the method 'majority' is not one of"):
         accuracy.accuracy_table(selected(), refits(), 3, DATASETS, METHODS[:1])
     with pytest.raises(ValueError, match="a repeat appears twice"):
         table(pd.concat([refits(), refits()]))
@@ -149,7 +149,7 @@ def test_settings_become_columns():
     text = tables.format_values(rows)
     row = text[(text["dataset"] == "adult") & (text["epsilon"] == "0.05")].iloc[0]
     assert row[["density", "mechanism", "n_rounds"]].tolist() == ["0.25", "auto", "19"]
-    assert text.loc[text["arm"] == "majority", "n_rounds"].isna().all()
+    assert text.loc[text["method"] == "majority", "n_rounds"].isna().all()
 
 
 def test_a_learner_that_is_tuned_leaves_the_names_of_the_others():
@@ -194,13 +194,13 @@ def test_missing_values_of_any_type_are_dashes(dtype, tmp_path):
 
 def test_names_stay_text_and_empty_fields_missing(tmp_path):
     rows = [("2024", "1", "proved", 0.5, 0.25), ("NA", "None", None, math.inf, math.nan)]
-    columns = ["dataset", "arm", "calibration", "epsilon", "accuracy"]
+    columns = ["dataset", "method", "calibration", "epsilon", "accuracy"]
     frame = pd.DataFrame(rows, columns=columns)
     for part in (0, 1):
         Table(frame.iloc[[part]], "caption", ()).write(tmp_path / f"t{part}")
     again = tables.read_table(tmp_path / "t0.csv", tmp_path / "t1.csv")
     assert again["dataset"].tolist() == ["2024", "NA"]
-    assert again["arm"].tolist() == ["1", "None"]
+    assert again["method"].tolist() == ["1", "None"]
     assert again["calibration"].isna().tolist() == [False, True]
     assert again["epsilon"].tolist() == [0.5, math.inf]
     assert again["accuracy"].isna().tolist() == [False, True]

@@ -12,6 +12,10 @@ FOLDERS = ("src", "workflow", "papers", "docs", "config", "tests", "benchmarks",
 PAGE = re.compile(r"\b(?:docs|papers/\w+)/proofs\.md\b")
 # Sections after a page: a comma or a colon, then headings in quotes.
 CITED = re.compile(rf"({PAGE.pattern})[,:] ('[^']+'(?:(?:,| and|, and) '[^']+')*)")
+# A numbered result: "**Lemma T5 (EM).** …".
+RESULT = re.compile(
+    r"\*\*(?:Convention|Definition|Lemma|Theorem|Corollary) ([A-Z]\d+′?)(?: \(|\.|\*)"
+)
 # Sections of the review that the proofs were taken from, which is no file of this repository.
 REVIEW = re.compile(r"PRIVACY\.md|§(?:0|[a-g][0-9]?)(?![\w.])")
 
@@ -89,6 +93,22 @@ def test_names_of_code_in_pages_of_privacy_exist():
     for page in [*pages, *ROOT.glob("papers/*/proofs.md")]:
         names = set(re.findall(r"`(?:\w+\.)*(\w+_\w+)(?:\.py)?`", page.read_text("utf-8")))
         assert {name for name in names if name not in code} == set(), page
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "docs/proofs.md", *sorted(ROOT.glob("papers/*/proofs.md"))],
+    ids=lambda page: page.parent.name,
+)
+def test_numbers_of_lemmas_are_consecutive_and_references_lead_to_one(page):
+    text = page.read_text("utf-8")
+    numbers = re.findall(RESULT, text)
+    for letter in {number[0] for number in numbers}:
+        mine = [number for number in numbers if number[0] == letter and number[-1] != "′"]
+        assert mine == [f"{letter}{k}" for k in range(1, len(mine) + 1)]
+    assert numbers
+    letters = "".join({number[0] for number in numbers})
+    assert {*re.findall(rf"\b[{letters}]\d+\b", text)} <= {*numbers}
 
 
 def test_nothing_cites_what_is_not_in_the_repository():

@@ -22,18 +22,23 @@ from privcurve.outputs.verdict_counts import KINDS, VerdictCounts, counts
 TABLE = pd.DataFrame(
     {
         "dataset": ["a", "a", "b", "b"],
-        "arm": ["lr", "boost", "lr", "boost"],
+        "method": ["lr", "boost", "lr", "boost"],
         "epsilon": [float("inf"), 1.0, float("inf"), 1.0],
         "accuracy": [0.80, 0.75, 0.70, 0.72],
     }
 )
-PRINTED = pd.DataFrame({"dataset": ["a", "b"], "arm": ["lr", "lr"], "accuracy": [0.79, 0.75]})
+PRINTED = pd.DataFrame({"dataset": ["a", "b"], "method": ["lr", "lr"], "accuracy": [0.79, 0.75]})
 
 NAMED = {"name": "C", "claim": "c", "source": "s"}
-SOME = {**NAMED, "where": {"arm": "lr"}, "above": 0}
+SOME = {**NAMED, "where": {"method": "lr"}, "above": 0}
 # Ours less what is printed, dataset by dataset.
-LESS_PRINTED = {**NAMED, "where": {"arm": "lr"}, "by": ["dataset", "arm"], "less_printed": "p.csv"}
-BOOST = {**NAMED, "where": {"arm": "boost"}, "above": 0}
+LESS_PRINTED = {
+    **NAMED,
+    "where": {"method": "lr"},
+    "by": ["dataset", "method"],
+    "less_printed": "p.csv",
+}
+BOOST = {**NAMED, "where": {"method": "boost"}, "above": 0}
 
 
 def judged(claim, table=TABLE, printed=None):
@@ -65,21 +70,21 @@ def test_a_printed_number_without_its_keys_is_refused(tmp_path):
 
 @pytest.mark.parametrize("each", [[], ["dataset"]])
 def test_a_listed_value_without_a_row_is_not_passed_over(each):
-    claim = {"where": {"arm": "lr", "dataset": ["a", "b"]}, "each": each, "above": 0.5}
+    claim = {"where": {"method": "lr", "dataset": ["a", "b"]}, "each": each, "above": 0.5}
     assert verdict(claim)["verdict"] == judge.HOLDS
     claim["where"]["dataset"] = ["a", "bb"]
     row = verdict(claim)
     assert (row["verdict"], row["why"]) == (judge.UNKNOWN, "no row has dataset bb")
     text = claims.format_table(pd.DataFrame([row]))["verdict"].iloc[0]
     assert text == "not computed: no row has dataset bb"
-    less = {"arm": "ridge", "epsilon": [1, 7]}
-    assert verdict({**BOOST, "less": less})["why"] == "no row has arm ridge, epsilon 7"
+    less = {"method": "ridge", "epsilon": [1, 7]}
+    assert verdict({**BOOST, "less": less})["why"] == "no row has method ridge, epsilon 7"
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"less_by": ["method"]}, "less_by: 'method' is not among dataset, epsilon"),
+        ({"less_by": ["entry"]}, "less_by: 'entry' is not among dataset, epsilon"),
         ({"statistic": "spearman", "over": ["dataset", "epsilon"]}, "is over one column"),
         ({"table": "accuracy", "of_runs": "std"}, "'of_runs' is of single runs"),
         ({"share": 0.5, "every": True}, "'every' is not a share"),
@@ -87,7 +92,7 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
     ],
 )
 def test_a_word_that_would_have_no_effect_is_refused(words, says):
-    claim = {**SOME, "name": "C", "where": {"method": "lr"}, "table": "runs"}
+    claim = {**SOME, "name": "C", "where": {"entry": "lr"}, "table": "runs"}
     judge.check(claim)
     with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
         judge.check({**claim, **words})
@@ -96,32 +101,35 @@ def test_a_word_that_would_have_no_effect_is_refused(words, says):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"where": {"metod": "lr"}}, "no run has 'metod'; did you mean 'method'?"),
+        ({"where": {"entrry": "lr"}}, "no run has 'entrry'; did you mean 'entry'?"),
         ({"each": ["datset"]}, "no run has 'datset'"),
-        ({"base": {"arm": "lr"}}, "base: 'arm' is not under 'by'"),
-        ({"where": {"method": ["lr", "boost"]}, "by": ["dataset"]}, "dataset and method (boost~"),
-        ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and method (boost~"),
+        ({"base": {"method": "lr"}}, "base: 'method' is not under 'by'"),
+        ({"where": {"entry": ["lr", "boost"]}, "by": ["dataset"]}, "dataset and entry (boost~"),
+        ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and entry (boost~"),
     ],
 )
 def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
     curves = [("lr", "lr", math.inf), ("boost", "boost~c", 1.0), ("boost", "boost~p", 1.0)]
     places = [
-        {"dataset": dataset, "method": method, "arm": arm, "epsilon": epsilon}
+        {"dataset": dataset, "entry": entry, "method": method, "epsilon": epsilon}
         for dataset in "ab"
-        for method, arm, epsilon in curves
+        for entry, method, epsilon in curves
     ]
-    claim = {**SOME, "name": "C", "where": {"method": "lr"}, "table": "runs"}
+    claim = {**SOME, "name": "C", "where": {"entry": "lr"}, "table": "runs"}
     judge.check_runs(claim, places)
     with pytest.raises(ValueError, match=f"claim C: .*{re.escape(says)}"):
         judge.check_runs({**claim, **words}, places)
-    judge.check_runs({**claim, "where": {"method": "boost"}, "by": ["dataset", "arm"]}, places)
+    judge.check_runs({**claim, "where": {"entry": "boost"}, "by": ["dataset", "method"]}, places)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "mine"])
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"where": {"amr": "lr"}}, "has no column 'amr'; did you mean 'arm'? There are: dataset"),
+        (
+            {"where": {"methd": "lr"}},
+            "has no column 'methd'; did you mean 'method'? There are: dataset",
+        ),
         ({"value": "acuracy"}, "has no column 'acuracy'; did you mean 'accuracy'?"),
         ({"each": ["kin"]}, "has no column 'kin'; did you mean 'kind'?"),
     ],
@@ -165,42 +173,46 @@ def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
 
 
 def test_a_line_is_compared_at_each_epsilon():
-    claim = {**BOOST, "less": {"arm": "lr"}}
+    claim = {**BOOST, "less": {"method": "lr"}}
     row = verdict(claim)
     assert (row["n_pass"], row["n_places"], row["verdict"]) == (1, 2, judge.MIXED)
     assert verdict({**claim, "every": True})["verdict"] == judge.FAILS
 
 
 def test_a_curve_without_the_epsilon_is_not_compared_at_its_limit():
-    more = {"dataset": ["a", "a"], "arm": ["dp", "dp"], "accuracy": [0.7, 0.8]}
+    more = {"dataset": ["a", "a"], "method": ["dp", "dp"], "accuracy": [0.7, 0.8]}
     table = pd.concat([TABLE, pd.DataFrame({**more, "epsilon": [1.0, math.inf]})])
-    claim = {**BOOST, "where": {"arm": "boost", "dataset": "a"}, "less": {"arm": "dp"}}
+    claim = {**BOOST, "where": {"method": "boost", "dataset": "a"}, "less": {"method": "dp"}}
     assert verdict(claim, table)["mean"] == pytest.approx(0.05)
-    table.loc[table["arm"].eq("dp") & table["epsilon"].eq(1), "epsilon"] = 2.0
+    table.loc[table["method"].eq("dp") & table["epsilon"].eq(1), "epsilon"] = 2.0
     assert verdict(claim, table)["verdict"] == judge.UNKNOWN
 
 
 @pytest.mark.parametrize(("best", "gap"), [("largest", -0.05), ("smallest", 0.05)])
 def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
-    own = {"dataset": "a", "arm": "dp", "epsilon": 1.0, "accuracy": 0.70}
+    own = {"dataset": "a", "method": "dp", "epsilon": 1.0, "accuracy": 0.70}
     table = pd.concat([TABLE, pd.DataFrame([own])])
-    claim = {**BOOST, "where": {"arm": "boost", "dataset": "a"}, "less": {"arm": ["lr", "dp"]}}
+    claim = {
+        **BOOST,
+        "where": {"method": "boost", "dataset": "a"},
+        "less": {"method": ["lr", "dp"]},
+    }
     assert verdict({**claim, "against": best}, table)["mean"] == pytest.approx(gap)
     with pytest.raises(ValueError, match="claim C: several rows of 'less' are for one dataset and"):
         judged(claim, table)
 
 
 def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
-    rows = {"arm": ["boost", "dp1", "dp2"], "accuracy": [0.75, 0.7, 0.8]}
+    rows = {"method": ["boost", "dp1", "dp2"], "accuracy": [0.75, 0.7, 0.8]}
     table = pd.concat([pd.DataFrame({"dataset": "a", "epsilon": e, **rows}) for e in (1.0, 2.0)])
-    claim = {**BOOST, "less": {"arm": ["dp1", "dp2"]}, "against": "largest"}
+    claim = {**BOOST, "less": {"method": ["dp1", "dp2"]}, "against": "largest"}
     assert verdict(claim, table)["verdict"] == judge.FAILS
-    lacks = table[~(table["arm"].eq("dp2") & table["epsilon"].eq(2))]
+    lacks = table[~(table["method"].eq("dp2") & table["epsilon"].eq(2))]
     assert verdict(claim, lacks)["verdict"] == judge.UNKNOWN
 
 
 @pytest.mark.parametrize("table", ["accuracy", judge.RUNS])
-@pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"arm": "lr"}}])
+@pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"method": "lr"}}])
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
     with pytest.raises(ValueError, match="claim C: 'kind' is not of numbers"):
@@ -220,9 +232,9 @@ def test_what_has_no_number_of_its_own_is_refused_by_the_name_of_its_claim(words
 
 
 def test_of_several_rows_of_a_base_none_is_taken():
-    rows = {"dataset": "a", "epsilon": [1.0, 1, 2], "arm": "boost", "accuracy": [0.7, 0.6, 0.8]}
+    rows = {"dataset": "a", "epsilon": [1.0, 1, 2], "method": "boost", "accuracy": [0.7, 0.6, 0.8]}
     table = pd.DataFrame({**rows, "delta": [0, 1e-5, 0]})
-    claim = {**BOOST, "where": {"arm": "boost", "epsilon": 2}, "base": {"epsilon": 1}}
+    claim = {**BOOST, "where": {"method": "boost", "epsilon": 2}, "base": {"epsilon": 1}}
     assert verdict(claim, table[table["delta"] == 0])["mean"] == pytest.approx(0.1)
     assert verdict(claim, table)["verdict"] == judge.UNKNOWN
 
@@ -272,14 +284,14 @@ def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
 def runs(**of_methods):
     """Return made-up runs: of each method a function of ε and of the split."""
     places = itertools.product("ab", of_methods, (1.0, 2.0, 4.0), (1, 2, 3, 4))
-    table = pd.DataFrame(places, columns=["dataset", "method", "epsilon", "repeat"])
-    rows = zip(table["method"], table["epsilon"], table["repeat"], strict=True)
+    table = pd.DataFrame(places, columns=["dataset", "entry", "epsilon", "repeat"])
+    rows = zip(table["entry"], table["epsilon"], table["repeat"], strict=True)
     accuracies = [of_methods[method](epsilon, repeat) for method, epsilon, repeat in rows]
     return table.assign(accuracy=accuracies, status="ok")
 
 
-TREE = {"table": "runs", "where": {"method": "tree"}}
-LESS_LINE = {**TREE, "less": {"method": "line"}}
+TREE = {"table": "runs", "where": {"entry": "tree"}}
+LESS_LINE = {**TREE, "less": {"entry": "line"}}
 HIGHER = {**LESS_LINE, "above": 0}
 
 
@@ -310,7 +322,7 @@ def test_one_split_gives_no_standard_error():
     assert row["mean"] == pytest.approx((0.01 + 0.02 + 0.04) / 3)
     assert np.isnan(row["standard_error"])
     # Nor do rows that a single split has, while others have several.
-    of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["method"] == "line"))]
+    of_a = table[(table["dataset"] == "a") & ((table["repeat"] == 1) | (table["entry"] == "line"))]
     row = verdict(HIGHER, of_a)
     assert row["verdict"] == judge.UNDECIDED
     assert np.isnan(row["standard_error"])
@@ -342,7 +354,7 @@ def test_statistics_over_an_axis():
 
     assert statistic("spearman") == pytest.approx(0.5)
     assert statistic("smallest_step") == pytest.approx(-0.1)
-    lead = {"less": {"method": "line"}}
+    lead = {"less": {"entry": "line"}}
     assert statistic("reached", **lead) == 2
     # Of all rows of the line, whatever their ε, the largest: 0.9.
     best = {**lead, "less_by": ["dataset"], "against": "largest"}
@@ -352,7 +364,7 @@ def test_statistics_over_an_axis():
 
 def test_a_spread_of_runs_and_a_run_that_failed():
     table = runs(tree=lambda epsilon, split: epsilon * (split % 2))
-    claim = {"table": "runs", "where": {"method": "tree", "epsilon": 4}, "of_runs": "std"}
+    claim = {"table": "runs", "where": {"entry": "tree", "epsilon": 4}, "of_runs": "std"}
     assert verdict({**claim, "within": [4 * 0.57735, 1e-4]}, table)["verdict"] == judge.HOLDS
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
     of_one = {**TREE, "where": {"epsilon": 1.0}, "above": -1}
@@ -370,7 +382,7 @@ def of_places(*errors, **claim):
     """Judge that method tree is above line at places that are so many standard errors above."""
     rows = [
         {
-            **{"dataset": f"d{i}", "epsilon": 1.0, "method": method, "repeat": k, "status": "ok"},
+            **{"dataset": f"d{i}", "epsilon": 1.0, "entry": method, "repeat": k, "status": "ok"},
             "accuracy": (value + NOISE[k]) / 100 if method == "tree" else 0.0,
         }
         for i, value in enumerate(errors)
@@ -430,9 +442,9 @@ def test_a_margin_around_a_number_is_judged_from_both_sides(errors, expected):
 )
 def test_the_share_of_places_that_pass_has_an_error_of_its_own(n_pass, expected):
     gains = [1.0] * n_pass + [-1.0] * (19 - n_pass)
-    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "arm": "lr", "gain": gains})
+    table = pd.DataFrame({"dataset": [f"d{i}" for i in range(19)], "method": "lr", "gain": gains})
     # Datasets are told by their column, wherever it stands.
-    claim = {**SOME, "value": "gain", "by": ["arm", "dataset"], "share": 0.5}
+    claim = {**SOME, "value": "gain", "by": ["method", "dataset"], "share": 0.5}
     assert verdict(claim, table)["verdict"] == expected
 
 
@@ -462,7 +474,7 @@ def test_gains_since_a_base_are_compared():
 
 def test_another_column_is_taken_off_and_one_more_beside():
     table = TABLE.assign(bound=[0.3, 0.4, 0.5, 0.75], spread=0.02)
-    boost = {"where": {"arm": "boost"}, "less": {"arm": "boost"}, "at_most": 0}
+    boost = {"where": {"method": "boost"}, "less": {"method": "boost"}, "at_most": 0}
     claim = {**boost, "value": "bound", "less_value": "accuracy"}
     row = verdict(claim, table)
     assert (row["least"], row["largest"]) == pytest.approx((-0.35, 0.03))

@@ -77,6 +77,15 @@ def test_a_few_steps_train_go_on_from_their_state_and_are_exported(source, tmp_p
     assert np.isfinite(made.decision_function(X)).all()
 
 
+def test_the_rate_rises_and_falls():
+    import train
+
+    steps = (0, 299, 300, 1000, 1500, 1999)
+    rates = [train.rate_at(step, 1.0, fall_from=1000, last=2000) for step in steps]
+    assert rates == pytest.approx([1 / 300, 1.0, 1.0, 1.0, 0.5, 0.001])
+    assert train.rate_at(1999, 1.0) == 1.0
+
+
 def test_weights_that_do_not_fit_into_the_package_are_not_exported(tmp_path, monkeypatch):
     import export
     import network

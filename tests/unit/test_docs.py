@@ -255,7 +255,9 @@ def test_numbers_of_the_readme_are_those_that_its_target_makes():
     text = (ROOT / "docs/figures/readme_accuracy.csv").read_text()
     frame = read_table(io.StringIO(text))
     frame = frame[frame["epsilon"].isin([1, math.inf])]
-    frame.index = pd.MultiIndex.from_arrays([frame["dataset"], frame["arm"].str.split("~").str[0]])
+    frame.index = pd.MultiIndex.from_arrays(
+        [frame["dataset"], frame["method"].str.split("~").str[0]]
+    )
     lines = [line.split("|")[1:-1] for line in README.read_text().splitlines() if line[:2] == "| "]
     table = {name.strip(): [cell.strip() for cell in cells] for name, *cells in lines}
     assert set(table) == {"", *ROWS}

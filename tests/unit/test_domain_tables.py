@@ -29,7 +29,7 @@ def runs(errors=ERRORS, epsilon=1.0):
     return pd.DataFrame(
         [
             {
-                **{"dataset": dataset, "arm": method, "learner": method, "epsilon": epsilon},
+                **{"dataset": dataset, "method": method, "learner": method, "epsilon": epsilon},
                 **{"fold": f"{k}/4", "repeat": k, "status": "ok", "accuracy": 1 - error},
             }
             for dataset, methods in errors.items()
@@ -40,12 +40,12 @@ def runs(errors=ERRORS, epsilon=1.0):
 
 
 def table(frame):
-    methods = list(dict.fromkeys(frame["arm"]))
+    methods = list(dict.fromkeys(frame["method"]))
     return domains.error_frame(frame, list(ERRORS), methods, "base")
 
 
 def row(frame, dataset, method):
-    return frame[(frame["dataset"] == dataset) & (frame["arm"] == method)].iloc[0]
+    return frame[(frame["dataset"] == dataset) & (frame["method"] == method)].iloc[0]
 
 
 def test_wins_are_paired_and_by_two_standard_errors():
@@ -67,7 +67,7 @@ def test_wins_are_paired_and_by_two_standard_errors():
 
 
 def test_wins_and_mean_ranks_are_counted():
-    counts = domains.count_wins(table(runs())).set_index("arm")
+    counts = domains.count_wins(table(runs())).set_index("method")
     assert counts.loc["good", ["wins", "ties", "losses"]].tolist() == [1, 1, 0]
     assert counts.loc["odd", ["wins", "ties", "losses"]].tolist() == [0, 1, 1]
     # On the first, base and odd share ranks 2 and 3.
@@ -80,8 +80,8 @@ OTHERS = {"base": (0.7, 0.6), "good": (0.8, None), "odd": (0.9, 0.4)}
 
 def by_all_measures(frame, datasets=ERRORS):
     frame = frame.assign(
-        auc=[OTHERS[method][0] for method in frame["arm"]],
-        log_loss=[OTHERS[method][1] for method in frame["arm"]],
+        auc=[OTHERS[method][0] for method in frame["method"]],
+        log_loss=[OTHERS[method][1] for method in frame["method"]],
     )
     tables = [domains.error_frame(frame, datasets, METHODS, "base", m) for m in measures.RANKED]
     return pd.concat(tables, ignore_index=True).assign(kind=kinds.RULE)
@@ -109,7 +109,7 @@ def test_each_measure_ranks_those_that_have_it():
 
 def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
     frame = by_all_measures(runs())
-    gone = frame["measure"].eq("auc") & frame["arm"].eq("good") & frame["dataset"].eq("two")
+    gone = frame["measure"].eq("auc") & frame["method"].eq("good") & frame["dataset"].eq("two")
     tests = mean_ranks.rank_by_kind(frame[~gone])
     part = tests[tests["measure"] == "auc"]
     assert ranks.mean_ranks(part) == {"odd": 1.0, "base": 2.0}
@@ -118,7 +118,7 @@ def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
 
 def test_by_each_measure_a_dataset_with_a_failed_training_counts_for_none():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
-    failed = (frame["dataset"] == "three") & (frame["arm"] == "good") & (frame["repeat"] == 1)
+    failed = (frame["dataset"] == "three") & (frame["method"] == "good") & (frame["repeat"] == 1)
     frame.loc[failed, ["status", "accuracy"]] = ["failed", math.nan]
     outcomes = by_all_measures(frame, [*ERRORS, "three"])
     of_auc = row(outcomes[outcomes["measure"] == "auc"], "three", "good")
@@ -132,7 +132,7 @@ def test_by_each_measure_a_dataset_with_a_failed_training_counts_for_none():
 
 def test_a_failed_training_takes_the_mean_and_the_rank():
     frame = runs()
-    frame.loc[(frame["dataset"] == "one") & (frame["arm"] == "good"), "status"] = "failed"
+    frame.loc[(frame["dataset"] == "one") & (frame["method"] == "good"), "status"] = "failed"
     outcomes = table(frame)
     failed = row(outcomes, "one", "good")
     assert math.isnan(failed["error"])
@@ -144,12 +144,12 @@ def test_a_failed_training_takes_the_mean_and_the_rank():
 
 def test_what_failed_in_its_selection_has_a_row_and_its_dataset_counts_for_none():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
-    frame = frame[~((frame["dataset"] == "three") & (frame["arm"] == "good"))]
+    frame = frame[~((frame["dataset"] == "three") & (frame["method"] == "good"))]
     outcomes = domains.error_frame(frame, [*ERRORS, "three"], METHODS, "base")
     failed = row(outcomes, "three", "good")
     assert math.isnan(failed["error"])
     assert (failed["n_repeats"], failed["n_failed"]) == (4, 4)
-    both = domains.count_wins(outcomes).set_index("arm")["mean_rank"].to_dict()
+    both = domains.count_wins(outcomes).set_index("method")["mean_rank"].to_dict()
     assert both == {"base": 2.25, "good": 1.0, "odd": 2.75}
 
 
@@ -169,7 +169,7 @@ def test_without_privacy_there_is_neither_rank_nor_rival():
 
 def test_an_error_without_noise_is_in_no_row_of_a_finite_epsilon():
     frame = table(pd.concat([runs(), runs({"one": {"odd": [0.0] * 4}}, math.inf)]))
-    frame = frame[~((frame["arm"] == "odd") & (frame["epsilon"] == 1))]
+    frame = frame[~((frame["method"] == "odd") & (frame["epsilon"] == 1))]
     shown = domains.format_table(frame, TITLES, "base", METHODS)
     assert shown["ε"].tolist() == ["1"] * 4
     assert shown["Odd"].tolist() == ["–"] * 4
@@ -177,9 +177,9 @@ def test_an_error_without_noise_is_in_no_row_of_a_finite_epsilon():
 
 def test_mean_ranks_are_of_the_datasets_that_all_have():
     frame = table(runs())
-    gone = frame[~((frame["arm"] == "odd") & (frame["dataset"] == "one"))]
-    ranks_of = domains.count_wins(gone).set_index("arm")["mean_rank"].to_dict()
-    of_two = frame[frame["dataset"] == "two"].set_index("arm")["rank"].to_dict()
+    gone = frame[~((frame["method"] == "odd") & (frame["dataset"] == "one"))]
+    ranks_of = domains.count_wins(gone).set_index("method")["mean_rank"].to_dict()
+    of_two = frame[frame["dataset"] == "two"].set_index("method")["rank"].to_dict()
     assert ranks_of == of_two
 
 
@@ -216,7 +216,7 @@ def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
     unpaid = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.UNPAID)
     frame = mean_ranks.rank_by_kind(pd.concat([paid, unpaid]))
     assert list(frame["ranked"]) == [mean_ranks.PAID, mean_ranks.UNPAID]
-    assert list(frame["arm"]) == ["a", "c"]
+    assert list(frame["method"]) == ["a", "c"]
     assert frame["mean_rank"].tolist() == [1, 1]
     assert len(mean_ranks.draw(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
 
@@ -224,7 +224,7 @@ def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
 def many(gaps):
     rows = [
         {
-            **{"measure": "accuracy", "epsilon": 1.0, "dataset": f"d{i:02d}", "arm": method},
+            **{"measure": "accuracy", "epsilon": 1.0, "dataset": f"d{i:02d}", "method": method},
             **{"error": base + gap, "rank": 1.0},
         }
         for i, base in enumerate([0.1 + 0.013 * k for k in range(19)])
@@ -235,7 +235,7 @@ def many(gaps):
 
 def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
     frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
-    tests = ranks.compare_pairs(frame).set_index(["arm", "other"])
+    tests = ranks.compare_pairs(frame).set_index(["method", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4
     told = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
     assert told[frozenset("ac")]
@@ -304,7 +304,7 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
 
 SOUND = {**BOOST, "calibrations": ["proved"]}
 APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
-OF_BOOST = {"arm": "boost~proved"}
+OF_BOOST = {"method": "boost~proved"}
 OC = GRID["learners"]["oc"]
 PROVED = {"learner": "bdpe", "calibrations": ["proved"]}
 TWO_DELTAS = {**GRID, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}

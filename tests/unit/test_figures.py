@@ -53,7 +53,11 @@ BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
 def accuracy(datasets=DATASETS):
     rows = []
     for dataset, method in itertools.product(datasets, TITLES):
-        own = {"dataset": dataset, "arm": method, "calibration": method.partition("~")[2] or None}
+        own = {
+            "dataset": dataset,
+            "method": method,
+            "calibration": method.partition("~")[2] or None,
+        }
         own |= {"kind": KIND.get(method, kinds.NOT_PRIVATE), "delta": 0.0, "accuracy_std": 0.01}
         own |= {"scored_on": "test" if dataset == "adult" else "folds"}
         for epsilon in [math.inf] if method in BASELINES else EPSILONS:
@@ -103,7 +107,7 @@ def test_one_panel_a_dataset_and_one_line_an_method(n):
 def test_the_values_are_those_of_the_frame():
     frame = accuracy(TWO).sample(frac=1, random_state=3)
     curve = line(draw(frame, TWO).axes[1], "dp_lr~published")
-    rows = frame[(frame["dataset"] == "codrna") & (frame["arm"] == "dp_lr~published")]
+    rows = frame[(frame["dataset"] == "codrna") & (frame["method"] == "dp_lr~published")]
     rows = rows.sort_values("epsilon")
     np.testing.assert_array_equal(curve.get_xdata(), rows["epsilon"])
     np.testing.assert_array_equal(curve.get_ydata(), rows["accuracy"])
@@ -122,7 +126,7 @@ def test_what_is_not_paid_for_is_thin_and_dashed(figure):
     assert unpaid.get_linewidth() < 0.7 * rule.get_linewidth()
     # A limit without noise does not tell how the curve was chosen.
     frame = accuracy(ONE)
-    frame.loc[frame["arm"] == "gb", ["arm", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
+    frame.loc[frame["method"] == "gb", ["method", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
     assert line(panel_of(frame), "one_rule~proved").get_linestyle() == "-"
 
 
@@ -139,7 +143,7 @@ def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
 
 def test_a_missing_value_is_a_gap_a_cross_and_in_the_legend():
     frame = accuracy(TWO)
-    gone = (frame["dataset"] == "codrna") & (frame["arm"] == "lazybb~proved")
+    gone = (frame["dataset"] == "codrna") & (frame["method"] == "lazybb~proved")
     gone &= frame["epsilon"].isin([0.2, 5])
     frame.loc[gone, ["accuracy", "accuracy_std"]] = math.nan
     figure = draw(frame, TWO)
@@ -154,14 +158,14 @@ def test_a_missing_value_is_a_gap_a_cross_and_in_the_legend():
 
 def test_a_missing_baseline_is_named_below_its_panel():
     frame = accuracy(TWO)
-    frame.loc[(frame["dataset"] == "adult") & (frame["arm"] == "gb"), "accuracy"] = math.nan
+    frame.loc[(frame["dataset"] == "adult") & (frame["method"] == "gb"), "accuracy"] = math.nan
     labels = [panel.get_xlabel() for panel in draw(frame, TWO).axes]
     assert labels == ["Privacy budget ε\nmissing: Gradient boosting", "Privacy budget ε"]
 
 
 def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
     frame = accuracy(ONE)
-    extra = frame.query("arm == 'lazybb~proved' and epsilon == 1").assign(epsilon=math.inf)
+    extra = frame.query("method == 'lazybb~proved' and epsilon == 1").assign(epsilon=math.inf)
     panel = panel_of(pd.concat([frame, extra]))
     curve, limit = line(panel, "lazybb~proved"), line(panel, "_limit lazybb~proved")
     assert len(curve.get_xdata()) == len(EPSILONS)
@@ -225,7 +229,7 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
 def test_each_measure_has_panels_of_those_that_have_it():
     """Votes have no log loss: their curves are not there, and no panel is empty."""
     frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
-    votes = frame["arm"].eq("one_rule~proved") | frame["dataset"].eq("mushroom")
+    votes = frame["method"].eq("one_rule~proved") | frame["dataset"].eq("mushroom")
     frame.loc[votes, "log_loss"] = math.nan
     figure = curves.draw(frame, TITLES, DATASETS, measures=["accuracy", "log_loss"])
     assert [panel.get_title() for panel in figure.axes] == [*DATASETS.values(), "Adult", "Cod-RNA"]
@@ -262,7 +266,7 @@ def test_a_measure_that_no_learner_has_is_told():
 def test_baselines_are_named_on_the_line_and_no_name_covers_another(distance, expected):
     frame = accuracy()
     for i, method in enumerate(BASELINES):
-        frame.loc[frame["arm"] == method, "accuracy"] = 0.9 - i * distance
+        frame.loc[frame["method"] == method, "accuracy"] = 0.9 - i * distance
     figure = draw(frame)
     for panel in figure.axes:
         labels = [text for text in panel.texts if isinstance(text, Annotation)]
@@ -374,13 +378,15 @@ def of_many(n_proved, n_published):
     for place in range(n_published + n_proved):
         calibration = "published" if place < n_published else "proved"
         score = {"calibration": calibration, "accuracy": 0.9 - 0.01 * place}
-        rows.append({"dataset": "adult", "arm": f"m{place}~{calibration}", "epsilon": 1.0, **score})
+        rows.append(
+            {"dataset": "adult", "method": f"m{place}~{calibration}", "epsilon": 1.0, **score}
+        )
     return pd.DataFrame(rows)
 
 
 def test_proved_curves_come_first_and_of_these_the_best():
     frame = of_many(n_proved=7, n_published=2)
-    methods = sorted(set(frame["arm"]))
+    methods = sorted(set(frame["method"]))
     first = curves.best_curves(frame, methods, "accuracy")
     assert first == [f"m{place}~proved" for place in range(2, 8)]
     # Of a loss the least is best.

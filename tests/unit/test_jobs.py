@@ -12,6 +12,7 @@ from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 import small_study
 import yaml
@@ -23,6 +24,7 @@ from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import IncompleteError
 from privcurve.experiments.work import work
 from privcurve.learners import lazybb, registry
+from privcurve.tables.table import read_table
 from privcurve.workflow import failures
 from privcurve.workflow import job as program
 from privcurve.workflow.reading import study_files
@@ -226,7 +228,7 @@ def run(study_jobs):
 
 def read(study_jobs):
     parts = [part for one in study_jobs.curves.values() for part in study_jobs.results(one)]
-    keys = ["arm", *results.KEY_COLUMNS]
+    keys = ["method", *results.KEY_COLUMNS]
     return pd.concat(parts).sort_values(keys).reset_index(drop=True)
 
 
@@ -293,7 +295,7 @@ def test_a_share_of_the_training_part_is_trained_on():
     learners = {"boost": LEARNERS["boost"]}
     shares = run(jobs_of(learners=learners, train_shares=[0.1, 1]))
     frame = read(shares)
-    assert set(frame["n_train"][frame["arm"].str.endswith("=0.1")]) == {100}
+    assert set(frame["n_train"][frame["method"].str.endswith("=0.1")]) == {100}
     # The runs of the whole training part are those of a study without the word.
     assert read(run(jobs_of(learners=learners)))["id"].isin(frame["id"]).all()
 
@@ -404,6 +406,19 @@ def test_a_selection_from_a_grid_that_had_failures_is_not_done_though_the_grid_i
 
 def row(setting, fold="1/1", epsilon=1.0):
     return {"epsilon": epsilon, "setting": setting, "fold": fold, "repeat": 0, "accuracy": 0.5}
+
+
+def test_files_of_earlier_versions_name_the_method_in_another_column(tmp_path):
+    row = {"setting": "{}", "method": "boost~proved", "accuracy": 0.5}
+    old = results.table([row]).rename_columns(
+        ["arm" if name == "method" else name for name in results.SCHEMA.names]
+    )
+    pq.write_table(old, tmp_path / "old.parquet")
+    frame = results.read_rows(tmp_path / "old.parquet", 0, ["method", "accuracy"])
+    assert frame.to_dict("records") == [{"method": "boost~proved", "accuracy": 0.5}]
+    # The name of a method that looks like a number stays text.
+    (tmp_path / "old.csv").write_text("dataset,arm,accuracy\nd,1,0.5\nd,gam~certified,0.5\n")
+    assert read_table(tmp_path / "old.csv")["method"].tolist() == ["1", "gam~proved"]
 
 
 def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):

@@ -108,7 +108,7 @@ def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
     said = words(made)
     assert "n_rounds = 9" in said
     (ledger,) = set(texts(made.parents[1] / "tables/tiny/ledgers.csv").query(
-        "arm == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
+        "method == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
     assert ledger.removeprefix("The model is made of ") in said
     # Not what was tried beyond its statement.
     assert "\n0.900 of 1 (exact): stands\n" in said
@@ -150,7 +150,7 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
 
 
 def test_a_curve_has_a_gap_where_a_training_has_failed():
-    row = {"dataset": "d", "arm": "a", "learner": "lr", "calibration": "proved", "delta": 0}
+    row = {"dataset": "d", "method": "a", "learner": "lr", "calibration": "proved", "delta": 0}
     frame = pd.DataFrame([{**row, "epsilon": e, "accuracy": 0.7 + e / 100} for e in (1, 2, 4, 8)])
     drawn = []
     for status in ("ok", "failed"):

@@ -19,7 +19,7 @@ def runs(values, fold="test", epsilon=1.0):
     return pd.DataFrame(
         [
             {
-                **{"dataset": dataset, "arm": method, "epsilon": epsilon, "repeat": repeat},
+                **{"dataset": dataset, "method": method, "epsilon": epsilon, "repeat": repeat},
                 "fold": fold if fold == "test" else fold.format(repeat),
                 **{"status": "failed" if value is None else "ok", "accuracy": value or math.nan},
             }
@@ -58,15 +58,17 @@ def test_intervals_are_wider_where_repeats_share_records(fold, factor):
 
 def test_of_a_loss_less_is_ahead_and_those_that_lack_it_are_left_out():
     frame = runs({name: {"base": BASE, "a": BASE, "votes": BASE} for name in ("one", "two")})
-    frame["log_loss"] = 0.5 - frame["arm"].eq("a") * frame["repeat"] / 100
-    frame.loc[frame["arm"] == "votes", "log_loss"] = math.nan
+    frame["log_loss"] = 0.5 - frame["method"].eq("a") * frame["repeat"] / 100
+    frame.loc[frame["method"] == "votes", "log_loss"] = math.nan
     each = comparison.compare_by_dataset(frame, "base", ["a", "votes"], "log_loss")
-    assert each["arm"].tolist() == ["a", "a"]
+    assert each["method"].tolist() == ["a", "a"]
     assert each["difference"].tolist() == pytest.approx([0.025] * 2)
     assert each["log_loss"].tolist() == pytest.approx([0.475] * 2)
     assert each["reference_log_loss"].tolist() == pytest.approx([0.5] * 2)
     both = [each, comparison.compare_by_dataset(frame, "base", ["a", "votes"])]
-    table = comparison.compare_over_datasets(pd.concat(both), "base").set_index(["measure", "arm"])
+    table = comparison.compare_over_datasets(pd.concat(both), "base").set_index(
+        ["measure", "method"]
+    )
     assert table.index.tolist() == [("accuracy", "a"), ("accuracy", "votes"), ("log_loss", "a")]
     assert table.loc[("log_loss", "a"), ["mean_rank", "reference_mean_rank"]].tolist() == [1, 2]
     assert table.loc[("accuracy", "a"), "mean_rank"] == 2
@@ -75,7 +77,7 @@ def test_of_a_loss_less_is_ahead_and_those_that_lack_it_are_left_out():
 def test_holm_corrects_for_the_arms_of_a_dataset():
     same = shifted(0, 0, 0, 0)
     frame = runs({"d": {"base": BASE, "a": shifted(0.01, 0.02, 0.03, 0.04), "b": same}})
-    table = comparison.compare_by_dataset(frame, "base", ["a", "b"]).set_index("arm")
+    table = comparison.compare_by_dataset(frame, "base", ["a", "b"]).set_index("method")
     # All signs alike, of four: two of the sixteen ways to draw them.
     assert table.loc["a", "p_value"] == pytest.approx(2 / 16)
     assert table.loc["a", "p_holm"] == pytest.approx(4 / 16)
@@ -127,7 +129,7 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
         for i, gap in enumerate(gaps)
     }
     each = comparison.compare_by_dataset(runs(values), "base", ["a", "b"])
-    table = comparison.compare_over_datasets(each, "base").set_index("arm")
+    table = comparison.compare_over_datasets(each, "base").set_index("method")
     # Of 64 ways to draw six signs: all alike, and a sum of 9 or less on either side.
     assert table.loc["a", "p_value"] == pytest.approx(2 / 64)
     assert table.loc["a", "p_holm"] == pytest.approx(4 / 64)
@@ -155,7 +157,7 @@ def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test,
     assert on_test in note
     monkeypatch.chdir(tmp_path)
     learners = {name: {"learner": "one_rule"} for name in ("rule", "other")}
-    outputs = [{"comparison": {"arm": "rule~proved"}}]
+    outputs = [{"comparison": {"method": "rule~proved"}}]
     plan = lay_out(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
     (request,) = plan.study_outputs("tiny")
     request.output.make(plan.context(request))
@@ -171,10 +173,10 @@ def test_runs_of_other_splits_are_not_paired():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"arm": "bost~proved"}, "no method that has an ε is called 'bost~proved'"),
-        ({"arm": "majority"}, "no method that has an ε is called 'majority'"),
-        ({"arm": "boost~proved", "others": ["boost~proved"]}, "not compared with itself"),
-        ({}, "needs the option 'arm'"),
+        ({"method": "bost~proved"}, "no method that has an ε is called 'bost~proved'"),
+        ({"method": "majority"}, "no method that has an ε is called 'majority'"),
+        ({"method": "boost~proved", "others": ["boost~proved"]}, "not compared with itself"),
+        ({}, "needs the option 'method'"),
     ],
 )
 def test_what_can_not_be_compared_is_refused_by_name(options, told):
@@ -183,7 +185,7 @@ def test_what_can_not_be_compared_is_refused_by_name(options, told):
 
 
 def test_only_the_methods_that_are_compared_are_read():
-    options = {"arm": "boost~proved", "others": ["boost~published"]}
+    options = {"method": "boost~proved", "others": ["boost~published"]}
     read = request_of("comparison", options, outputs=["accuracy"]).reads.curves
     assert {method for _, method in read} == {"boost~proved", "boost~published"}
 

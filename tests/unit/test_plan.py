@@ -71,7 +71,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "at: epsilon: no curve has 0.7"),
         ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "no curve has 'toyline'"),
         (
-            [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "method": "majority"}}}],
+            [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "entry": "majority"}}}],
             "no curve has these values",
         ),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),

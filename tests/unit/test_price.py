@@ -193,7 +193,7 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares
     X, y = as_numbers(table), table["bought"].eq("yes").to_numpy()
     data = datasets.read(CODED / "shop")
     splits = plan.studies["tiny"].fresh_splits(False)
-    mine = told[told["arm"] == "raw"]
+    mine = told[told["method"] == "raw"]
     assert list(zip(mine["fold"], mine["repeat"], strict=True)) == [
         (split.fold, split.repeat) for split in splits
     ]
@@ -205,7 +205,7 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares
         assert row["accuracy"] == pytest.approx(accuracy, abs=1e-6)
         assert row["auc"] == pytest.approx(roc_auc_score(y[scored], chances[:, 1]), abs=1e-6)
         assert row["log_loss"] == pytest.approx(log_loss(y[scored], chances), abs=1e-6)
-    means = read_table(outputs["raw"].files.frames[0]).set_index("arm")
+    means = read_table(outputs["raw"].files.frames[0]).set_index("method")
     assert means.loc["raw", "accuracy"] == pytest.approx(mine["accuracy"].mean(), abs=1e-6)
     # The label hangs on what ten equal bins hide.
     assert means.loc["raw", "accuracy"] > means.loc["raw_codes", "accuracy"] + 0.15
@@ -221,7 +221,7 @@ def test_where_there_are_records_for_testing_these_are_scored(folder):
     assert set(told["fold"]) == {"test"}
     X = as_numbers(pd.concat([table, tested], ignore_index=True))
     y = pd.concat([table, tested])["bought"].eq("yes").to_numpy()
-    for row in told[told["arm"] == "raw"].itertuples():
+    for row in told[told["method"] == "raw"].itertuples():
         accuracy, _ = direct(X, y, np.arange(N), np.arange(N, N + 90), row.repeat)
         assert row.accuracy == pytest.approx(accuracy, abs=1e-6)
 
@@ -237,7 +237,7 @@ def test_more_than_two_classes(folder):
     outputs = make(plan, "accuracy", "raw", "price")
     told = read_table(outputs["raw"].files.frames[1])
     X, data = as_numbers(table), datasets.read(CODED / "shop")
-    mine = told[told["arm"] == "raw"].itertuples()
+    mine = told[told["method"] == "raw"].itertuples()
     for split, row in zip(plan.studies["tiny"].fresh_splits(False), mine, strict=True):
         train, scored = Splitter(data, plan.seed).rows(split)
         accuracy, chances = direct(X, data.y, train, scored, split.repeat)
@@ -274,10 +274,15 @@ def test_another_file_with_the_same_codes_and_another_description_are_seen(folde
 
 def scored(method, epsilon, values, learner=None, calibration=None, kind="not private"):
     runs = pd.DataFrame({"accuracy": values}).assign(
-        arm=method, epsilon=epsilon, dataset="d", fold=[f"{k}@0.2" for k in (1, 2, 3, 4)]
+        method=method, epsilon=epsilon, dataset="d", fold=[f"{k}@0.2" for k in (1, 2, 3, 4)]
     )
     runs["repeat"] = range(1, 5)
-    mean = {"dataset": "d", "arm": method, "learner": learner or method, "calibration": calibration}
+    mean = {
+        "dataset": "d",
+        "method": method,
+        "learner": learner or method,
+        "calibration": calibration,
+    }
     spread = {"accuracy": np.mean(values), "accuracy_error": np.std(values, ddof=1)}
     spread |= {"scored_on": "folds", "n_repeats": 4}
     return runs, {**mean, "delta": 0.0, "epsilon": epsilon, "kind": kind, **spread}
@@ -290,7 +295,7 @@ def unnamed(title):
 
 def priced(*models):
     runs, means = zip(*models, strict=True)
-    names = {m["arm"]: unnamed(m["arm"].upper()) for m in means}
+    names = {m["method"]: unnamed(m["method"].upper()) for m in means}
     study = SimpleNamespace(datasets=("d",), methods=names)
     frame = pd.DataFrame(means).assign(
         **{name: math.nan for name in ("balanced_accuracy", "auc", "log_loss")}
@@ -356,7 +361,7 @@ def test_terminal_page_and_figure_show_it(folder, monkeypatch):
         leaderboard, "description_of", lambda name: replace(describe(name), **private)
     )
     outputs = make(plan, *OUTPUTS)
-    means = read_table(outputs["raw"].files.frames[0]).set_index("arm")["accuracy"]
+    means = read_table(outputs["raw"].files.frames[0]).set_index("method")["accuracy"]
     sentences = price.sentences(outputs["price"], "shop", "accuracy")
     assert list(sentences) == ["0.5", "0.69314718056"]
     assert sentences["0.5"].startswith(f"raw {means['raw']:.3f}; lost by coding 0.")

@@ -122,6 +122,47 @@ def test_rare_labels_in_many_categories_show_evidence_as_rarely():
     assert shown <= 15
 
 
+def noisy_counts(rng, columns, n_bins, y, deviation, laplace):
+    """Return noisy counts by class of ordered columns, n_bins each."""
+    draw = (lambda *shape: rng.laplace(size=shape) / math.sqrt(2)) if laplace else rng.normal
+    places = columns + n_bins * np.arange(columns.shape[1])
+    of_class = [np.bincount(places[y == k].ravel(), minlength=places.max() + 1) for k in (1, 0)]
+    size = n_bins * columns.shape[1]
+    noisy = [
+        np.pad(one, (0, size - len(one))) + deviation * (draw(size) if laplace else draw(size=size))
+        for one in of_class
+    ]
+    starts = n_bins * np.arange(columns.shape[1] + 1)
+    return Counts(*noisy, deviation, starts, [True] * columns.shape[1], laplace)
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+def test_empty_bins_hide_no_effect(laplace):
+    """Nine of eleven bins have few records: their noise must not drown the effect of the others."""
+    rng, shown = np.random.default_rng(4), np.zeros(12)
+    for _ in range(40):
+        X = np.minimum(rng.poisson(0.7, (7000, 12)), 10)
+        y = (rng.random(7000) < 1 / (1 + np.exp(3.6 - 0.55 * X[:, 0]))).astype(int)
+        values = errors.evidence(noisy_counts(rng, X, 11, y, 12.0, laplace))
+        shown += np.array(values) <= errors.FALSE_ALARM
+    # Without regard to the noise of a bin, 5 of 40 fits show the effect with either noise.
+    assert shown[0] >= 24
+    assert shown[1:].sum() <= 6
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+def test_columns_without_information_show_evidence_as_rarely_as_it_says(laplace):
+    rng, shown = np.random.default_rng(5), 0
+    for _ in range(200):
+        n_bins, n = int(rng.choice([3, 16, 40])), int(np.exp(rng.uniform(5.5, 9)))
+        X = rng.choice(n_bins, (n, 6), p=rng.dirichlet(np.full(n_bins, 0.4)))
+        y = (rng.random(n) < rng.choice([0.02, 0.2, 0.5])).astype(int)
+        counts = noisy_counts(rng, X, n_bins, y, n ** rng.uniform(0.1, 0.8), laplace)
+        shown += min(errors.evidence(counts)) <= errors.FALSE_ALARM
+    # With a false alarm of 5 %, more than 20 of 200 have a probability of .0008.
+    assert shown <= 20
+
+
 def test_evidence_is_of_the_columns_that_matter():
     rng = np.random.default_rng(3)
     X = rng.integers(0, 8, (6000, 6)).astype(np.uint8)

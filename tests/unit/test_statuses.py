@@ -244,7 +244,7 @@ def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(fold
     frame = pd.DataFrame(
         {
             "dataset": "d",
-            "arm": ["cheat", "mine", "gam~proved"],
+            "method": ["cheat", "mine", "gam~proved"],
             "learner": ["cheat", "mean_vote", "privgam"],
             "calibration": PROVED,
             "delta": 0.0,
@@ -255,7 +255,7 @@ def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(fold
         }
     )
     place = ranking(frame, "d", 1.0, titles, contracts=contracts_of(made))
-    assert list(place.private["arm"]) == ["mine", "gam~proved"]
+    assert list(place.private["method"]) == ["mine", "gam~proved"]
     sentence = place.sentence()
     assert "take Mean vote (claimed; contract kept)" in sentence
     assert "its ε is its author's word" in sentence
@@ -263,12 +263,15 @@ def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(fold
     # A learner that was not tried is recommended after those that were.
     write("mean_vote", own.NOT_TRIED)
     place = ranking(frame, "d", 1.0, titles_of(made), contracts=contracts_of(made))
-    assert list(place.eligible["arm"]) == ["gam~proved"]
+    assert list(place.eligible["method"]) == ["gam~proved"]
     # One that broke it alone is named, and not taken.
     alone = ranking(frame[:1], "d", 1.0, titles, contracts={"cheat": own.BROKEN})
     assert "nothing was trained" in alone.sentence()
     assert "take" not in alone.sentence()
-    assert best_curves(frame, list(frame["arm"]), "accuracy", ["cheat"]) == ["mine", "gam~proved"]
+    assert best_curves(frame, list(frame["method"]), "accuracy", ["cheat"]) == [
+        "mine",
+        "gam~proved",
+    ]
 
 
 def test_errors_of_a_learner_that_broke_the_contract_have_no_rank():
@@ -276,14 +279,14 @@ def test_errors_of_a_learner_that_broke_the_contract_have_no_rank():
 
     runs = pd.DataFrame(
         [
-            {"epsilon": 1.0, "dataset": "d", "arm": arm, "learner": arm, "fold": "test"}
+            {"epsilon": 1.0, "dataset": "d", "method": method, "learner": method, "fold": "test"}
             | {"repeat": repeat, "accuracy": score, "status": "ok"}
-            for arm, score in (("cheat", 0.99), ("mine", 0.9), ("gam", 0.8))
+            for method, score in (("cheat", 0.99), ("mine", 0.9), ("gam", 0.8))
             for repeat in (1, 2)
         ]
     )
     frame = error_frame(runs, ["d"], ["cheat", "mine", "gam"], "gam", unranked=["cheat"])
-    rows = frame.set_index("arm")
+    rows = frame.set_index("method")
     assert rows["rank"].fillna(0).to_dict() == {"cheat": 0, "mine": 1, "gam": 2}
     assert rows["best"].to_dict() == {"cheat": False, "mine": True, "gam": False}
     assert rows["gain"].isna().to_dict() == {"cheat": True, "mine": False, "gam": False}

@@ -16,13 +16,13 @@ from privcurve.learners import registry
 from privcurve.learners.entry import Parameter
 from privcurve.outputs import sweep as drawing
 
-AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
-METHODS = {"boost": {"method": "boost"}, "lr": {"method": "lr"}}
+AXES = sweep.Axes("n_rounds", "accuracy", ("entry",), ("dataset",))
+METHODS = {"boost": {"entry": "boost"}, "lr": {"entry": "lr"}}
 
 
 def run(method, repeat, accuracy, **setting):
     return {
-        **{"dataset": "a", "arm": method, "calibration": "proved", "delta": 0.0, "epsilon": 1.0},
+        **{"dataset": "a", "method": method, "calibration": "proved", "delta": 0.0, "epsilon": 1.0},
         **{"setting": json.dumps(setting), "repeat": repeat, "fold": 0, "status": "ok"},
         "accuracy": accuracy,
     }
@@ -37,12 +37,12 @@ def runs():
 
 
 def named(frame):
-    return frame.assign(line=frame["method"], panel=frame["dataset"])
+    return frame.assign(line=frame["entry"], panel=frame["dataset"])
 
 
 def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
-    frame = named(sweep.trainings(runs[runs["arm"] == "boost"], METHODS, AXES, {}))
-    flat = named(sweep.trainings(runs[runs["arm"] == "lr"], METHODS, AXES.without_x(), {}))
+    frame = named(sweep.trainings(runs[runs["method"] == "boost"], METHODS, AXES, {}))
+    flat = named(sweep.trainings(runs[runs["method"] == "lr"], METHODS, AXES.without_x(), {}))
     figure = drawing.draw(frame, "n_rounds", "accuracy", "rounds", levels=flat)
     (panel,) = figure.axes
     heights = [line.get_ydata() for line in panel.get_lines()]
@@ -53,10 +53,10 @@ def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
 
 
 def test_levels_on_each_other_take_turns_and_one_that_failed_is_in_no_legend(runs):
-    frame = named(sweep.trainings(runs[runs["arm"] == "boost"], METHODS, AXES, {}))
+    frame = named(sweep.trainings(runs[runs["method"] == "boost"], METHODS, AXES, {}))
     flat = pd.DataFrame(
         [
-            {"panel": "a", "line": line, "method": line, "calibration": None, "accuracy": height}
+            {"panel": "a", "line": line, "entry": line, "calibration": None, "accuracy": height}
             for line, height in (("one", 0.65), ("other", 0.65), ("failed", math.nan))
         ]
     )
@@ -73,7 +73,7 @@ def test_levels_on_each_other_take_turns_and_one_that_failed_is_in_no_legend(run
 def test_a_level_that_varies_is_refused(runs):
     twice = pd.concat([runs, runs.assign(epsilon=2.0)], ignore_index=True)
     with pytest.raises(ValueError, match="several results: epsilon vary too"):
-        sweep.trainings(twice[twice["arm"] == "lr"], METHODS, AXES.without_x(), {})
+        sweep.trainings(twice[twice["method"] == "lr"], METHODS, AXES.without_x(), {})
 
 
 def test_only_parameters_are_said_to_vary(runs):
@@ -83,41 +83,41 @@ def test_only_parameters_are_said_to_vary(runs):
         accuracy=runs["accuracy"] + 0.1,
     )
     twice = pd.concat([runs, deeper], ignore_index=True)
-    twice = twice[twice["arm"] == "boost"].assign(auc=range(20), fit_seconds=range(20), id="x")
+    twice = twice[twice["method"] == "boost"].assign(auc=range(20), fit_seconds=range(20), id="x")
     with pytest.raises(ValueError, match="several results: depth vary too"):
         sweep.trainings(twice, METHODS, AXES, {})
     table = sweep.trainings(twice, METHODS, AXES, {"depth": 2})
     assert len(table) == 10
 
 
-def test_a_parameter_called_method_does_not_hide_the_names_of_methods(tmp_path, monkeypatch):
+def test_a_parameter_called_entry_does_not_hide_the_names_of_methods(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     registered = registry.entry("privgam")
     parameters = {
         **registered.parameters,
-        "method": Parameter("cyclic", choices=("cyclic", "stumps")),
+        "entry": Parameter("cyclic", choices=("cyclic", "stumps")),
     }
     monkeypatch.setitem(
         registry.LEARNERS, "privgam", dataclasses.replace(registered, parameters=parameters)
     )
-    gam = {"learner": "privgam", "vary": {"method": ["cyclic", "stumps"]}}
-    options = {"x": "epsilon", "lines": ["arm"]}
+    gam = {"learner": "privgam", "vary": {"entry": ["cyclic", "stumps"]}}
+    options = {"x": "epsilon", "lines": ["method"]}
     plan = lay_out(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
     (request,) = plan.study_outputs("tiny")
     axes = plan.context(request).methods()
-    assert axes["gam~proved~method=cyclic"] == {"method": "gam"}
-    x = dataclasses.replace(request, options={**request.options, "x": "method"})
-    with pytest.raises(ValueError, match="no learner of it has 'method'"):
+    assert axes["gam~proved~entry=cyclic"] == {"entry": "gam"}
+    x = dataclasses.replace(request, options={**request.options, "x": "entry"})
+    with pytest.raises(ValueError, match="no learner of it has 'entry'"):
         x.output.check(x)
 
 
 def test_what_makes_no_difference_to_a_level_is_not_said(runs):
-    axes = dataclasses.replace(AXES, lines=("method", "share", "n_rounds")).without_x()
-    lone = runs[runs["arm"] == "lr"]
-    shares = [lone.assign(arm=f"lr {share}", share=share) for share in (0.1, 1)]
-    methods = {f"lr {share}": {"method": "lr"} for share in (0.1, 1)}
+    axes = dataclasses.replace(AXES, lines=("entry", "share", "n_rounds")).without_x()
+    lone = runs[runs["method"] == "lr"]
+    shares = [lone.assign(method=f"lr {share}", share=share) for share in (0.1, 1)]
+    methods = {f"lr {share}": {"entry": "lr"} for share in (0.1, 1)}
     same, fewer = sweep.levels(pd.concat(shares), methods, axes, {})
-    assert fewer.lines == ("method", "n_rounds")
+    assert fewer.lines == ("entry", "n_rounds")
     assert len(same) == len(lone)
     shares[0]["accuracy"] += 0.1
     differ, all_of_them = sweep.levels(pd.concat(shares), methods, axes, {"n_rounds": 5})
@@ -131,12 +131,12 @@ def test_that_every_training_failed_is_said(runs):
 
 
 def test_axes_without_x_keep_lines_and_panels():
-    assert AXES.without_x().keys == ["dataset", "method"]
+    assert AXES.without_x().keys == ["dataset", "entry"]
     assert dataclasses.replace(AXES, lines=()).without_x().keys == ["dataset"]
 
 
 def test_what_a_learner_measures_is_a_column_like_any_other(runs):
-    boosted = runs[runs["arm"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
+    boosted = runs[runs["method"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
     frame = sweep.describe_runs(boosted, METHODS)
     assert set(frame["n_nodes"]) == {7}
     # The parameter comes before a measure of the same name.
@@ -148,11 +148,11 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
 
 
 def test_null_stands_for_methods_that_have_no_such_parameter(runs):
-    axes = sweep.Axes("epsilon", "accuracy", ("method",), ("dataset",))
+    axes = sweep.Axes("epsilon", "accuracy", ("entry",), ("dataset",))
     both = sweep.trainings(runs, METHODS, axes, {"n_rounds": [2, None]})
-    assert both["method"].value_counts().to_dict() == {"boost": 5, "lr": 2}
+    assert both["entry"].value_counts().to_dict() == {"boost": 5, "lr": 2}
     one = sweep.trainings(runs, METHODS, axes, {"n_rounds": 2})
-    assert set(one["method"]) == {"boost"}
+    assert set(one["entry"]) == {"boost"}
 
 
 LEARNERS = {

@@ -19,7 +19,7 @@ def places(scores, error=0.0, free=0.95, other=()):
         rows.append(("gam", "privgam", "proved", epsilon, score, error))
         rows.append(("lucky", "one_rule", "proved", epsilon, score + 0.04, 0.005))
     rows += [(name, "privgam", "proved", epsilon, 0.85, error) for name, epsilon in other]
-    names = ["arm", "learner", "calibration", "epsilon", "auc", "auc_error"]
+    names = ["method", "learner", "calibration", "epsilon", "auc", "auc_error"]
     frame = pd.DataFrame(rows, columns=names).assign(dataset="d", delta=0.0, accuracy=0.8)
     frame = frame.assign(scored_on="test", n_repeats=4)
     return [ranking(frame, "d", epsilon, TITLES, "auc") for epsilon in scores]

@@ -53,7 +53,7 @@ def code_lines(output):
 
 def losses(project):
     """Return the log-loss of PrivGAM by ε; the file has the stored name of its curve."""
-    frame = pd.read_csv(project.folder / TABLES).query("arm == 'gam~certified'")
+    frame = pd.read_csv(project.folder / TABLES).query("method == 'gam~certified'")
     assert len(frame)
     return dict(zip(frame["epsilon"], frame["log_loss"], strict=True))
 

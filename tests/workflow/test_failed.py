@@ -14,7 +14,7 @@ LEARNER = Path(__file__).parent / "paper/noisy_label.py"
 
 def trained(project):
     """How many fresh trainings the table of accuracies counts, by ε."""
-    table = pd.read_csv(project.folder / TABLES).query("arm == 'own'")
+    table = pd.read_csv(project.folder / TABLES).query("method == 'own'")
     return dict(zip(table["epsilon"], table["n_repeats"] - table["n_failed"], strict=True))
 
 

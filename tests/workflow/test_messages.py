@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from checkout import ROOT
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -24,6 +25,13 @@ def test_a_study_that_is_not_yaml_is_named_and_stops_no_other(project):
     # Nor does it if it is the first of those that are configured.
     output = project.run("--dry-run", "--config", "studies=[mine,tiny]", "--", "tiny")
     assert "Make tiny_accuracy" in output
+
+
+def test_the_training_of_the_network_is_a_target(project):
+    (project.folder / "decoder").symlink_to(ROOT / "decoder")
+    output = project.run("--dry-run", "--", "decoder")
+    assert "Simulate 2,000 tables" in output
+    assert "Missing output files: results/decoder/decoder.npz" in output
 
 
 def test_more_folds_than_records_of_a_class(project):

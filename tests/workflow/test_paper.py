@@ -26,7 +26,7 @@ def test_a_paper_needs_no_line_of_a_rule(project):
     tables, figures = folder / "results/tables", folder / "results/figures"
 
     accuracy = pd.read_csv(tables / "dummy/accuracy.csv")
-    assert accuracy["arm"].nunique() == 3
+    assert accuracy["method"].nunique() == 3
     assert (accuracy["status"] == "ok").all()
     sweep = pd.read_csv(figures / "dummy_caution.csv")
     assert sorted(zip(sweep["epsilon"], sweep["caution"], strict=True)) == [

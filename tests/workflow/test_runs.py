@@ -109,7 +109,7 @@ def test_finalists_are_trained_again_and_nothing_else(finished):
     again = 2 * 2 * 2 * 3 * 3
     assert trained in {again + 3 * changed for changed in range(5)}
     second = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")
-    boosted = second["arm"].str.startswith("boost")
+    boosted = second["method"].str.startswith("boost")
     assert (second[CV] != first[CV])[boosted].all()
     assert second[~boosted].equals(first[~boosted])
     assert "Nothing to be done" in finished.run(TABLES)

@@ -38,11 +38,11 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     fresh = pd.concat([rows for _, rows in best])
     assert set(fresh["fold"]) == {f"{k}@0.2" for k in (1, 2, 3)}
     assert set(fresh["status"]) == {"ok"}
-    paid = fresh[fresh["arm"].str.startswith("paid")]
+    paid = fresh[fresh["method"].str.startswith("paid")]
     assert set(paid["learner"]) == {"tuned"}
     assert paid["epsilon_spent"].tolist() == pytest.approx([1.0] * 6)
     assert "paid~proved: of epsilon = 1 private selection leaves 0.41" in output
-    small = fresh["arm"].str.endswith("~train_share=0.1")
+    small = fresh["method"].str.endswith("~train_share=0.1")
     n_train = round(0.8 * len_of(project))
     assert set(fresh["n_train"][~small]) == {n_train}
     assert set(fresh["n_train"][small]) == {n_train // 10}

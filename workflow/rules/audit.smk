@@ -1,5 +1,6 @@
-# The audit: does any learner leak more than it claims? One job a private learner. Peers claim
-# what others have proved, for neighbours of their own: they are audited where a study asks for it.
+# The audit tests whether a learner leaks more than it claims; one job for each private learner.
+# Learners of other libraries claim what others have proved, for their own neighbouring relation:
+# they are audited only where a study requests it.
 # The target `audit` is an output like the others (outputs.smk).
 
 
@@ -9,7 +10,8 @@ rule audit_learner:
             [AUDITS / f"{wildcards.learner}.csv"],
             partial(PLAN.audit_is_current, wildcards.learner),
         ),
-        # Asked when it is needed: a study that can't be read stops its own targets alone.
+        # A function, evaluated only for this target: an unreadable study then stops no other
+        # target.
         data=lambda wildcards: f"results/data/{PLAN.audited_dataset}/encoded.npz",
         domain=lambda wildcards: f"results/data/{PLAN.audited_dataset}/domain.json",
     output:
@@ -37,8 +39,8 @@ rule audit_learner:
         "--dataset {params.dataset} {params.options} > {log} 2>&1"
 
 
-# The contract of a user's own learner, once for each state of its file: the outputs of its studies
-# say what it found.
+# Test the contract of a user's own learner, once for each version of its file. The outputs of the
+# learner's studies report the result.
 rule try_contract:
     input:
         lambda wildcards: remake(
@@ -57,6 +59,6 @@ rule try_contract:
         mem_mb=grow_by_attempt(2000),
         runtime=grow_by_attempt(30),
     message:
-        "Try the contract of {wildcards.learner}"
+        "Test the contract of {wildcards.learner}"
     shell:
         "python -m privcurve.workflow.job contract --learner {wildcards.learner} > {log} 2>&1"

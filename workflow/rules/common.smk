@@ -1,5 +1,5 @@
-# The plan of the run, wildcards, and what rules take. What is asked for is said in
-# src/privcurve/workflow/plan.py; this file puts Snakemake's names to it.
+# Read the plan of the run and define wildcards and functions for the rules.
+# src/privcurve/workflow/plan.py decides which files a run makes; this file passes them to Snakemake.
 import os
 import re
 import time
@@ -10,7 +10,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-# First, as it orders where modules are looked for.
+# Import this module first: it sets the order of sys.path.
 from privcurve.workflow import snakemake as ours
 from privcurve import datasets
 from privcurve.experiments import contracts, provenance
@@ -19,10 +19,11 @@ from privcurve.outputs.audit import auditable_learners
 from privcurve.outputs.base import AUDITS
 from privcurve.workflow.snakemake import grow_by_attempt
 
-# Where this workflow is, whoever imports it as a module.
+# The folder of this workflow, also where another Snakefile imports it as a module.
 HOME = ours.home_of(workflow.current_basedir)
 
-# Whoever imports this workflow as a module, other than the Snakefile at the top, has a Snakefile of its own.
+# True for the two Snakefiles of this repository; false where a user's Snakefile imports the
+# workflow as a module.
 IS_OWN = Path(workflow.basedir) in (HOME, Path(HOME, "workflow"))
 CONFIGURATION_NOTES = [] if IS_OWN else ours.add_overrides(config, workflow)
 
@@ -36,10 +37,10 @@ if config.get("data_mirror"):
     os.environ.update(PRIVCURVE_DATA=str(config["data_mirror"]))
 
 try:
-    # Outputs of one's own are run by it.
+    # This import runs the files of a user's own outputs, which may raise.
     from privcurve.workflow import needs, plan, reading
 
-    # The files of an importer may say more than this workflow knows.
+    # Configuration files of an importing workflow may have keys that this workflow does not know.
     files = workflow.configfiles if IS_OWN else HOME.glob("config/config.yaml")
     PLAN = reading.read(config, HOME, decides=workflow.is_main_process, files=files)
     os.environ[provenance.FRESH] = "1" if PLAN.is_fresh else ""
@@ -54,7 +55,7 @@ except (ValueError, datasets.DatasetError, OSError) as error:
 MANIFEST = plan.MANIFEST
 RUN_OUTPUTS = [str(path) for request in PLAN.run_outputs for path in request.files.all]
 
-# Options of jobs: the configuration, where config/config.yaml says something else.
+# Command-line options of jobs: the configuration values that differ from config/config.yaml.
 OF_RUN = reading.options(config, HOME)
 OF_STUDY = reading.options(config, HOME, reading.OF_STUDY)
 
@@ -66,29 +67,31 @@ wildcard_constraints:
 
 
 def job(wildcards):
-    """Return the job whose file is named."""
+    """Return the job that writes the file of these wildcards."""
     return PLAN.jobs(wildcards.study).jobs[f"{wildcards.dataset}/{wildcards.part}"]
 
 
 def to_prepare(wildcards):
-    """Return what it takes to code a dataset."""
+    """Return the memory and time that encoding a dataset needs."""
     return needs.preparing_needs(plan.description_of(wildcards.dataset))
 
 
 def to_train(wildcards):
-    """Return what it takes to do a job."""
+    """Return the memory and time that a training job needs."""
     return needs.training_needs(job(wildcards))
 
 
 def remake(files, is_current):
-    """Let Snakemake make stale files again if it needs them, as `--forcerun` would; return no input."""
+    """Mark stale files so that Snakemake remakes them when it needs them, like `--forcerun`; return
+    no input."""
     if workflow.is_main_process and PLAN.is_stale(files, is_current):
         workflow.dag.forcefiles.update(map(str, files))
     return []
 
 
 def local_files(wildcards):
-    """Return the user's own files of a dataset, before anything is trained that needs them."""
+    """Return the user's own files of a dataset; raise an error before training if one is
+    missing."""
     ours.check_shared_files(workflow)
     folder = CODED / wildcards.dataset
     files = [folder / name for name in ("encoded.npz", "domain.json")]
@@ -100,30 +103,32 @@ def local_files(wildcards):
 
 
 def memory(needed):
-    """Return the memory that jobs ask for, by what they need."""
+    """Return the function of a rule's `mem_mb`, given a function of wildcards that returns
+    needs."""
     return grow_by_attempt(lambda wildcards: needed(wildcards).memory)
 
 
 def minutes(needed):
-    """Return the time limit that jobs ask for, by what they need."""
+    """Return the function of a rule's `runtime`, given a function of wildcards that returns
+    needs."""
     return grow_by_attempt(lambda wildcards: needed(wildcards).minutes)
 
 
 def jobs_read(wildcards):
-    """Return the files of the jobs that a job reads."""
+    """Return the files of earlier jobs that a job reads."""
     mine = job(wildcards)
     remake([mine.file], partial(PLAN.is_done, mine))
     return [str(one.file) for one in mine.reads]
 
 
 def inputs(request):
-    """Return the files that an output is made from."""
+    """Return the files that an output reads."""
     remake(request.files.all, partial(PLAN.is_current, request))
     return PLAN.inputs(request)
 
 
 def options(request):
-    """Return the options of the job that makes an output."""
+    """Return the command-line options of the job that makes an output."""
     word = f"--output {request.key}"
     if request.target in (plan.AUDIT, plan.LEADERBOARD):
         return f"{word} {OF_RUN}"
@@ -131,7 +136,7 @@ def options(request):
 
 
 def shown(kind):
-    """Return the files of a kind of output; tables and figures for readers go into the report."""
+    """Yield the files of a kind of output; mark Markdown tables and PNG figures for the report."""
     page = {"category": lambda wildcards: kind.request(wildcards).study.name}
     if kind.output.report_text:
         page["caption"] = str(kind.output.report_text)
@@ -144,7 +149,7 @@ def shown(kind):
 
 
 def per_dataset(pattern):
-    """Return an input function: the pattern for each dataset of a study."""
+    """Return an input function that fills `pattern` with each dataset of a study."""
     return lambda wildcards: [
         pattern.format(dataset=one) for one in PLAN.studies[wildcards.study].datasets
     ]

@@ -1,4 +1,4 @@
-# Raw files to coded matrices.
+# Encode raw files as matrices of bins.
 
 
 rule prepare:
@@ -11,22 +11,22 @@ rule prepare:
         "logs/prepare/{dataset}.log",
     benchmark:
         "benchmarks/prepare/{dataset}.tsv"
-    # Of all studies, before any training: what is missing is said at once.
+    # Prepare the data of all studies before any training, so that a missing file is reported first.
     priority: 100
     localrule: PLAN.is_local("data")
     resources:
         mem_mb=memory(to_prepare),
         runtime=minutes(to_prepare),
     message:
-        "Fetch, check and code {wildcards.dataset}"
+        "Fetch, check and encode {wildcards.dataset}"
     shell:
         "python -m privcurve.workflow.job prepare --dataset {wildcards.dataset} > {log} 2>&1 && "
-        # What the user should see though nothing failed.
+        # Show warnings to the user although the job succeeded.
         "{{ grep '^warning: ' {log} >&2 || true; }}"
 
 
-# Training starts when every dataset of the study is there and has been coded without
-# a fault: a missing file is reported before the first hour of training, not after it.
+# Training of a study starts after all its datasets are encoded: a missing file is reported before
+# the first hour of training, not after it.
 rule datasets_ready:
     input:
         coded=per_dataset("results/data/{dataset}/encoded.npz"),
@@ -42,9 +42,9 @@ rule datasets_ready:
         runtime=grow_by_attempt(10),
     params:
         options=OF_STUDY,
-        # What decides whether a dataset will do.
+        # The check depends on these values: each class needs enough records for the splits.
         resampling=lambda wildcards: PLAN.studies[wildcards.study].resampling,
     message:
-        "All datasets of {wildcards.study} are coded"
+        "All datasets of {wildcards.study} are encoded"
     shell:
         "python -m privcurve.workflow.job ready --study {wildcards.study} {params.options} > {log} 2>&1"

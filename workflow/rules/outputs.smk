@@ -1,5 +1,5 @@
-# Tables and figures: one rule for each kind of output. What an output reads, writes and depends on, it
-# says itself (src/privcurve/outputs/).
+# Tables and figures: one rule for each kind of output. Each output declares the files that it reads
+# and writes (src/privcurve/outputs/).
 
 for name, kind in PLAN.kinds.items():
 
@@ -16,7 +16,7 @@ for name, kind in PLAN.kinds.items():
             f"benchmarks/{kind.output.word}/{kind.name}.tsv"
         wildcard_constraints:
             name="|".join(map(re.escape, kind.requests)),
-        # Before any more training: when a study is trained, its tables are made.
+        # Make the tables of a study as soon as its training ends, before other studies train.
         priority: 2
         localrule: kind.output.local and PLAN.is_local("outputs")
         resources:
@@ -36,7 +36,8 @@ for name, kind in PLAN.kinds.items():
             "python -m privcurve.workflow.job output {params.options} > {log} 2>&1"
 
 
-# Names of studies and outputs are targets too, if the command line or the configuration has them.
+# Names of studies and outputs are targets too, where the command line or the configuration names
+# them.
 for name, files in PLAN.targets(sys.argv[1:]).items():
 
     rule:
@@ -46,8 +47,8 @@ for name, files in PLAN.targets(sys.argv[1:]).items():
             ours.files_or_refusal(PLAN.refusals, name, files),
 
 
-# Tables of a study that can't be read: a rule of one's own that takes them is told why, also where
-# old ones are there, which Snakemake would take for raw files.
+# A user's own rule may read tables of a study whose file cannot be read. This rule then stops the run
+# with the reason, also where old tables exist, which Snakemake would otherwise accept as raw files.
 if PLAN.broken:
 
     rule refused:

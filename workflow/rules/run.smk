@@ -1,5 +1,5 @@
-# The run as a whole: what it was made with and what it cost, how far it is, and whether its stored runs
-# are what the present code would train.
+# Rules about a run: the manifest records versions and cost, `summary` counts jobs, `prune` removes old
+# files, and `stamp` checks that the present code trains the same bits as stored runs.
 
 
 rule manifest:
@@ -16,13 +16,13 @@ rule manifest:
     params:
         options=OF_RUN,
     message:
-        "Write down versions, data, machine and cost of this run"
+        "Record versions, data, machine and cost of this run"
     shell:
         "python -m privcurve.workflow.job manifest {params.options} > {log} 2>&1"
 
 
-# No output: runs whenever it is asked for. No input: asks for nothing, and no run that holds
-# the folder's lock is in its way.
+# Without an output, the rule runs each time. Without an input, it needs no other job, so that
+# `--nolock` is safe during a run that holds the folder's lock.
 rule summary:
     log:
         "logs/summary.log",
@@ -31,12 +31,12 @@ rule summary:
         cores=ours.jobs_at_once(workflow),
         options=OF_RUN,
     message:
-        "Count what is done and what is left"
+        "Count finished and open jobs"
     shell:
         "python -m privcurve.workflow.job summary --cores {params.cores} {params.options} 2>&1 | tee {log}"
 
 
-# Old files of jobs: results/store keeps what is trained.
+# Remove old files of jobs; results/store keeps the trained runs.
 rule prune:
     log:
         "logs/prune.log",
@@ -49,7 +49,8 @@ rule prune:
         "python -m privcurve.workflow.job prune {params.options} 2>&1 | tee {log}"
 
 
-# For code that was only moved or renamed: a sample of what other code has trained is trained again.
+# Accept stored runs after code was only moved or renamed: train a sample of them again and compare
+# bits.
 rule stamp:
     log:
         "logs/stamp.log",
@@ -57,6 +58,6 @@ rule stamp:
     params:
         options=OF_RUN,
     message:
-        "Train a sample of the runs again whose code has changed"
+        "Train a sample of the stored runs whose code has changed, and compare"
     shell:
         "python -m privcurve.workflow.job stamp {params.options} 2>&1 | tee {log}"

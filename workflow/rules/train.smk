@@ -1,5 +1,5 @@
-# Training: grids, what is selected in them, and the fresh trainings of that. A job is a method on a
-# dataset, some ε of it, a part of one ε, or several small methods.
+# Training: the hyperparameter grids, and the fresh trainings of the selected settings. A job trains one
+# method on one dataset, or a part of that: some values of ε, or part of one ε. Small methods share a job.
 
 
 rule train:
@@ -14,8 +14,8 @@ rule train:
         "logs/train/{study}/{dataset}/{part}.log",
     benchmark:
         "benchmarks/train/{study}/{dataset}/{part}.tsv"
-    # Studies of few jobs first: their tables need not wait for large studies, whose stored
-    # results take longer to read than a small study to train.
+    # Studies with few jobs run first. Reading the stored results of a large study takes longer than
+    # training a small one, whose tables would otherwise wait.
     priority: lambda wildcards: 1 / len(PLAN.jobs(wildcards.study).jobs)
     resources:
         mem_mb=memory(to_train),

@@ -12,7 +12,7 @@ from privcurve.papers.distributed import communication
 
 def run(method, epsilon, repeat, measures, **setting):
     return {
-        **{"dataset": "a", "arm": method, "calibration": "proved", "delta": 1e-5, "fold": "1/2"},
+        **{"dataset": "a", "method": method, "calibration": "proved", "delta": 1e-5, "fold": "1/2"},
         **{"epsilon": epsilon, "setting": json.dumps(setting), "repeat": repeat, "status": "ok"},
         **{"accuracy": 0.7 + repeat / 10, "measures": measures and json.dumps(measures)},
     }
@@ -28,7 +28,7 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     ]
     runs += [run("central", 1.0, repeat, {"rounds": 25}) for repeat in (1, 2)]
     runs[-3]["status"] = "failed"
-    methods = {"trees": {"method": "trees"}, "central": {"method": "central"}}
+    methods = {"trees": {"entry": "trees"}, "central": {"entry": "central"}}
     described = sweep.describe_runs(pd.DataFrame(runs), methods)
     table = communication.communication(described, 1)
     assert table["n_holders"].tolist()[:2] == [4, 10]

@@ -8,14 +8,20 @@ import pytest
 from privcurve.analysis import sweep
 from privcurve.papers.partial import boxes
 
-AXES = sweep.Axes("n_rounds", "accuracy", ("method",), ("dataset",))
-METHODS = {"boost": {"method": "boost"}}
+AXES = sweep.Axes("n_rounds", "accuracy", ("entry",), ("dataset",))
+METHODS = {"boost": {"entry": "boost"}}
 
 
 def run(repeat, n_rounds):
     accuracy = 0.5 + repeat / 10 + n_rounds / 100
     return {
-        **{"dataset": "a", "arm": "boost", "calibration": "proved", "delta": 0.0, "epsilon": 1.0},
+        **{
+            "dataset": "a",
+            "method": "boost",
+            "calibration": "proved",
+            "delta": 0.0,
+            "epsilon": 1.0,
+        },
         **{"setting": json.dumps({"n_rounds": n_rounds}), "repeat": repeat, "fold": 0},
         **{"status": "ok", "accuracy": accuracy},
     }
@@ -27,7 +33,7 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed():
         "failed"
     )
     frame = sweep.trainings(boosted, METHODS, AXES, {})
-    frame = frame.assign(line=frame["method"], panel=frame["dataset"])
+    frame = frame.assign(line=frame["entry"], panel=frame["dataset"])
     table = boxes.box_statistics(frame, AXES).set_index("n_rounds")
     assert table.loc[1, ["least", "lower", "median", "upper", "largest"]].tolist() == pytest.approx(
         [0.51, 0.61, 0.71, 0.81, 0.91]

@@ -42,7 +42,7 @@ def methods():
 
 
 def selected(setting, epsilon=0.4):
-    row = {"dataset": "toy-line", "arm": BOOST, "epsilon": epsilon, "setting": setting}
+    row = {"dataset": "toy-line", "method": BOOST, "epsilon": epsilon, "setting": setting}
     return pd.DataFrame([row])
 
 

@@ -135,7 +135,7 @@ def bounds():
 
 
 def accuracy(datasets=("a", "b")):
-    facts = {"arm": "boost~proved", "epsilon": 1.0000000000000002, "scored_on": "test"}
+    facts = {"method": "boost~proved", "epsilon": 1.0000000000000002, "scored_on": "test"}
     numbers = {"accuracy": 0.8, "accuracy_std": 0.01, "n_repeats": 10}
     return pd.DataFrame([{"dataset": name, **facts, **numbers} for name in datasets])
 

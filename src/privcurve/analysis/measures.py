@@ -224,13 +224,13 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
     runs = _add_failed(runs)
     good = runs["status"].eq("ok") & runs[ACCURACY].notna()
     values = runs[measure].astype(float).where(good)
-    lacks = (good & values.isna()).groupby([runs["dataset"], runs["arm"]]).transform("any")
+    lacks = (good & values.isna()).groupby([runs["dataset"], runs["method"]]).transform("any")
     return runs.assign(error=cost(values, measure))[~lacks]
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
     """Add failed runs of methods that have runs at an ε, but none on one of the datasets there."""
-    names = [name for name in ("arm", "learner") if name in runs]
+    names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")
         for epsilon, part in runs.groupby("epsilon")
@@ -241,7 +241,7 @@ def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
         added += [
             splits.assign(**method, status="failed")
             for method in methods[epsilon]
-            if method["arm"] not in set(part["arm"])
+            if method["method"] not in set(part["method"])
         ]
     return pd.concat([runs, *added], ignore_index=True) if added else runs
 

@@ -17,19 +17,19 @@ from privcurve.lazy import pd, stats
 
 LEVEL = 0.05
 COLUMNS = [
-    *("epsilon", "arm", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm"),
+    *("epsilon", "method", "other", "mean_rank", "other_mean_rank", "p_value", "p_holm"),
     *("differs", "friedman_p", "critical_difference", "n_datasets"),
 ]
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of methods that have all datasets of their ε."""
-    n_datasets = table.groupby(["epsilon", "arm"])["dataset"].transform("nunique")
+    n_datasets = table.groupby(["epsilon", "method"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 
 
 def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods at each ε of a table of epsilon, dataset, arm, error and rank.
+    """Test all pairs of methods at each ε of a table of epsilon, dataset, method, error and rank.
 
     Return a row per pair, with the smaller mean rank first and the columns `COLUMNS`. A pair
     `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
@@ -39,9 +39,9 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     ranked = table[table["rank"].notna()]
     for epsilon, part in ranked.groupby("epsilon", sort=True):
-        errors = part.pivot(index="dataset", columns="arm", values="error")
+        errors = part.pivot(index="dataset", columns="method", values="error")
         # Errors that differ only in rounding are equal.
-        errors = errors[list(dict.fromkeys(part["arm"]))].dropna().round(9)
+        errors = errors[list(dict.fromkeys(part["method"]))].dropna().round(9)
         if min(errors.shape) < 2:
             continue
         n, k = errors.shape
@@ -108,7 +108,7 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
     """Return the mean ranks of methods, best first, by rows of one ε of :func:`compare_pairs`."""
     # Each method but the last comes first in some pair.
     last = pairs_at.iloc[-1]
-    means = dict(zip(pairs_at["arm"], pairs_at["mean_rank"], strict=True))
+    means = dict(zip(pairs_at["method"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}
 
 
@@ -119,7 +119,7 @@ def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
     """
     means = mean_ranks(pairs_at)
     order = list(means)
-    differing = pairs_at.loc[pairs_at["differs"], ["arm", "other"]]
+    differing = pairs_at.loc[pairs_at["differs"], ["method", "other"]]
     apart = set(map(frozenset, differing.itertuples(index=False)))
     runs: list[tuple[int, int]] = []
     for start in range(len(order)):

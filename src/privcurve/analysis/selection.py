@@ -12,7 +12,7 @@ from typing import Any
 from privcurve.analysis.measures import ACCURACY, LOSSES
 from privcurve.lazy import pd
 
-KEY = ["dataset", "arm", "epsilon"]
+KEY = ["dataset", "method", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
 
 # Hyperparameters that measure the size of a model: among equals the smallest model wins.
@@ -145,7 +145,7 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
     scores = [f"cv_{metric}", "cv_std"]
-    keys = ["dataset", "arm", *CARRIED, "epsilon", "setting"]
+    keys = ["dataset", "method", *CARRIED, "epsilon", "setting"]
     frame = pd.DataFrame(rows, columns=[*keys, *scores, *counts, "status", "error"])
     return frame.astype({"setting": object, "error": object})
 

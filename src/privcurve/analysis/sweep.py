@@ -42,7 +42,7 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
     """Return runs with a column for each key of their methods, settings and measures.
 
     If two have the same name, the first of these counts: a column of the runs, a key of `methods`
-    (the name in the study, `method`, and what varies), a parameter, a measure. A run without a
+    (`entry`, the name in the study, and what varies), a parameter, a measure. A run without a
     value has null.
     """
     frame = runs.reset_index(drop=True)
@@ -54,7 +54,9 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
                 **json.loads(setting),
                 **methods[method],
             }
-            for text, setting, method in zip(measured, frame["setting"], frame["arm"], strict=True)
+            for text, setting, method in zip(
+                measured, frame["setting"], frame["method"], strict=True
+            )
         ],
         index=frame.index,
     )
@@ -92,7 +94,7 @@ def trainings(
         for name in keys:
             frame[name] = frame[name].astype(object).where(frame[name].notna(), NONE)
     _check_points(frame, axes, methods)
-    columns = dict.fromkeys([*axes.keys, "method", "calibration", *DRAW, axes.y])
+    columns = dict.fromkeys([*axes.keys, "entry", "calibration", *DRAW, axes.y])
     return frame[list(columns)].reset_index(drop=True)
 
 
@@ -107,7 +109,7 @@ def levels(
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
-    noisy = frame["arm"].isin(frame["arm"][frame["epsilon"].map(math.isfinite)])
+    noisy = frame["method"].isin(frame["method"][frame["epsilon"].map(math.isfinite)])
     for name, value in at.items():
         if name in frame:
             lacks = ~noisy if name == "epsilon" else frame[name].isna()
@@ -115,7 +117,7 @@ def levels(
     rows = trainings(frame, methods, axes, {})
     varies = [name for name in axes.lines if rows[name].nunique() > 1]
     for name in varies:
-        if name in ("method", "calibration"):
+        if name in ("entry", "calibration"):
             continue
         fewer = replace(axes, lines=tuple(line for line in axes.lines if line != name))
         less = rows.drop(columns=name).drop_duplicates()
@@ -173,7 +175,9 @@ def _check_points(
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
     # As texts, so that a parameter which only one setting has counts as different.
     different = first.astype(str).nunique(dropna=False)
-    differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or ["arm"]
+    differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or [
+        "method"
+    ]
     raise ValueError(explain_several(differ))
 
 

@@ -46,7 +46,7 @@ def kind(method: Method, epsilon: float | None = None, *, selected: bool = True)
 
 def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
     """Return a table of methods and ε with a column of kinds after a named column."""
-    points = zip(frame["arm"], frame["epsilon"], strict=True)
+    points = zip(frame["method"], frame["epsilon"], strict=True)
     table = frame.copy()
     kinds = [kind(methods[name], epsilon) for name, epsilon in points]
     table.insert(list(frame).index(after) + 1, "kind", kinds)

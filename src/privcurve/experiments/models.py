@@ -49,11 +49,11 @@ class Inspection(NamedTuple):
 def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
     """Return the point of a method that cross-validation selected on a dataset at one ε.
 
-    `selected` has the columns dataset, arm, epsilon and setting. Raises IncompleteError if nothing
-    was selected there, or the method no longer has that setting.
+    `selected` has the columns dataset, method, epsilon and setting. Raises IncompleteError if
+    nothing was selected there, or the method no longer has that setting.
     """
     at = short_text(epsilon)
-    rows = selected[(selected["dataset"] == dataset) & (selected["arm"] == method.name)]
+    rows = selected[(selected["dataset"] == dataset) & (selected["method"] == method.name)]
     texts = dict(zip(map(short_text, rows["epsilon"]), rows["setting"], strict=True))
     for point in method.points:
         if short_text(point.epsilon) == at and point.text == texts.get(at):

@@ -17,14 +17,14 @@ from privcurve.errors import ExpectedError
 from privcurve.experiments import canonical
 from privcurve.files import replace_file
 from privcurve.lazy import pd
-from privcurve.stored import COLUMNS, spoken_frame, stored
+from privcurve.stored import COLUMNS, columns_in, spoken_frame, stored
 
 MEMORY = "memory"
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
         ("dataset", pa.string()),
-        ("arm", pa.string()),
+        ("method", pa.string()),
         ("learner", pa.string()),
         ("calibration", pa.string()),
         ("delta", pa.float64()),
@@ -117,13 +117,15 @@ def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             # `columns=` silently drops names that a damaged footer lacks; `select` raises.
-            later = [name for name in columns if name not in file.schema_arrow.names]
+            there = file.schema_arrow.names
+            wanted = columns_in(columns, there)
+            later = [name for name in wanted if name not in there]
             if not {*later} <= {*NEW, MEMORY}:
                 raise KeyError(later[0])
-            old = [name for name in columns if name not in later]
+            old = [name for name in wanted if name not in later]
             table = file.read_row_group(place, columns=old).select(old)
             frame = table.to_pandas().assign(**dict.fromkeys(later, np.nan))
-            return spoken_frame(frame[columns])
+            return spoken_frame(frame[wanted])
     except (FileNotFoundError, PermissionError):
         raise
     except (OSError, pa.ArrowInvalid, KeyError) as error:

@@ -190,7 +190,7 @@ class Trainer:
         return {
             "id": run.id,
             "dataset": self._dataset.name,
-            "arm": self._method.name,
+            "method": self._method.name,
             "learner": self._method.learner,
             "calibration": self._method.calibration,
             "delta": self._method.delta,

@@ -103,7 +103,7 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) ->
             other = seen.setdefault(tuple(texts.values()), place)
             if other is not place:
                 several = f"several runs of one split have the same {' and '.join(columns)}"
-                both = dict.fromkeys((other["arm"], place["arm"]))
+                both = dict.fromkeys((other["method"], place["method"]))
                 raise ValueError(
                     f"claim {claim['name']}: {several} ({', '.join(both)}); say more under 'where'"
                 )
@@ -398,7 +398,9 @@ def _compared_values(
         subtrahends += _numbers(claim, others, claim["less_plus"])
     keys = [name for name in matched if name != EPSILON]
     # Each method has its own: one without privacy has one row, at ε = ∞, and counts at each ε.
-    apart = [name for name in ("arm", *claim.get("less", ())) if name in others and name != EPSILON]
+    apart = [
+        name for name in ("method", *claim.get("less", ())) if name in others and name != EPSILON
+    ]
     rows = zip(_texts(others, keys), _texts(others, apart), subtrahends, strict=True)
     theirs: dict[Key, dict[Key, dict[str, list[float]]]] = {}
     for (key, method, number), epsilon in zip(rows, _epsilons(others, matched), strict=True):

@@ -53,7 +53,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, method and ε."""
 
     word: ClassVar[str] = "accuracy"
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -83,7 +83,7 @@ def all_curves(request: OutputRequest) -> Reads:
 def read_all_selected(context: Context) -> pd.DataFrame:
     """Return the selected settings of all curves of a study."""
     selected = context.read_selected()
-    curves = set(zip(selected["dataset"], selected["arm"], strict=True))
+    curves = set(zip(selected["dataset"], selected["method"], strict=True))
     missing = [pair for pair in context.request.reads.curves if pair not in curves]
     if missing:
         raise IncompleteError(f"{context.study.name}: nothing selected for {missing}")
@@ -92,7 +92,7 @@ def read_all_selected(context: Context) -> pd.DataFrame:
 
 def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the table for readers: fewer columns, four decimals."""
-    texts = text_frame(frame[["dataset", "arm", "epsilon", "kind"]])
+    texts = text_frame(frame[["dataset", "method", "epsilon", "kind"]])
     cv = optimistic_column(metric)
     texts[f"CV {metric_name(metric)} (optimistic)"] = format_means(frame[cv], frame[f"{cv}_std"])
     texts = texts.assign(**scores_as_text(frame))
@@ -116,7 +116,7 @@ class SelectedSettings(Output):
     """Table ``selected_settings``: a row for each dataset, method and ε, a column for each axis."""
 
     word: ClassVar[str] = "selected_settings"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -132,7 +132,7 @@ def settings_of(study: Study, selected: pd.DataFrame) -> Table:
     return Table(frame, "Settings selected by cross-validation", SELECTION_NOTES, texts)
 
 
-METHOD = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
+METHOD = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
 
 
 def optimistic_column(metric: str = ACCURACY) -> str:
@@ -191,11 +191,11 @@ def accuracy_table(
     """
     scored_on = _find_scoring_sets(refits)
     # ε as text: the file of selected settings may have changed its last bit.
-    keys = ["dataset", "arm", refits["epsilon"].map(short_text), "setting"]
+    keys = ["dataset", "method", refits["epsilon"].map(short_text), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
     for row in _sort(selected, datasets, methods).to_dict("records"):
-        key = (row["dataset"], row["arm"], short_text(row["epsilon"]), row["setting"])
+        key = (row["dataset"], row["method"], short_text(row["epsilon"]), row["setting"])
         rows.append(
             {
                 **{name: row[name] for name in METHOD},
@@ -236,7 +236,7 @@ def _find_scoring_sets(refits: pd.DataFrame) -> dict[str, str]:
 
 
 def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) -> pd.DataFrame:
-    orders = {"dataset": list(datasets), "arm": list(methods)}
+    orders = {"dataset": list(datasets), "method": list(methods)}
     for column, order in orders.items():
         unknown = sorted(set(frame[column]) - set(order))
         if unknown:
@@ -255,7 +255,7 @@ def _average_fresh(
 ) -> dict[str, Any]:
     """Return the means over the fresh trainings of a setting, and the error if one is missing."""
     if fresh["repeat"].duplicated().any():
-        what = f"{row['dataset']}, {row['arm']}, ε = {row['epsilon']:g}"
+        what = f"{row['dataset']}, {row['method']}, ε = {row['epsilon']:g}"
         raise ValueError(f"{what}: a repeat appears twice")
     fresh = fresh.set_index("repeat").reindex(range(1, n_repeats + 1))
     failed = fresh[fresh["status"].ne("ok") | fresh["accuracy"].isna()]

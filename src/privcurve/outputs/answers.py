@@ -71,7 +71,7 @@ def contracts_of(study: Study) -> dict[str, str]:
 
 def broken_of(contracts: Mapping[str, str]) -> list[str]:
     """Return the methods that broke the contract, which are neither ranked nor recommended."""
-    return [arm for arm, finding in contracts.items() if finding == own.BROKEN]
+    return [method for method, finding in contracts.items() if finding == own.BROKEN]
 
 
 MAJORITY = "majority_class"
@@ -95,7 +95,7 @@ MOST_LEVEL = 3
 
 def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with the δ that models use, as far as ledgers say it."""
-    place = ["dataset", "arm", "epsilon"]
+    place = ["dataset", "method", "epsilon"]
     of_models = ledgers[[*place, "delta_used"]].astype({"epsilon": float})
     used = accuracy[place].merge(of_models, "left", place)["delta_used"]
     return accuracy.assign(delta=used.set_axis(accuracy.index).fillna(accuracy["delta"]))
@@ -108,7 +108,7 @@ def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
     all its scores are the same, and its row is dropped.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
-    method = accuracy["arm"].map(lambda name: re.sub("~delta=[^~]*", "", name))
+    method = accuracy["method"].map(lambda name: re.sub("~delta=[^~]*", "", name))
     rows = scores.assign(dataset=accuracy["dataset"], method=method)
     order = accuracy["delta"].sort_values(kind="stable").index
     return accuracy[~rows.loc[order].duplicated().reindex(accuracy.index)]
@@ -137,7 +137,7 @@ class Ranking:
         """Return what tells a row's learner from others of the same title."""
         published = ", noise as published" if row["calibration"] == "published" else ""
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
-        return f"{self.titles[row['arm']]}{published}{delta}"
+        return f"{self.titles[row['method']]}{published}{delta}"
 
     def marked_name(self, row: pd.Series) -> str:
         """Return its name, with a mark if it was tuned outside the budget."""
@@ -151,9 +151,9 @@ class Ranking:
         proved noise; if there are none either, all. A user's own learner has such noise if its
         contract was tried.
         """
-        untried = [arm for arm, finding in self.contracts.items() if finding != own.KEPT]
+        untried = [method for method, finding in self.contracts.items() if finding != own.KEPT]
         proved = self.private[self.private["calibration"] == "proved"]
-        proved = proved[~proved["arm"].isin(untried)]
+        proved = proved[~proved["method"].isin(untried)]
         covered = proved[~_is_unpaid(proved)]
         return next((rows for rows in (covered, proved) if len(rows)), self.private)
 
@@ -216,10 +216,10 @@ class Ranking:
         return "; ".join([*parts, more, *self._failures()])
 
     @property
-    def failed_arms(self) -> list[str]:
+    def failed_methods(self) -> list[str]:
         """The methods that are not ranked at this ε, as a training has failed."""
         at = np.isclose(self.failed["epsilon"], self.epsilon, rtol=1e-9, atol=0)
-        return self.failed.loc[at, "arm"].tolist()
+        return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
         """Name the learners that are not ranked: a training has failed, or they broke the contract.
@@ -230,7 +230,7 @@ class Ranking:
         free = {True: " (no privacy)", False: ""}
         names = " and ".join(self.name(row) + free[math.isinf(row["epsilon"])] for row in rows)
         failures = [f"not ranked, as trainings have failed: {names}"] if names else []
-        broken = " and ".join(self.titles[arm] for arm in broken_of(self.contracts))
+        broken = " and ".join(self.titles[method] for method in broken_of(self.contracts))
         return failures + ([f"not ranked: {broken}"] if broken else [])
 
     def _reservations(self, best: pd.Series) -> list[str]:
@@ -238,7 +238,7 @@ class Ranking:
         if best.get("kind") == UNPAID:
             return ["its setting was chosen on the records, which ε does not cover"]
         # Titles of own learners name their status (`Method.label`).
-        if f"({CLAIMED}; " in self.titles[best["arm"]]:
+        if f"({CLAIMED}; " in self.titles[best["method"]]:
             return ["its ε is its author's word"]
         if best["calibration"] == "published":
             return ["its noise is as published, without a proof of this project"]
@@ -325,7 +325,7 @@ def ranking(
     """
     tried = dict(contracts or {})
     broken = broken_of(tried)
-    of_data = accuracy[(accuracy["dataset"] == dataset) & ~accuracy["arm"].isin(broken)]
+    of_data = accuracy[(accuracy["dataset"] == dataset) & ~accuracy["method"].isin(broken)]
     mine = drop_twins(of_data[of_data[metric].notna()])
     mine = mine.assign(error=mine.get(f"{metric}_error", math.nan))
     best = mine.sort_values(metric, ascending=metric in LOSSES, kind="stable")

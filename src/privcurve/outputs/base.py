@@ -245,8 +245,8 @@ class OutputRequest:
         A parameter that a grid selects has a value that equals no other.
         """
         for dataset, method in itertools.product(self.study.datasets, methods):
-            curve: dict[str, Any] = {"dataset": dataset, "arm": method.name}
-            curve |= {"method": method_of(method.base)}
+            curve: dict[str, Any] = {"dataset": dataset, "method": method.name}
+            curve |= {"entry": method_of(method.base)}
             curve |= {"learner": method.learner, "calibration": method.calibration}
             curve |= {"delta": method.delta, "neighbours": method.relation}
             first, last = method.settings[0], method.settings[-1]
@@ -349,9 +349,9 @@ class Context:
 
     def methods(self) -> dict[str, dict[str, Any]]:
         """Return the axes of each method: its name in the study, and what varies under that."""
-        # The name counts where a learner has a parameter `method`, which a study varies.
+        # The name counts where a learner has a parameter `entry`, which a study varies.
         return {
-            curve.method.name: {**curve.method.varied, "method": method_of(curve.method.base)}
+            curve.method.name: {**curve.method.varied, "entry": method_of(curve.method.base)}
             for curve in self.curves
         }
 

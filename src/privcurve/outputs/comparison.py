@@ -67,22 +67,22 @@ class Comparison(Output):
     """Tables and figure: differences to a named method, paired over repeats and datasets."""
 
     word: ClassVar[str] = "comparison"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     options: ClassVar = {
-        "arm": Option("the method (a curve's name) that the others are compared with", str),
+        "method": Option("the method (a curve's name) that the others are compared with", str),
         "others": Option("a list of methods; by default all others that have an ε", list, None),
     }
 
     def check(self, request: OutputRequest) -> None:
         methods = private_methods(request)
-        for method in (request.options["arm"], *(request.options["others"] or ())):
+        for method in (request.options["method"], *(request.options["others"] or ())):
             check_name("no method that has an ε is called", method, methods)
-        if request.options["arm"] in (request.options["others"] or ()):
-            raise ValueError(f"others: {request.options['arm']} is not compared with itself")
+        if request.options["method"] in (request.options["others"] or ()):
+            raise ValueError(f"others: {request.options['method']} is not compared with itself")
         compared = compared_methods(request)
         for method in request.options["others"] or ():
             if method not in compared:
-                raise ValueError(f"others: {method} has no ε of {request.options['arm']}")
+                raise ValueError(f"others: {method} has no ε of {request.options['method']}")
         if not compared:
             raise ValueError("a comparison needs two methods that have one ε")
 
@@ -93,7 +93,7 @@ class Comparison(Output):
         return Files(tables=tuple(tables), figures=(request.figure,))
 
     def reads(self, request: OutputRequest) -> Reads:
-        methods = [request.options["arm"], *compared_methods(request)]
+        methods = [request.options["method"], *compared_methods(request)]
         titles = [list(method_titles(request).items()), request.dataset_titles()]
         curves = request.curves_of(request.study.methods[name] for name in methods)
         return Reads(curves, facts=[methods, titles])
@@ -101,7 +101,7 @@ class Comparison(Output):
     def make(self, context: Context) -> None:
         request, methods = context.request, context.study.methods
         titles = method_labels(request)
-        runs, method = context.runs(), request.options["arm"]
+        runs, method = context.runs(), request.options["method"]
         others = [name for name in compared_methods(request) if not methods[name].breaks_contract]
         if methods[method].breaks_contract or not others:
             who = method if methods[method].breaks_contract else "each other method"
@@ -109,7 +109,7 @@ class Comparison(Output):
         parts = [compare_by_dataset(runs, method, others, measure) for measure in RANKED]
         each = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
         reference = titles[method]
-        table = kinds.add_kinds(each, methods, after="arm")
+        table = kinds.add_kinds(each, methods, after="method")
         shares = any(methods[name].train_share < 1 for name in (method, *others))
         notes = (PAIRED.format(reference=reference), *coverage_notes(each, shares), *kinds.NOTES)
         caption = f"Learners beside {reference}, on each dataset"
@@ -119,7 +119,7 @@ class Comparison(Output):
             context.draw(draw(table, None, titles, reference), table)
             return
         context.write(detail, request.files.tables[1])
-        frame = kinds.add_kinds(compare_over_datasets(each, method), methods, after="arm")
+        frame = kinds.add_kinds(compare_over_datasets(each, method), methods, after="method")
         if frame.empty:
             why = "trainings failed, so that no two datasets have all methods at one ε"
             raise IncompleteError(f"{context.study.name}: {why}: there is nothing to compare")
@@ -133,7 +133,7 @@ def compared_methods(request: OutputRequest) -> list[str]:
 
     They have a finite ε of the reference.
     """
-    reference, methods = request.options["arm"], request.study.methods
+    reference, methods = request.options["method"], request.study.methods
     wanted = {*(request.options["others"] or methods)} - {reference}
     shared = {*filter(math.isfinite, methods[reference].epsilons)}
     names = [name for name in private_methods(request) if shared & {*methods[name].epsilons}]
@@ -162,7 +162,7 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
     """Return either table as a reader wants it."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts.insert(0, "measure", [MEASURES[measure].cost for measure in frame["measure"]])
-    texts["learner"] = [titles[method] for method in frame["arm"]]
+    texts["learner"] = [titles[method] for method in frame["method"]]
     texts["kind"] = list(frame["kind"])
     if ACCURACY in frame:
         of_rows = zip(frame["measure"], frame.to_dict("records"), strict=True)
@@ -188,12 +188,12 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 LEVEL = 0.95
 DATASET_COLUMNS = [
-    *("measure", "epsilon", "dataset", "arm", "scored_on"),
+    *("measure", "epsilon", "dataset", "method", "scored_on"),
     *(name for measure in RANKED for name in (measure, f"reference_{measure}")),
     *("difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
 ]
 OVERALL_COLUMNS = [
-    *("measure", "epsilon", "arm", "n_datasets"),
+    *("measure", "epsilon", "method", "n_datasets"),
     *("difference", "standard_error", "low", "high", "p_value"),
     *("p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above"),
     *("n_below",),
@@ -217,7 +217,7 @@ def compare_by_dataset(
     for (epsilon, dataset), part in runs.groupby(["epsilon", "dataset"], sort=False):
         splits = {
             str(method): group.set_index(["fold", "repeat"])
-            for method, group in part.groupby("arm", sort=False)
+            for method, group in part.groupby("method", sort=False)
         }
         if reference not in splits:
             continue
@@ -225,7 +225,7 @@ def compare_by_dataset(
         mine = [compare(own[method], own[reference], method) for method in methods if method in own]
         corrected = ranks.holm([row["p_value"] for row in mine])
         for row, p_holm in zip(mine, corrected, strict=True):
-            scores = {measure: row["arm"], f"reference_{measure}": reference}
+            scores = {measure: row["method"], f"reference_{measure}": reference}
             if not row["n_failed"]:
                 row |= {key: float(splits[name][measure].mean()) for key, name in scores.items()}
             place = {"measure": measure, "epsilon": epsilon, "dataset": dataset}
@@ -248,21 +248,21 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
     order = table["measure"].map(list(MEASURES).index)
     for (_, epsilon), rows_at in table.groupby([order, "epsilon"], sort=True):
         part, measure = ranks.keep_complete_methods(rows_at), str(rows_at["measure"].iloc[0])
-        gaps = part.pivot(index="dataset", columns="arm", values="difference").dropna()
+        gaps = part.pivot(index="dataset", columns="method", values="difference").dropna()
         if len(gaps) < 2:
             continue
         complete = part[part["dataset"].isin(gaps.index)]
-        scores = complete.pivot(index="dataset", columns="arm", values=measure)
+        scores = complete.pivot(index="dataset", columns="method", values=measure)
         scores[reference] = complete.groupby("dataset")[f"reference_{measure}"].first()
         errors = cost(scores, measure).round(9)
         mean_ranks = errors.rank(axis=1).mean()
         critical = ranks.critical_difference(errors.shape[1], len(errors))
-        methods = list(dict.fromkeys(part["arm"]))
+        methods = list(dict.fromkeys(part["method"]))
         p_values = [
             ranks.wilcoxon((errors[method] - errors[reference]).tolist()) for method in methods
         ]
         for method, p_value, p_holm in zip(methods, p_values, ranks.holm(p_values), strict=True):
-            mine, values = complete[complete["arm"] == method], gaps[method].tolist()
+            mine, values = complete[complete["method"] == method], gaps[method].tolist()
             interval = _interval(values, error_factor(len(values), 0)).values()
             place = (measure, epsilon, method, len(values))
             both_ranks = (mean_ranks[method], mean_ranks[reference], critical)
@@ -278,7 +278,7 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
         raise ValueError(f"{method}: its runs are not of the splits that the others have")
     (share,) = shares
     n_failed = int(own.isna().sum() + base.isna().sum())
-    row: dict[str, Any] = {"arm": method, "scored_on": "folds" if share else TEST}
+    row: dict[str, Any] = {"method": method, "scored_on": "folds" if share else TEST}
     row |= {"n_repeats": len(own), "n_failed": n_failed, "p_value": math.nan}
     if n_failed:
         return row
@@ -315,9 +315,9 @@ def draw(
     """
     style.check_not_empty(frame)
     names = [measure for measure in MEASURES if measure in set(frame["measure"])]
-    epsilons, unpaid = sorted(set(frame["epsilon"])), set(frame["arm"][frame["kind"] == UNPAID])
-    methods = {m: list(dict.fromkeys(frame["arm"][frame["measure"] == m])) for m in names}
-    looks = style.method_looks(method_of(method) for method in dict.fromkeys(frame["arm"]))
+    epsilons, unpaid = sorted(set(frame["epsilon"])), set(frame["method"][frame["kind"] == UNPAID])
+    methods = {m: list(dict.fromkeys(frame["method"][frame["measure"] == m])) for m in names}
+    looks = style.method_looks(method_of(method) for method in dict.fromkeys(frame["method"]))
     columns = style.panel_columns(len(epsilons))
     heights = [LINE * len(methods[m]) + 0.62 for m in names for _ in epsilons[::columns]]
     with style.paper():
@@ -346,7 +346,7 @@ def draw(
 
 
 def _rows_of(frame: pd.DataFrame, measure: str, epsilon: float, method: str) -> pd.DataFrame:
-    rows = frame["measure"].eq(measure) & frame["epsilon"].eq(epsilon) & frame["arm"].eq(method)
+    rows = frame["measure"].eq(measure) & frame["epsilon"].eq(epsilon) & frame["method"].eq(method)
     return frame[rows]
 
 

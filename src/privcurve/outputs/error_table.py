@@ -29,7 +29,7 @@ class ErrorTable(Output):
     """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     options: ClassVar = {
         "baseline": Option("the method that others win against; by default the first", str, None),
         "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
@@ -118,7 +118,7 @@ def method_labels(request: OutputRequest) -> dict[str, str]:
 
 
 COLUMNS = [
-    *("measure", "epsilon", "dataset", "arm", "learner", "error", "error_std", "standard_error"),
+    *("measure", "epsilon", "dataset", "method", "learner", "error", "error_std", "standard_error"),
     *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
 ]
 WIN, TIE, LOSS = "win", "tie", "loss"
@@ -152,9 +152,9 @@ def error_frame(
     errors["epsilon"] = errors["epsilon"].map(short_text)
     of_point = {
         key: group.set_index(["fold", "repeat"])["error"]
-        for key, group in errors.groupby(["epsilon", "dataset", "arm"], sort=False)
+        for key, group in errors.groupby(["epsilon", "dataset", "method"], sort=False)
     }
-    learners = dict(zip(runs["arm"], runs["learner"], strict=True))
+    learners = dict(zip(runs["method"], runs["learner"], strict=True))
     rows = []
     for epsilon, dataset in itertools.product(sorted(set(errors["epsilon"]), key=float), datasets):
         there = [method for method in methods if (epsilon, dataset, method) in of_point]
@@ -177,7 +177,7 @@ def error_frame(
             rows.append((*place, *statistics, best, gain, gain_error, verdict))
     frame = pd.DataFrame(rows, columns=COLUMNS[:-1])
     # Equal errors share the mean of their ranks.
-    is_ranked = frame["epsilon"].map(math.isfinite) & ~frame["arm"].isin(list(unranked))
+    is_ranked = frame["epsilon"].map(math.isfinite) & ~frame["method"].isin(list(unranked))
     steps = (frame["error"].where(is_ranked) / ROUNDING).round()
     return frame.assign(rank=steps.groupby([frame["epsilon"], frame["dataset"]]).rank())
 
@@ -186,13 +186,13 @@ def count_wins(table: pd.DataFrame) -> pd.DataFrame:
     """Count wins, ties and losses of each ranked method against the baseline; add its mean rank."""
     ranked = table[table["epsilon"].map(math.isfinite)]
     counts = {name: ranked["verdict"] == verdict for name, verdict in COUNTED.items()}
-    at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "arm"]
+    at, of_method = ["measure", "epsilon"], ["measure", "epsilon", "method"]
     groups = ranked.assign(**counts).groupby(of_method, sort=False)
     sums = groups.agg(n_datasets=("error", "count"), **{name: (name, "sum") for name in counts})
     # Ranks are averaged over the datasets on which every ranked method has a rank.
     ranks = ranked[ranked["rank"].notna()]
-    n_methods = ranks.groupby(at)["arm"].transform("nunique")
-    shared = ranks[ranks.groupby([*at, "dataset"])["arm"].transform("nunique") == n_methods]
+    n_methods = ranks.groupby(at)["method"].transform("nunique")
+    shared = ranks[ranks.groupby([*at, "dataset"])["method"].transform("nunique") == n_methods]
     return sums.assign(mean_rank=shared.groupby(of_method)["rank"].mean()).reset_index()
 
 
@@ -204,10 +204,10 @@ def format_table(
     Errors have standard errors, and the least of a row is in bold. Below the rows of an ε are
     wins/ties/losses and mean ranks. Methods that are not `private` have the same errors at each ε.
     """
-    methods = [method for method in titles if method in set(table["arm"])]
+    methods = [method for method in titles if method in set(table["method"])]
     fixed = table["epsilon"].map(math.isinf)
-    free = _write_cells(table[~table["arm"].isin(private)])
-    keys = ("measure", "epsilon", "arm")
+    free = _write_cells(table[~table["method"].isin(private)])
+    keys = ("measure", "epsilon", "method")
     counts = {tuple(row[key] for key in keys): row for row in count_wins(table).to_dict("records")}
     rows = []
     order = table["measure"].map(list(MEASURES).index)
@@ -240,7 +240,7 @@ def _write_cells(part: pd.DataFrame) -> dict[tuple[str, str, str], str]:
         error, sure = row["error"], row["standard_error"]
         text = f"**{error:.3f}**" if row["best"] else f"{error:.3f}"
         text += "" if math.isnan(sure) else f" ± {sure:.3f}"
-        cells[row["measure"], row["dataset"], row["arm"]] = text
+        cells[row["measure"], row["dataset"], row["method"]] = text
     return cells
 
 

@@ -71,10 +71,10 @@ GAP = " A curve has a gap where a training has failed."
 MOST_ANSWERS = 3
 # The axis ends this share of the range below the score of the most frequent label.
 BELOW_MAJORITY = 0.15
-PLACE = ["dataset", "arm", "epsilon"]
+PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table of settings that are not hyperparameters.
 NO_SETTING = {
-    *("dataset", "arm", "learner", "calibration", "delta", "epsilon", "kind"),
+    *("dataset", "method", "learner", "calibration", "delta", "epsilon", "kind"),
     *("n_settings", "n_failed_settings", "status", "error"),
 }
 
@@ -272,25 +272,25 @@ def _picture(
     metric = last.metric
     levels = [(name, float(row[metric])) for name, row in _levels(last)]
     rows = pd.concat([place.eligible for place in places])
-    error = max(rows["error"][rows["arm"].isin(named)].dropna(), default=0.0)
+    error = max(rows["error"][rows["method"].isin(named)].dropna(), default=0.0)
     ends = _axis_ends(rows[metric].tolist(), error, levels, metric)
     name = metric_name(metric)
     title = f"{name[0].upper()}{name[1:]}{' (less is better)' * (metric in LOSSES)}"
     if len(places) == 1:
         dots = []
         for _, row in last.private.iterrows():
-            label, colour = last.marked_name(row), named.get(row["arm"])
+            label, colour = last.marked_name(row), named.get(row["method"])
             dots.append(pictures.Row(label, _point(last, row), last.score(row), colour))
         caption = f"± one standard error.{GREY * any(dot.colour is None for dot in dots)}"
         return Picture(pictures.draw_ranks(dots, levels, ends, title), caption)
     lines = []
-    for method in {method: None for place in places for method in place.private["arm"]}:
+    for method in {method: None for place in places for method in place.private["method"]}:
         mine = [(place, row) for place in places for _, row in place.private.iterrows()
-                if row["arm"] == method]  # fmt: skip
+                if row["method"] == method]  # fmt: skip
         at, row = mine[-1]
         points = [_point(place, row) for place, row in mine]
         points += [pictures.Point(place.epsilon, math.nan) for place in places
-                   if method in place.failed_arms]  # fmt: skip
+                   if method in place.failed_methods]  # fmt: skip
         line = tuple(sorted(points, key=lambda point: point.x))
         lines.append(pictures.Line(at.marked_name(row), line, named.get(method)))
     lines.sort(key=lambda line: line.colour is not None)
@@ -322,7 +322,7 @@ def _colours(places: Sequence[Ranking]) -> dict[str, int]:
     """
     ranks: dict[str, list[float]] = {}
     for place in places:
-        for k, method in enumerate(place.eligible["arm"]):
+        for k, method in enumerate(place.eligible["method"]):
             if method not in place.contracts:
                 ranks.setdefault(method, []).append(k)
     best = sorted(ranks, key=lambda method: sum(ranks[method]) / len(ranks[method]))
@@ -377,7 +377,7 @@ def _details(outputs: Outputs, places: Sequence[Ranking], audit: Audit | None) -
                 mine = frame[frame[PLACE].eq(row[PLACE]).all(axis=1)]
                 cells.append("".join(written(one) for _, one in mine.iterrows()) or MISSING)
             if audit is not None:
-                method = outputs[ACCURACY].study.methods[row["arm"]]
+                method = outputs[ACCURACY].study.methods[row["method"]]
                 claim = (method.learner, method.calibration or "", method.claim, row["delta"] > 0)
                 cells.append(audit.get(claim, MISSING))
             rows.append(tuple(cells))

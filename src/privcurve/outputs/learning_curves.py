@@ -46,7 +46,7 @@ class LearningCurves(Output):
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 9
+    version: ClassVar[int] = 10
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
@@ -99,7 +99,7 @@ class LearningCurves(Output):
         frame = context.table_of("accuracy")
         if RAW in context.others:
             raw = context.table_of(RAW)
-            frame = pd.concat([frame, raw[raw["arm"] == RAW]], ignore_index=True)
+            frame = pd.concat([frame, raw[raw["method"] == RAW]], ignore_index=True)
         options = [context.options[key] for key in ("learners", "datasets", "measures")]
         check_measured(context.study, frame, *options[1:])
         parts = figures(context.study, frame, *options)
@@ -139,9 +139,9 @@ def figures(
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
-    is_claimed = accuracy["arm"].isin(own) & accuracy["calibration"].eq("proved")
+    is_claimed = accuracy["method"].isin(own) & accuracy["calibration"].eq("proved")
     accuracy = accuracy.assign(calibration=accuracy["calibration"].mask(is_claimed, CLAIMED))
-    curve = accuracy.groupby(["dataset", "arm"]).ngroup()
+    curve = accuracy.groupby(["dataset", "method"]).ngroup()
     accuracy = accuracy[curve.isin(curve[drop_twins(accuracy).index])]
     labels_of = {one.name: one.label(one.title) for one in study.methods.values()}
     titles = {RAW: REFERENCES[RAW]} | labels_of
@@ -171,12 +171,12 @@ def best_curves(
     Those that broke the contract, `broken`, have no rank.
     """
     ranked = [method for method in methods if method not in broken]
-    rows = accuracy[accuracy["arm"].isin(ranked) & np.isfinite(accuracy["epsilon"])]
+    rows = accuracy[accuracy["method"].isin(ranked) & np.isfinite(accuracy["epsilon"])]
     places = rows.groupby(["dataset", "epsilon"])[metric].rank(
         ascending=metric in LOSSES, na_option="bottom"
     )
-    published = rows["calibration"].eq("published").groupby(rows["arm"]).first()
-    mean = places.groupby(rows["arm"]).mean()
+    published = rows["calibration"].eq("published").groupby(rows["method"]).first()
+    mean = places.groupby(rows["method"]).mean()
     best = sorted(mean.index, key=lambda method: (published[method], mean[method], method))[:MOST]
     return [method for method in methods if method in best]
 
@@ -225,24 +225,26 @@ def draw(
     of one group share their y axis; colours and legend follow the order of the titles. A few
     curves of a single panel have their names at their right ends, and no legend.
     """
-    frame = accuracy[accuracy["arm"].isin(list(titles))]
+    frame = accuracy[accuracy["method"].isin(list(titles))]
     for dataset in datasets:
         if dataset not in set(frame["dataset"]):
             raise ValueError(f"nothing to draw for the dataset {dataset}")
-    if frame.duplicated(["dataset", "arm", "epsilon"]).any():
+    if frame.duplicated(["dataset", "method", "epsilon"]).any():
         raise ValueError("two rows of one curve and ε in the table of accuracy")
     finite = frame[np.isfinite(frame["epsilon"])]
-    first = frame.drop_duplicates("arm").set_index("arm")
+    first = frame.drop_duplicates("method").set_index("method")
     methods = [method for method in titles if method in first.index]
-    curves = [method for method in methods if method in set(finite["arm"])]
+    curves = [method for method in methods if method in set(finite["method"])]
     calibrations = first["calibration"].astype(object).where(first["calibration"].notna(), None)
-    kind = dict(zip(finite["arm"], finite["kind"], strict=True))
+    kind = dict(zip(finite["method"], finite["kind"], strict=True))
     unpaid = [method for method in curves if kind[method] == kinds.UNPAID]
     styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
-    looks = _choose_level_looks(methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "arm"]))
+    looks = _choose_level_looks(
+        methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "method"])
+    )
     with style.paper():
         placed = [
-            (measure, name, [method for method in chosen if method in set(part["arm"])], part)
+            (measure, name, [method for method in chosen if method in set(part["method"])], part)
             for chosen in ([curves] if parts is None else parts)
             for measure in measures
             for name in datasets
@@ -317,7 +319,7 @@ def _draw_levels(
 ) -> list[tuple[Line2D, str]]:
     """Draw the horizontal lines: accuracies at ε = ∞."""
     lines, missing = [], []
-    at_infinity = part[np.isinf(part["epsilon"])].set_index("arm")["score"]
+    at_infinity = part[np.isinf(part["epsilon"])].set_index("method")["score"]
     for method, look in looks.items():
         if method not in at_infinity:
             continue
@@ -346,7 +348,7 @@ def _write_name(title: str, calibration: str | None, delta: float, kind: str) ->
 def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.CurveStyle]) -> None:
     height = 0.03
     for order, (method, curve) in enumerate(styles.items()):
-        rows = part[(part["arm"] == method) & np.isfinite(part["epsilon"])]
+        rows = part[(part["method"] == method) & np.isfinite(part["epsilon"])]
         if rows.empty:
             continue
         names = ["epsilon", "score", "score_std"]

@@ -20,7 +20,7 @@ NOTES = (
     "Status: derived from how sums are made, proved by this project, claimed by its author, or "
     "refuted; of a user's own learner also what the contract found (docs/privacy.md).",
 )
-MODEL = ["dataset", "arm", "learner", "calibration", "delta", "epsilon"]
+MODEL = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
 STATED = [
     *("neighbours", "composition", "steps", "epsilon_spent", "delta_used", "status", "ledger")
 ]
@@ -33,7 +33,7 @@ class Ledgers(Output):
     """
 
     word: ClassVar[str] = "ledgers"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     local: ClassVar[bool] = False
     options: ClassVar = {
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)
@@ -64,7 +64,7 @@ class Ledgers(Output):
             if epsilon in method.epsilons and math.isfinite(epsilon)
         ]
         frame = pd.DataFrame(rows, columns=[*MODEL, *STATED])
-        names = ["dataset", "arm", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
+        names = ["dataset", "method", "epsilon", "neighbours", "epsilon_spent", "delta_used"]
         names += ["status", "ledger"]
         context.write(Table(frame, CAPTION, NOTES, text_frame(frame[names])))
 

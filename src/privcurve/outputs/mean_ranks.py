@@ -39,7 +39,7 @@ class MeanRanks(Output):
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 7
+    version: ClassVar[int] = 8
     options: ClassVar = {
         "datasets": Option(
             "a list of datasets that count; by default all of the study", list, None
@@ -91,7 +91,7 @@ def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
         for measure, part in some.groupby("measure", sort=False):
             ranked = ranks.keep_complete_methods(part)
             ranked = ranked[ranked["rank"].notna()]
-            many = ranked.groupby("epsilon")["arm"].transform("nunique") > 1
+            many = ranked.groupby("epsilon")["method"].transform("nunique") > 1
             if many.any():
                 tests = ranks.compare_pairs(ranked[many])
                 parts.append(tests.assign(ranked=name, measure=str(measure)))
@@ -122,12 +122,12 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
     parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)
     joined = [ranks.groups_of_equals(part) for part in parts]
-    counts = [len(set(part["arm"]) | set(part["other"])) for part in parts]
+    counts = [len(set(part["method"]) | set(part["other"])) for part in parts]
     heights = [
         ABOVE + BAR * len(bars) + math.ceil(count / 2) + 0.6
         for bars, count in zip(joined, counts, strict=True)
     ]
-    drawn = set(frame["arm"]) | set(frame["other"])
+    drawn = set(frame["method"]) | set(frame["other"])
     looks = _assign_looks([method for method in titles if method in drawn])
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, LINE * (sum(heights) + 0.8 * len(parts)))

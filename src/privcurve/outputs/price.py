@@ -78,7 +78,7 @@ class RawScores(Output):
     """Tables ``raw``: one model on the raw columns and on the codes; scores and their means."""
 
     word: ClassVar[str] = "raw"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
@@ -118,7 +118,7 @@ class RawScores(Output):
             rows = list(_score_all(context))
         detail = pd.DataFrame(rows)
         frame = mean_scores(detail, context.study.metric)
-        texts = text_frame(frame[["dataset", "arm"]])
+        texts = text_frame(frame[["dataset", "method"]])
         texts = texts.assign(**scores_as_text(frame))
         notes = (LEARNER, f"A score is a {MEAN}.", *FRESH_NOTES[1:])
         context.write(Table(frame, "Without privacy and without coding", notes, texts))
@@ -182,7 +182,7 @@ def _score_all(context: Context) -> Iterator[dict[str, Any]]:
             for result in scores(data, read(data), splitter, splits):
                 shown = {"fold", "repeat", *scores_of_tables(context.study.metric)}
                 kept = {key: value for key, value in result.items() if key in shown}
-                yield {"dataset": name, "arm": method, **kept}
+                yield {"dataset": name, "method": method, **kept}
 
 
 def scores(
@@ -231,8 +231,8 @@ def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float
 def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return means over the splits, as rows of the table of accuracy at ε = ∞."""
     rows = []
-    for (dataset, method), part in detail.groupby(["dataset", "arm"], sort=False):
-        place = {"dataset": dataset, "arm": method, "learner": method, "calibration": None}
+    for (dataset, method), part in detail.groupby(["dataset", "method"], sort=False):
+        place = {"dataset": dataset, "method": method, "learner": method, "calibration": None}
         budget = {"delta": 0.0, "epsilon": math.inf, "kind": kinds.NOT_PRIVATE}
         scored_on = {"scored_on": "test" if part["fold"].eq(TEST).all() else "folds"}
         scores = {name: mean(part[name]) for name in IN_TABLES} | score_spreads(part, metric)
@@ -298,7 +298,7 @@ def _compare_models(
 
 def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
     """Return the scores of a row's model by split."""
-    is_model = runs["dataset"].eq(row["dataset"]) & runs["arm"].eq(row["arm"])
+    is_model = runs["dataset"].eq(row["dataset"]) & runs["method"].eq(row["method"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
     # Rounded to the digits of tables, whether the scores come from one or not.
     return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)

@@ -25,8 +25,8 @@ COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
 # Columns that tell trainings apart, beside parameters and shares.
 TELLING = (
-    *("method", "calibration", "delta", "epsilon", "dataset", "neighbours"),
-    *("arm", "learner", "setting", "fold", "repeat"),
+    *("entry", "calibration", "delta", "epsilon", "dataset", "neighbours"),
+    *("method", "learner", "setting", "fold", "repeat"),
 )
 # What each training has; what else a learner measures is known when it has been trained.
 NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
@@ -40,15 +40,16 @@ class Sweep(Output):
 
     word: ClassVar[str] = "sweep"
     writes: ClassVar = ("figure",)
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),
         "y": Option("a score of a training, or what its learner measures", str, "accuracy"),
         "lines": Option(
-            "one or more of method, calibration, delta, epsilon, dataset or parameters, as a list",
+            "one or more of entry (a name under the study's learners), calibration, delta, "
+            "epsilon, dataset or parameters, as a list",
             list,
-            ("method", "calibration", "delta"),
+            ("entry", "calibration", "delta"),
         ),
         "panels": Option("as lines", list, ("dataset",)),
         "at": Option(
@@ -133,7 +134,7 @@ class Sweep(Output):
             if other is not place:
                 differ = {name for name in place if place[name] != other.get(name, place[name])}
                 raise ValueError(
-                    sweep.explain_several(sorted(differ - {"arm", "setting"}) or ["arm"])
+                    sweep.explain_several(sorted(differ - {"method", "setting"}) or ["method"])
                 )
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -146,7 +147,7 @@ class Sweep(Output):
         lines, panels = tuple(options["lines"]), tuple(options["panels"])
         axes = sweep.Axes(options["x"], options["y"], lines, panels)
         runs = context.runs()
-        flat = [methods[name]["method"] in options.get("levels", ()) for name in runs["arm"]]
+        flat = [methods[name]["entry"] in options.get("levels", ()) for name in runs["method"]]
         levels = runs[flat]
         try:
             frame = sweep.trainings(runs.drop(levels.index), methods, axes, options["at"])
@@ -183,8 +184,8 @@ class Sweep(Output):
 def _may_have(method: Method, name: str, wanted: Any) -> bool:
     """Return whether trainings of a method may have a value that `at` wants."""
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
-    own |= {"method": (method_of(method.base),), "calibration": (method.calibration,)}
-    own |= {"arm": (method.name,)}
+    own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
+    own |= {"method": (method.name,)}
     if name in TELLING and name not in own:
         return True
     settings = [{**setting, **method.varied}.get(name) for setting in method.settings]
@@ -198,7 +199,7 @@ def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.Da
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
     # Lines that no key tells apart are named after their methods.
-    methods = _names(frame, ("method",), frame, context)
+    methods = _names(frame, ("entry",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
 
@@ -211,7 +212,7 @@ def _add_levels(
     context: Context,
 ) -> tuple[pd.DataFrame, sweep.Axes]:
     """Return the trainings of learners without x, repeated for each panel of their dataset."""
-    telling = ("method", *(key for key in axes.lines if key != "method"))
+    telling = ("entry", *(key for key in axes.lines if key != "entry"))
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
@@ -228,7 +229,7 @@ def _names(
 ) -> list[str]:
     """Name each row's line or panel by the keys that vary in `every`."""
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
-    telling = [key for key in keys if every[key].nunique() > 1 or key in ("method", "dataset")]
+    telling = [key for key in keys if every[key].nunique() > 1 or key in ("entry", "dataset")]
     # Converted to objects: a frame without columns still gives one row each.
     rows = [tuple(row) for row in frame[telling].to_numpy(object).tolist()]
     names = {
@@ -236,7 +237,7 @@ def _names(
         row: ", ".join(
             _name(key, value, titles)
             for key, value in zip(telling, row, strict=True)
-            if key == "method" or value != NONE
+            if key == "entry" or value != NONE
         )
         for row in dict.fromkeys(rows)
     }
@@ -250,7 +251,7 @@ def _names(
 
 
 def _name(key: str, value: Any, titles: Mapping[str, str]) -> str:
-    if key == "method":
+    if key == "entry":
         return titles[value]
     if key == "dataset":
         return dataset_title(value)
@@ -379,11 +380,11 @@ def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.Curv
 def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
     """Return the look of each line: its method's, or its own if the method has several lines."""
     lines = frame.drop_duplicates("line").set_index("line")
-    methods = style.method_looks(map(str, lines["method"]))
+    methods = style.method_looks(map(str, lines["entry"]))
     own = style.method_looks(map(str, lines.index))
     used_colours = {colour for colour, _ in methods.values()}
     looks: dict[str, style.CurveStyle] = {}
-    for line, method, calibration in lines[["method", "calibration"]].itertuples(name=None):
+    for line, method, calibration in lines[["entry", "calibration"]].itertuples(name=None):
         filled = calibration != "published"
         look = style.CurveStyle(*methods[method], "-" if filled else (0, DASHES), filled)
         if look in looks.values():

@@ -100,10 +100,10 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         if row["learner"] == by_rule.DEFAULT
     ]
     # A study may have it with several δ, settings or shares, each of which is a learner of its own.
-    counts = Counter(row["arm"] for _, row in rows)
+    counts = Counter(row["method"] for _, row in rows)
     names = [name for name in places[0].titles if counts[name]]
     method = min(names, key=lambda name: (TRAIN_SHARE in name, -counts[name]), default=None)
-    curve = [(place, row) for place, row in rows if row["arm"] == method]
+    curve = [(place, row) for place, row in rows if row["method"] == method]
     if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]

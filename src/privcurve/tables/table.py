@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 from privcurve.files import replace_text
 from privcurve.lazy import pd
-from privcurve.stored import spoken_frame, stored_frame
+from privcurve.stored import METHOD, OLD_METHOD, spoken_frame, stored_frame
 
 # Float columns that are written in their shortest form.
 SHORT = ("epsilon", "delta", "delta_used")
@@ -46,7 +46,7 @@ def read_table(*paths: Path | TextIO) -> pd.DataFrame:
 
     Names stay text, whatever they look like: a dataset may be called 2024 or NA.
     """
-    names = dict.fromkeys(("dataset", "arm", "learner", "setting"), "str")
+    names = dict.fromkeys(("dataset", METHOD, OLD_METHOD, "learner", "setting"), "str")
     frames = [
         pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""]) for path in paths
     ]

@@ -51,7 +51,7 @@ AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 OWN_RULES = (
     *(*EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune"),
-    *("prepare", "datasets_ready", "train", "refused"),
+    *("prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder"),
 )
 RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 

@@ -203,11 +203,13 @@ def evidence(counts: Counts) -> list[float]:
 def p_values(counts: Counts) -> list[float]:
     """Return p-values by column of: the label has the same distribution in each of its bins.
 
-    A column is tried by contrasts: a weighted sum, over bins, of the records of the positive class
-    less their share. Under the hypothesis a contrast is a sum of noise, whose distribution is
-    public, and of sampling, which is taken as normal; the tail of such a sum is approximated as
-    Lugannani and Rice do. The p-value of a column is the smallest of its contrasts times their
-    number (Bonferroni); a bin without order of a smaller variance than `LEAST_VARIANCE` has none.
+    The excess of a bin is its number of positive records minus the number that the share of the
+    positive class predicts. A contrast is a weighted sum of the excesses of a column's bins. Under
+    the hypothesis a contrast is noise, whose distribution is public, plus sampling error, which the
+    test takes as normal; :func:`tail` approximates the tail of the sum. Contrast k = 1, 2, … of an
+    ordered column gets the share 2^-k of the column's false alarm, as most effects are monotone;
+    contrasts of an unordered column get equal shares (Bonferroni). An unordered bin with a variance
+    below `LEAST_VARIANCE` has no contrast.
     """
     n_columns = len(counts.ordered)
     positive, negative = (
@@ -215,24 +217,35 @@ def p_values(counts: Counts) -> list[float]:
         for one in (counts.positive, counts.negative)
     )
     share = positive / (positive + negative)
-    excess = counts.positive * (1.0 - share) - counts.negative * share
-    both = np.maximum(counts.positive + counts.negative, 0.0)
+    rest = 1.0 - share
+    excess = counts.positive * rest - counts.negative * share
+    # The noise of these masses and the noise of `excess` are uncorrelated, so that contrasts may
+    # depend on the masses.
+    lengths = share * share + rest * rest
+    masses = np.maximum((counts.positive * share + counts.negative * rest) / lengths, 0.0)
+    sampling, noise = share * rest * masses, counts.deviation * counts.deviation * lengths
     by_column = []
     for column, in_order in zip(counts.columns, counts.ordered, strict=True):
-        contrasts = _contrasts(both[column], in_order)
-        if len(contrasts) > 1 and not in_order:
-            variances = share * (1.0 - share) * both[column] + counts.deviation * counts.deviation
-            contrasts = [contrasts[k] for k in np.flatnonzero(variances >= LEAST_VARIANCE)]
+        contrasts = _contrasts(masses[column], in_order)
+        if in_order:
+            # A bin of few records has noise alone.
+            signal = sampling[column] / (sampling[column] + noise)
+            contrasts = [_centred(row * signal, masses[column]) for row in contrasts]
+        elif len(contrasts) > 1:
+            tried = np.flatnonzero(sampling[column] + noise >= LEAST_VARIANCE)
+            contrasts = [contrasts[k] for k in tried]
         tails = [
             tail(
                 abs(math.fsum((row * excess[column]).tolist())),
-                counts.deviation * np.append(row * (1.0 - share), row * share),
-                share * (1.0 - share) * math.fsum((both[column] * row * row).tolist()),
+                counts.deviation * np.append(row * rest, row * share),
+                math.fsum((sampling[column] * row * row).tolist()),
                 counts.laplace,
             )
-            for row in contrasts
+            * (2.0**k if in_order and len(contrasts) > 1 else len(contrasts))
+            for k, row in enumerate(contrasts, 1)
+            if row.any()
         ]
-        by_column.append(min(1.0, len(tails) * min(tails)) if tails else 1.0)
+        by_column.append(min(1.0, *tails) if tails else 1.0)
     return by_column
 
 
@@ -250,4 +263,9 @@ def _contrasts(masses: Floats, in_order: bool) -> list[Floats]:
         rows = rows[1:]
     else:
         rows = list(np.eye(n_bins)[: 1 if n_bins == 2 else n_bins])
-    return [row - math.fsum((row * masses).tolist()) / total for row in rows]
+    return [_centred(row, masses) for row in rows]
+
+
+def _centred(row: Floats, masses: Floats) -> Floats:
+    """Subtract the mean of weights over records."""
+    return np.asarray(row - math.fsum((row * masses).tolist()) / math.fsum(masses.tolist()))
