@@ -46,6 +46,7 @@ OTHERS = {
     "docs/claims.md": "verdicts on papers",
     "docs/clusters.md": "jobs",
     "docs/faults.md": "results that survive a fault",
+    "docs/glossary.md": "definitions, with links to the pages that promise",
     "docs/manifest.md": "what a run was made with",
     "docs/studies.md": "what studies show",
     "docs/worse_than_majority.md": "accuracies",
