@@ -92,8 +92,7 @@ def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
             for method, part in split.items()
             if part[measure].notna().all()
         }
-        epsilons = sorted({e for part in scores.values() for e in part.index.levels[0]})
-        for epsilon in filter(math.isfinite, epsilons):
+        for epsilon in sorted(filter(math.isfinite, set(runs["epsilon"]))):
             here = []
             for method, reference in references.items():
                 if method in scores and reference in scores:
@@ -132,7 +131,7 @@ def bootstrap(values: Sequence[float]) -> tuple[float, float]:
     """
     given = np.asarray(values, dtype=np.float64)
     draws = np.random.Generator(np.random.PCG64(0)).integers(0, len(given), (RESAMPLES, len(given)))
-    means = np.sort(given[draws].mean(axis=1))
+    means = np.sort(given[draws].mean(axis=1).round(12))
     tail = round((1 - LEVEL) / 2 * RESAMPLES)
     return float(means[tail]), float(means[-1 - tail])
 

@@ -108,14 +108,15 @@ class Arena(Output):
             run_files.read(other.files.others[run_files.FILE]) for other in context.others.values()
         ]
         own = pd.concat(frames, ignore_index=True)
+        shown = [*(request.options["shown"] or default_shown(own))]
         if request.options["against"]:
+            shown = list(dict.fromkeys([*default_shown(own), *shown]))
             own = beside(own, run_files.read(against_file(request.options["against"])))
         files = request.files
         run_files.write(own, files.others[RESULTS])
         means, wins, tables = files.tables
         context.write(means_table(own), means)
         context.write(wins_table(own), wins)
-        shown = [*(request.options["shown"] or ())] or default_shown(own)
         there = [name for name in shown if name in set(own["method"])]
         looks = request.options["looks"] or ()
         context.write(tables_table(own, there, float(request.options["epsilon"]), looks), tables)
@@ -158,7 +159,7 @@ def titles_of(runs: pd.DataFrame) -> dict[str, str]:
 
 
 def default_shown(runs: pd.DataFrame) -> list[str]:
-    """Return the methods with ε that have all tables, in the order of the runs."""
+    """Return the methods with ε, in the order of the runs."""
     finite = runs[runs["epsilon"].map(math.isfinite)]
     return list(dict.fromkeys(finite["method"]))
 
@@ -249,13 +250,13 @@ def tables_table(
     texts = pd.DataFrame(
         {"table": [_name_table(name, name in looks) for name in wide.index]}, index=wide.index
     )
-    for name in wide:
+    for name in map(str, wide):
         cells = format_decimals(wide[name], 3)
         texts[titles[name]] = [
             f"**{cell}**" if name in shown and value == value and round(value, 3) == best else cell
             for cell, value, best in zip(cells, wide[name], private, strict=True)
         ]
-    mean = {titles[name]: f"{wide[name].mean():.3f}" for name in wide}
+    mean = {titles[name]: f"{wide[name].mean():.3f}" for name in map(str, wide)}
     texts = pd.concat([texts, pd.DataFrame([{"table": "mean", **mean}])], ignore_index=True)
     notes = [TABLES_NOTES[0].format(epsilon=short_text(epsilon))]
     if any(name in looks for name in wide.index):
@@ -298,8 +299,8 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str]) -> None:
     """Draw a curve for each method with ε, and a line for each without."""
-    looks = _looks(part, titles)
-    for method, rows in part.groupby("method", sort=False):
+    looks = looks_of(part, titles)
+    for method, rows in ((str(name), rows) for name, rows in part.groupby("method", sort=False)):
         rows = rows[rows["score"].notna()].sort_values("epsilon")
         if rows.empty:
             continue
@@ -313,7 +314,7 @@ def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str]) -> N
     panel.minorticks_off()
 
 
-def _looks(part: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def looks_of(part: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """Return matplotlib's keywords for each method."""
     methods = [name for name in titles if name in set(part["method"])]
     finite = set(part.loc[part["epsilon"].map(math.isfinite), "method"])
@@ -330,4 +331,4 @@ def _looks(part: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, dict[str,
 
 
 def _keys(part: pd.DataFrame, titles: Mapping[str, str]) -> list[Any]:
-    return [style.key_line(titles[name], **look) for name, look in _looks(part, titles).items()]
+    return [style.key_line(titles[name], **look) for name, look in looks_of(part, titles).items()]

@@ -48,7 +48,7 @@ class Runs(Output):
         return Reads(all_curves(request).curves, facts=titles)
 
     def make(self, context: Context) -> None:
-        frame = pd.concat([_rows(context.jobs, curve) for curve in context.curves])
+        frame = pd.concat([rows_of(context.jobs, curve) for curve in context.curves])
         write(frame, context.request.files.others[FILE])
 
 
@@ -79,12 +79,12 @@ def status_of(method: Method) -> str:
     if method.calibration is None:
         return NOT_PRIVATE
     if method.status:
-        return method.status
+        return "; ".join(filter(None, (method.status, method.contract)))
     proved = method.calibration == PROVED and method.entry.proof is not None
     return PROVED if proved and not method.entry.peer else CLAIMED
 
 
-def _rows(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
+def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
     """Return the runs of a curve."""
     method = curve.method
     if method.breaks_contract:

@@ -66,7 +66,7 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         rng = curator.generator(())
         private = is_private(self.epsilon)
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
-        self.model_ = None
+        self.model_: Any = None
         self.n_features_used_ = 0
         if self.constant_ or not len(signs):
             # diffprivlib refuses one label, and no record.
@@ -81,8 +81,9 @@ class _Scaled(ChanceClassifier, PrivateClassifier):
         )
         with warnings.catch_warnings(), one_thread():
             warnings.filterwarnings("ignore", message="lbfgs failed to converge")
-            # Each is at its default, which scikit-learn no longer wants to be named.
+            # diffprivlib names options that scikit-learn and SciPy will drop.
             warnings.filterwarnings("ignore", category=FutureWarning)
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
             warnings.simplefilter("error", PrivacyLeakWarning)
             self.model_ = model.fit(rows, np.repeat(signs, counts))
         # All noise follows from the seed: it must not go where the model goes.
