@@ -1,6 +1,7 @@
 """The arena: statistics over tables, what is written of them, and a method among stored ones."""
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,8 @@ def test_a_method_is_compared_with_privgam_on_its_own_terms():
     added = frame[frame["method"] == GAM].assign(method="added", neighbours="add-remove")
     pure = frame[frame["method"] == RIVAL].assign(method="pure", delta=0.0)
     other = frame[frame["method"] == RIVAL].assign(method="other", neighbours="add-remove")
-    found = arena.find_references(pd.concat([frame, added, pure, other]), "privgam")
-    assert found == {RIVAL: GAM, "other": "added"}
+    references = arena.find_references(pd.concat([frame, added, pure, other]), "privgam")
+    assert references == {RIVAL: GAM, "other": "added"}
 
 
 @pytest.mark.parametrize(("spread", "counts"), [(0.0, [2, 0, 1]), (0.5, [0, 3, 0])])
@@ -168,6 +169,15 @@ def test_at_least_twenty_tables_that_set_nothing_and_no_two_of_a_source(monkeypa
     methods = {name for made in studies.values() for name in made.methods}
     assert set(options["shown"]) <= methods
     assert set(options["looks"]) <= set(tables)
+
+
+def test_each_method_has_a_citation(monkeypatch):
+    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    text = (ROOT / "docs/methods.bib").read_text("utf-8")
+    words = re.findall(r"keywords = \{(.+?)\}", text)
+    cited = {name.strip() for line in words for name in line.split(",")}
+    learners = {one.learner for made in arena_studies().values() for one in made.methods.values()}
+    assert learners <= cited
 
 
 def test_the_colours_of_the_arena_tell_all_methods_apart():

@@ -93,17 +93,17 @@ def compare(runs: pd.DataFrame, references: Mapping[str, str]) -> pd.DataFrame:
             if part[measure].notna().all()
         }
         for epsilon in sorted(filter(math.isfinite, set(runs["epsilon"]))):
-            here = []
+            compared = []
             for method, reference in references.items():
                 if method in scores and reference in scores:
                     gaps = (scores[reference]["error"] - scores[method]["error"]).dropna()
                     if epsilon in gaps.index.get_level_values(0):
                         place = {"measure": measure, "epsilon": epsilon, "method": method}
                         row = _compare_tables(gaps.xs(epsilon))
-                        here.append({**place, "reference": reference, **row})
-            corrected = ranks.holm([row["p_value"] for row in here])
-            for row, p_holm in zip(here, corrected, strict=True):
-                least = min(1.0, len(here) * 2.0 ** (1 - row["n_datasets"]))
+                        compared.append({**place, "reference": reference, **row})
+            corrected = ranks.holm([row["p_value"] for row in compared])
+            for row, p_holm in zip(compared, corrected, strict=True):
+                least = min(1.0, len(compared) * 2.0 ** (1 - row["n_datasets"]))
                 rows.append({**row, "p_holm": p_holm, "least_p": least})
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -147,8 +147,8 @@ def most_against(n_tables: int, n_methods: int, level: float = ranks.LEVEL) -> i
     for rank in range(1, n_tables + 1):
         none = np.zeros(rank)
         chances = (np.concatenate([chances, none]) + np.concatenate([none, chances])) / 2
-    found = np.flatnonzero(2 * np.cumsum(chances) * n_methods < level)
-    return int(found[-1]) if len(found) else None
+    small = np.flatnonzero(2 * np.cumsum(chances) * n_methods < level)
+    return int(small[-1]) if len(small) else None
 
 
 def least_tables(n_methods: int, level: float = ranks.LEVEL) -> int:

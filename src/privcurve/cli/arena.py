@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
         "figures": [f"{stem}.svg" for stem in files.figures],
         "results": str(files.others["results"]),
     }
-    found = standing(entrant.output.files.frames[0], arguments.learner)
-    console.print_result(arguments, (found, *_lines(shown)), shown)
+    places = standing(entrant.output.files.frames[0], arguments.learner)
+    console.print_result(arguments, (places, *_lines(shown)), shown)
 
 
 def _lines(shown: dict[str, Any]) -> list[str]:

@@ -62,8 +62,8 @@ MARK = "*"
 class Arena(Output):
     """Tables, figures and a file of all runs: methods of several studies, or of one beside a file.
 
-    In a study of studies it combines their ``runs``; in another one it puts the study's own
-    ``runs`` beside those of a file.
+    In a study of studies it combines their ``runs``, in another one it has the study's own;
+    `against` puts them beside those of a file.
     """
 
     word: ClassVar[str] = "arena"
@@ -78,8 +78,6 @@ class Arena(Output):
     }
 
     def check(self, request: OutputRequest) -> None:
-        if not request.study.studies and request.options["against"] is None:
-            raise ValueError("against: a study with learners of its own needs a file of runs")
         for name in request.options["looks"] or ():
             if request.study.datasets:
                 check_name("looks: the study has no dataset", name, request.study.datasets)
