@@ -161,8 +161,8 @@ def test_at_least_twenty_tables_that_set_nothing_and_no_two_of_a_source(monkeypa
     studies = arena_studies()
     tables = studies["arena_rivals"].datasets
     assert {*studies["arena_bagging"].datasets} == {*tables} - {"spambase"}
-    whole = [made.datasets for name, made in studies.items() if name != "arena_bagging"]
-    assert set(whole) == {tables}
+    others = [made.datasets for name, made in studies.items() if name != "arena_bagging"]
+    assert set(others) == {tables}
     sources = [describe(name).source for name in tables]
     assert len(set(sources)) == len(tables) >= 20
     assert not set(sources) & set(SET_ON)
