@@ -60,7 +60,9 @@ def test_canaries_are_tried_on_all_peers_and_on_own_learners():
     assert {learner for learner in PEERS if learner in ATTACKS} == PEERS
     for learner in PEERS:
         assert [c.method for c in ATTACKS[learner]] == [CANARIES]
-        assert {c.neighbours for c in ATTACKS[learner]} == {ADD_REMOVE}
+        assert {c.neighbours for c in ATTACKS[learner]} == {
+            registry.LEARNERS[learner].neighbours[0]
+        }
     by_recipe = list(recipe("noisy_bayes"))
     assert [c.calibration for c in by_recipe if c.method == CANARIES] == ["proved"]
 

@@ -49,7 +49,9 @@ def test_statement_adds_up_to_epsilon(name, calibration):
         assert (statement.delta == 0) == LEARNERS[name].pure
         # A peer's ε is what its library claims, for neighbours of the library's choice.
         assert statement.neighbours == entry(name).neighbours[0]
-        assert entry(name).peer == (statement.neighbours == "add-remove")
+        # diffprivlib's logistic regression is after a paper that replaces a record.
+        is_added = entry(name).peer and name != "dpl_logistic_regression"
+        assert is_added == (statement.neighbours == "add-remove")
         assert statement.calibration == calibration
         assert statement.ledger
         assert set(NOT_COVERED) - set(statement.exclusions) == COVERED.get(name, {NOT_FLOATS})

@@ -79,7 +79,13 @@ PRICED = {
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
-    "outputs": ["error_table", "mean_ranks", {"comparison": {"method": "boost~proved"}}],
+    "outputs": [
+        "runs",
+        "arena",
+        "error_table",
+        "mean_ranks",
+        {"comparison": {"method": "boost~proved"}},
+    ],
 }
 # All settings of boosted ensembles and of forests: nothing is selected.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}

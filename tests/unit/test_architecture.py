@@ -196,9 +196,12 @@ AT_INFINITY = "of a fit without privacy, whose bits depend on no seed"
 ITS_OWN = "another library's mechanism and claim, run as it is"
 SCRIPT = "an audit's script of answers, and its made-up records"
 
+RESAMPLES = "the same resamples of scores at each call"
 EXCEPTIONS = {
     "learners.peers.diffprivlib": {"LedgerEntry": ITS_OWN, "default_rng": AT_INFINITY},
+    "learners.peers.diffprivlib_scaled": {"LedgerEntry": ITS_OWN},
     "learners.peers.ebm": {"LedgerEntry": ITS_OWN},
+    "analysis.arena": dict.fromkeys(("Generator", "PCG64"), RESAMPLES),
     "papers.partial.learners.pate.classifier": {"default_rng": AT_INFINITY},
     "papers.thesis.learners.dp_bagging.classifier": {"default_rng": AT_INFINITY},
     "learners.lazybb": {"default_rng": MADE_UP},
@@ -237,6 +240,7 @@ HANDED_A_STREAM = {
     BOOSTED + "bdpe.classifier": "the published exponential mechanism, by rejection",
     "learners.boosting.gradient_boosting": "not private",
     "learners.peers.diffprivlib": ITS_OWN,
+    "learners.peers.diffprivlib_scaled": ITS_OWN,
     "learners.peers.ebm": ITS_OWN,
 }
 

@@ -124,6 +124,20 @@ def test_ebm_bins_lie_within_the_public_bounds():
 
 
 @needs_interpret
+def test_nominal_columns_of_ebm_show_which_categories_occur_and_the_statement_says_so():
+    X, y, n_bins = problem()
+    X[:, 2] = 2 * (X[:, 2] > 0)  # nobody has category 1
+    ordered = (True, True, False, True)
+    options = {"n_bins": n_bins, "ordered": ordered, "random_state": 0}
+    fit = estimator_class("dp_ebm")(**options, nominal="as_nominal").fit(X, y)
+    assert fit.model_.feature_types_in_ == ["continuous"] * 2 + ["nominal", "continuous"]
+    occur = "which categories of columns without an order occur"
+    assert occur in fit.privacy_.exclusions
+    assert len(fit.model_.bins_[2][0]) == 2
+    assert occur not in estimator_class("dp_ebm")(**options).fit(X, y).privacy_.exclusions
+
+
+@needs_interpret
 def test_ebm_noise_does_not_grow_with_repeated_records():
     X, y, n_bins = problem(100)
     learner = estimator_class("dp_ebm")(n_bins=n_bins, max_rounds=5, random_state=0)

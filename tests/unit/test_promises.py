@@ -41,6 +41,7 @@ PAGES = (
 )
 # Other pages, and what they are about; proofs prove, and tests/privacy/ tries their constants.
 OTHERS = {
+    "docs/arena.md": "accuracies",
     "docs/architecture.md": "rooms of the code, which test_architecture.py holds",
     "docs/capabilities.md": "commands, each with a link to the page that promises",
     "docs/claims.md": "verdicts on papers",

@@ -15,7 +15,7 @@ from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError, end_with_read
 
 # In the order in which a user needs them.
 COMMANDS = (
-    *("describe", "decide", "check", "compare", "attack", "release", "budget"),
+    *("describe", "decide", "check", "compare", "arena", "attack", "release", "budget"),
     *("predict", "explain", "evaluate", "export"),
 )
 

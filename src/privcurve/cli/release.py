@@ -100,7 +100,7 @@ def read_request(arguments: argparse.Namespace, holdout: float = 0.0) -> Request
         arguments.epsilon,
         arguments.delta,
         learner,
-        _read_parameters(learner, arguments.parameters),
+        read_parameters(learner, arguments.parameters),
         arguments.neighbours,
         holdout,
     )
@@ -196,7 +196,7 @@ def _read_folder(text: str) -> Path:
     return Path(text)
 
 
-def _read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
+def read_parameters(learner: str, texts: list[str]) -> dict[str, Any]:
     """Read settings by their types in the registry."""
     from privcurve import schema
     from privcurve.learners import registry

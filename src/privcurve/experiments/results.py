@@ -19,6 +19,7 @@ from privcurve.files import replace_file
 from privcurve.lazy import pd
 from privcurve.stored import COLUMNS, columns_in, spoken_frame, stored
 
+MEMORY = "memory"
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -38,6 +39,8 @@ SCHEMA = pa.schema(
         ("n_train", pa.int64()),
         ("n_features_used", pa.int64()),
         ("fit_seconds", pa.float64()),
+        # The most that the process had in memory during the fit, in MiB; null where unknown.
+        (MEMORY, pa.float64()),
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
@@ -117,7 +120,7 @@ def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
             there = file.schema_arrow.names
             wanted = columns_in(columns, there)
             later = [name for name in wanted if name not in there]
-            if not {*later} <= {*NEW}:
+            if not {*later} <= {*NEW, MEMORY}:
                 raise KeyError(later[0])
             old = [name for name in wanted if name not in later]
             table = file.read_row_group(place, columns=old).select(old)

@@ -22,7 +22,7 @@ from privcurve.experiments.curves import STORE, Curve
 from privcurve.experiments.jobs import Job, StudyJobs
 from privcurve.experiments.methods import Point
 from privcurve.experiments.provenance import SELECTION, Stamps
-from privcurve.experiments.results import KEY_COLUMNS, IncompleteError
+from privcurve.experiments.results import KEY_COLUMNS, MEMORY, IncompleteError
 from privcurve.experiments.splits import Split
 from privcurve.experiments.store import Store, Stored
 from privcurve.experiments.train import Trainer
@@ -34,7 +34,7 @@ MOST_SECONDS, LEAST_RUNS = 120, 3
 # Maximum number of runs of a part at one ε that are looked up: some may come from a third code.
 MOST_CANDIDATES = 20
 # Results that differ between two trainings of a run.
-TIMINGS = ("fit_seconds",)
+TIMINGS = ("fit_seconds", MEMORY)
 
 
 class _GroupedRuns(NamedTuple):

@@ -24,6 +24,8 @@ DEFAULT_METRIC = ACCURACY
 PRICE = "price"
 
 BEST, ALL = "best", "all"
+# The key of a gathered list of studies that belong to no paper.
+PACKAGE = "privcurve"
 DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
 
@@ -191,10 +193,13 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 
 
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the studies that a study combines; of lists by paper, the lists of existing papers."""
+    """Return the studies that a study combines; of lists by paper, the lists of existing papers.
+
+    The key of this package lists studies that belong to no paper.
+    """
     if not isinstance(studies, Mapping):
         return tuple(studies)
-    there = papers.names()
+    there = {*papers.names(), PACKAGE}
     return tuple(name for paper, some in studies.items() if paper in there for name in some)
 
 
@@ -212,7 +217,7 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
         )
     there = papers.names()
     for paper in raw["studies"] if isinstance(raw["studies"], Mapping) else ():
-        if paper not in {*there, *papers.SHIPPED}:
+        if paper not in {*there, *papers.SHIPPED, PACKAGE}:
             hint = schema.suggestion(paper, there)
             raise ValueError(f"studies: {paper!r} is not a paper{hint}")
     if not _list_studies(raw["studies"]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from privcurve.datasets import Dataset, PartedDataset
 from privcurve.experiments.methods import Method, Point
 from privcurve.experiments.metrics import failure, score
 from privcurve.experiments.provenance import Stamps, Trained, add_up, checksum, say_trained
+from privcurve.experiments.results import MEMORY
 from privcurve.experiments.runs import Run, RunIds
 from privcurve.experiments.splits import Split, Splitter
 from privcurve.experiments.store import Store
@@ -61,6 +63,22 @@ def fit_method(
     for learner in learners:
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
+
+
+def forget_peak() -> None:
+    """Let :func:`peak_memory` begin anew, where the system can do that (Linux)."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", "ascii")
+
+
+def peak_memory() -> float | None:
+    """Return the most that this process had in memory, in MiB; None where no file tells it."""
+    try:
+        lines = Path("/proc/self/status").read_text("utf-8").splitlines()
+    except OSError:
+        return None
+    kib = [int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+    return round(kib[0] / 1024, 1) if kib else None
 
 
 class Trainer:
@@ -209,12 +227,14 @@ class Trainer:
         self, runs: Sequence[Run], train: Records | PartedRecords, scored: Records
     ) -> list[dict[str, Any]]:
         started = time.perf_counter()
+        forget_peak()
         try:
             learners = fit_method(self._dataset, self._method, runs, train, self._ids)
             seconds = (time.perf_counter() - started) / len(runs)
+            peak = {MEMORY: peak_memory()}
             relation = self._method.relation
             scores = [
-                score(learner, train, scored, seconds, relation, self._budget(run.point))
+                score(learner, train, scored, seconds, relation, self._budget(run.point)) | peak
                 for learner, run in zip(learners, runs, strict=True)
             ]
         except Exception as error:

@@ -39,7 +39,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
-    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (5, 7), "dpl_random_forest": (3, 1)},
+    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 7), "dpl_random_forest": (3, 1)},
     **{"dpl_decision_tree": (3, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
@@ -55,7 +55,8 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7), "lower": (3, 0)},
     **{"dp_newton": (2, 3), "dp_newton_ar": (1, 0), "boosted_adassp": (0, 4)},
     **{"boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
-    **{"dp_sgd": (6, 3), "dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "aim": (6, 5)},
+    **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "mst_ar": (1, 6), "dp_sgd": (6, 3)},
+    **{"aim": (4, 5), "aim_ar": (4, 5), "dpl_lr": (3, 6), "dpl_nb": (0, 7)},
 }
 
 # Widths of a two-column paper, in inches.

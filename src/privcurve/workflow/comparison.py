@@ -89,11 +89,7 @@ class Comparison(NamedTuple):
 
     def arguments(self, cores: str) -> list[str]:
         """Return Snakemake's arguments."""
-        return [
-            *("--snakefile", str(home() / "workflow/Snakefile"), "--directory", "."),
-            *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
-            *("--configfile", str(self.configuration), "--", self.study.name),
-        ]
+        return arguments(self.configuration, self.study.name, cores)
 
 
 def default_metric(dataset: str) -> str:
@@ -148,24 +144,38 @@ def prepare(
             *([] if extras.explain_missing("matplotlib", "a figure") else [FIGURE]),
         ],
     }
-    configuration = {
-        "studies": [name],
-        "studies_folder": str(FOLDER),
-        "audit": False,
-        "seed": SEED if about.public_benchmark else SECRET,
-        "seconds_per_job": SECONDS_PER_JOB,
-        **({"fresh": True} if fresh else {}),
-    }
     head = "# Made by privcurve compare, which writes it anew each time.\n"
-    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+    seed = SEED if about.public_benchmark else SECRET
+    plan, path = lay_out(name, content, head, seed=seed, **({"fresh": True} if fresh else {}))
+    return Comparison(plan, plan.studies[name], tuple(left_out), path, wish)
+
+
+def lay_out(
+    name: str, content: Mapping[str, Any], head: str, **configuration: Any
+) -> tuple[Plan, Path]:
+    """Write a study and the configuration of its run; return the plan, and the latter's file.
+
+    Raises StudyError or SchemaError if the study can't be run.
+    """
+    words = {"studies": [name], "studies_folder": str(FOLDER), "audit": False}
+    words |= {"seconds_per_job": SECONDS_PER_JOB, **configuration}
+    text = yaml.safe_dump(dict(content), sort_keys=False, allow_unicode=True)
     replace_text(FOLDER / f"{name}.yaml", head + text)
     path = FOLDER / f"{name}.json"
-    replace_text(path, json.dumps(configuration, indent=1) + "\n")
-    plan = reading.read(configuration, home())
+    replace_text(path, json.dumps(words, indent=1) + "\n")
+    plan = reading.read(words, home())
     plan.refuse(name)
-    # Errors in the files of earlier comparisons do not matter here.
-    plan = replace(plan, broken={})
-    return Comparison(plan, plan.studies[name], tuple(left_out), path, wish)
+    # Errors in the files of other studies do not matter here.
+    return replace(plan, broken={}), path
+
+
+def arguments(configuration: Path, study: str, cores: str) -> list[str]:
+    """Return Snakemake's arguments for a study that was laid out."""
+    return [
+        *("--snakefile", str(home() / "workflow/Snakefile"), "--directory", "."),
+        *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
+        *("--configfile", str(configuration), "--", study),
+    ]
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:

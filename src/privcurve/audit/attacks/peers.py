@@ -14,6 +14,9 @@ SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "dp_ebm": {"learning_rate": 1.0, "max_bins": CANARIES},
     "dpl_random_forest": {"max_depth": 12, "n_estimators": 1},
     "dpl_decision_tree": {"max_depth": 12},
+    # Their columns without an order are one-hot.
+    "dpl_logistic_regression": {"C": 100.0},
+    "dpl_gaussian_nb": {},
 }
 
 CLAIMS = tuple(claim_by_canaries(name, PUBLISHED, setting) for name, setting in SETTINGS.items())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from interpret.glassbox import ExplainableBoostingClassifier
 from privcurve.coding import Codes, Floats, Records
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
+from privcurve.learners.shared.checks import ordered_columns
 from privcurve.privacy.accountants.compose import BASIC, GAUSSIAN, compose
 from privcurve.privacy.accountants.cost import GAUSSIAN_KIND, Cost
 from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
@@ -25,6 +27,9 @@ from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, sta
 
 # interpret's share of ε for the bins (its default); the bins get half of δ.
 BIN_SHARE = 0.1
+
+# A value of `nominal`.
+AS_NOMINAL = "as_nominal"
 
 # Above this interpret's accountant overflows, and less noise than at 500 is not needed.
 LARGEST_EPSILON = 500.0
@@ -38,9 +43,10 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
     then, round after round and column by column, random cuts divide the bins into
     ``max_leaves`` regions, and each region's sum of residuals is added with Gaussian noise.
 
-    All columns go in as continuous, code ``k`` in the middle of ``[k - ½, k + ½]`` and
-    with these public bounds. interpret's nominal columns would take the categories from
-    the rows: a category has noise only if a record has it, so a rare one can show.
+    Ordered columns go in as continuous, code ``k`` in the middle of ``[k - ½, k + ½]`` and
+    with these public bounds; by default so do the others. As interpret's nominal columns they
+    would take their categories from the rows: a category has noise only if a record has it, so a
+    rare one can show, which the statement then excludes.
 
     At ε = ∞ it is interpret's `ExplainableBoostingClassifier` with the same number of
     rounds, no interactions and one bag, from a fixed seed.
@@ -55,6 +61,11 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
         Of a column, about.
     max_leaves : int
         Regions of a step.
+    nominal : str
+        ``as_ordered``: columns without an order go in as continuous, in the order of their codes;
+        ``as_nominal``: as interpret's documentation has it.
+    ordered : sequence of bool, bool or None
+        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
     composition : str
         ``gdp`` or ``classic``: interpret's two accountants.
     epsilon : float
@@ -80,6 +91,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
     max_rounds: int = 300
     max_bins: int = 32
     max_leaves: int = 3
+    nominal: str = "as_ordered"
+    ordered: Sequence[bool] | bool | None = None
     composition: str = "gdp"
     delta: float = 1e-5
     calibration: str = PUBLISHED
@@ -104,13 +117,22 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
             self.model_ = model.fit(rows, labels)
         # All noise follows from the seed, which must not be part of the model.
         self.model_.random_state = None
-        used = [np.ptp(scores[1:-1]) > 0 for scores in self.model_.term_scores_]
-        self.n_features_used_ = int(sum(used))
+        # The first and the last score of a column are of missing and unknown values.
+        used = [len(set(scores[1:-1].tolist())) > 1 for scores in self.model_.term_scores_]
+        self.n_features_used_ = sum(used)
         return self._statement()
+
+    def _feature_types(self) -> list[str]:
+        """Return how interpret takes each column."""
+        if self.nominal != AS_NOMINAL:
+            return ["continuous"] * self.n_features_in_
+        by_default = self.bounds is not None
+        given = ordered_columns(self._learner, self.ordered, by_default, self.n_features_in_)
+        return ["continuous" if one else "nominal" for one in given]
 
     def _common_parameters(self) -> dict[str, Any]:
         return {
-            "feature_types": ["continuous"] * self.n_features_in_,
+            "feature_types": self._feature_types(),
             "learning_rate": float(self.learning_rate),
             "max_rounds": int(self.max_rounds),
             "max_bins": int(self.max_bins),
@@ -165,6 +187,8 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
             sigmas = self.model_.noise_scale_binning_, self.model_.noise_scale_boosting_
             rates = (1 / float(sigmas[0]), 1 / float(sigmas[1]))
             exclusions.insert(0, self._replacement(*rates))
+            if "nominal" in self._feature_types():
+                exclusions.append("which categories of columns without an order occur")
         each = f"(epsilon at delta = {delta / 2:g})"
         ledger = (
             LedgerEntry(

@@ -1,0 +1,224 @@
+"""diffprivlib's learners of numbers: logistic regression and Gaussian naive Bayes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from diffprivlib import models
+from diffprivlib.accountant import BudgetAccountant
+from diffprivlib.utils import PrivacyLeakWarning
+
+from privcurve.coding import Codes, Floats, Records
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.shared.chances import CERTAIN, ChanceClassifier, only_label
+from privcurve.learners.shared.checks import ordered_columns
+from privcurve.learners.shared.threads import one_thread
+from privcurve.privacy.accountants.compose import BASIC
+from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, REPLACE_ONE, is_private
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
+
+# Above this diffprivlib's noise is below rounding; it refuses infinity.
+LARGEST_EPSILON = 1e9
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _Scaled(ChanceClassifier, PrivateClassifier):
+    """A learner of numbers in [0, 1]: ordered codes by their place, others one-hot."""
+
+    ordered: Sequence[bool] | bool | None = None
+    calibration: str = PUBLISHED
+
+    _relation: ClassVar[str]
+
+    def _model(self, width: int, **common: Any) -> Any:
+        """Return diffprivlib's unfitted model of so many numbers."""
+        raise NotImplementedError
+
+    def _odds(self, rows: Floats) -> Floats:
+        """Return the log-odds of the positive label."""
+        raise NotImplementedError
+
+    def _ledger(self, epsilon: float) -> tuple[LedgerEntry, ...]:
+        """Return what the library claims to release."""
+        raise NotImplementedError
+
+    def _numbers(self, codes: Codes) -> Floats:
+        """Return the numbers of codes: a column each if ordered, else one for each code."""
+        by_default = self.bounds is not None
+        n_bins = self.n_bins_.tolist()
+        ordered = ordered_columns(self._learner, self.ordered, by_default, len(n_bins))
+        parts = []
+        for column, size, in_order in zip(codes.T, n_bins, ordered, strict=True):
+            if in_order:
+                parts.append(column[:, None] / max(size - 1, 1))
+            else:
+                parts.append((column[:, None] == np.arange(size)).astype(np.float64))
+        return np.hstack(parts)
+
+    def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
+        codes, signs, counts, _ = records
+        rng = curator.generator(())
+        private = is_private(self.epsilon)
+        self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
+        self.model_: Any = None
+        self.n_features_used_ = 0
+        if self.constant_ or not len(signs):
+            # diffprivlib refuses one label, and no record.
+            return self._statement()
+        rows = np.repeat(self._numbers(codes), counts, axis=0)
+        model = self._model(
+            rows.shape[1],
+            epsilon=min(float(self.epsilon), LARGEST_EPSILON),
+            # diffprivlib's shared accountant would keep a record of every fit.
+            accountant=BudgetAccountant(),
+            random_state=int(rng.integers(2**31)) if private else 0,
+        )
+        with warnings.catch_warnings(), one_thread():
+            warnings.filterwarnings("ignore", message="lbfgs failed to converge")
+            # diffprivlib names options that scikit-learn and SciPy will drop.
+            warnings.filterwarnings("ignore", category=FutureWarning)
+            warnings.filterwarnings("ignore", category=DeprecationWarning)
+            warnings.simplefilter("error", PrivacyLeakWarning)
+            self.model_ = model.fit(rows, np.repeat(signs, counts))
+        # All noise follows from the seed: it must not go where the model goes.
+        self.model_.random_state = None
+        self.n_features_used_ = codes.shape[1]
+        return self._statement()
+
+    def _scores(self, codes: Codes) -> Floats:
+        if self.model_ is None:
+            return np.full(len(codes), self.constant_)
+        return self._odds(self._numbers(codes))
+
+    def _statement(self) -> PrivacyStatement:
+        if not is_private(self.epsilon):
+            return PrivacyStatement.not_private(self._learner)
+        epsilon = float(self.epsilon)
+        return state(
+            self._learner,
+            epsilon=epsilon,
+            delta=0.0,
+            neighbours=self._relation,
+            calibration=PUBLISHED,
+            composition=BASIC,
+            ledger=self._ledger(epsilon),
+            status=CLAIMED,
+            caveat="the claim is diffprivlib's, and no proof of this project",
+            exclusions=(
+                "that there are records of both labels (with one label the score is a constant, "
+                "without noise)",
+                "a guess of the seed that diffprivlib is given, which has 31 bits",
+            ),
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibLogisticRegressionClassifier(_Scaled):
+    """diffprivlib's `LogisticRegression`, as it is: objective perturbation.
+
+    After Chaudhuri, Monteleoni and Sarwate, JMLR 2011, whose neighbours differ in one record's
+    values. Ordered columns go in as numbers in [0, 1], others one-hot, so that the square root of
+    the number of columns bounds the norm of a record: that is ``data_norm``.
+
+    Parameters
+    ----------
+    C : float
+        Inverse of the regularisation; the default is the library's.
+    ordered : sequence of bool, bool or None
+        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
+    epsilon : float
+        As diffprivlib takes it; inf for no noise.
+    delta : float
+        0.
+    calibration : str
+        ``published``: what the library does.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : diffprivlib.models.LogisticRegression or None
+        None if all records have one label: then the score is a constant.
+    n_features_used_ : int
+        The number of coded columns.
+    """
+
+    _learner = "dpl_logistic_regression"
+    _relation = REPLACE_ONE
+
+    C: float = 1.0
+
+    def _model(self, width: int, **common: Any) -> Any:
+        norm = math.sqrt(len(self.n_bins_))
+        return models.LogisticRegression(data_norm=norm, C=float(self.C), **common)
+
+    def _odds(self, rows: Floats) -> Floats:
+        return np.asarray(self.model_.decision_function(rows), dtype=np.float64)
+
+    def _ledger(self, epsilon: float) -> tuple[LedgerEntry, ...]:
+        return (
+            LedgerEntry(
+                mechanism="objective_perturbation",
+                what="the coefficients, which minimise a loss with a random linear part",
+                noise_rate=epsilon,
+                sensitivity=1.0,
+                epsilon=epsilon,
+                source="claimed by diffprivlib, models/logistic_regression.py; docs/peers.md",
+            ),
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DiffprivlibGaussianNBClassifier(_Scaled):
+    """diffprivlib's `GaussianNB`, as it is: noisy counts, means and variances by label.
+
+    Ordered columns go in as numbers in [0, 1], others one-hot, all with bounds 0 and 1.
+
+    Parameters
+    ----------
+    ordered : sequence of bool, bool or None
+        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
+    epsilon : float
+        As diffprivlib takes it: for adding or removing a record; inf for no noise.
+    delta : float
+        0.
+    calibration : str
+        ``published``: what the library does.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    model_ : diffprivlib.models.GaussianNB or None
+        None if all records have one label: then the score is a constant.
+    n_features_used_ : int
+        The number of coded columns.
+    """
+
+    _learner = "dpl_gaussian_nb"
+    _relation = ADD_REMOVE
+
+    def _model(self, width: int, **common: Any) -> Any:
+        return models.GaussianNB(bounds=(np.zeros(width), np.ones(width)), **common)
+
+    def _odds(self, rows: Floats) -> Floats:
+        joint = self.model_._joint_log_likelihood(rows)
+        return np.asarray(joint[:, 1] - joint[:, 0], dtype=np.float64)
+
+    def _ledger(self, epsilon: float) -> tuple[LedgerEntry, ...]:
+        return (
+            LedgerEntry(
+                mechanism="laplace",
+                what="the count of each label, and mean and variance of each number by label",
+                noise_rate=epsilon,
+                sensitivity=1.0,
+                epsilon=epsilon,
+                source="claimed by diffprivlib, models/naive_bayes.py; docs/peers.md",
+            ),
+        )

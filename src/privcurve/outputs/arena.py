@@ -1,0 +1,332 @@
+"""The arena: private classifiers on tables that set nothing, of studies or beside a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from privcurve.analysis import arena, ranks
+from privcurve.analysis.keys import method_of, short_text
+from privcurve.analysis.measures import MEASURES, RANKED
+from privcurve.experiments.results import IncompleteError
+from privcurve.figures import style
+from privcurve.home import home
+from privcurve.lazy import Axes, Figure, pd
+from privcurve.numerals import power
+from privcurve.outputs import runs as run_files
+from privcurve.outputs.base import (
+    SLASH,
+    Context,
+    Files,
+    Option,
+    Output,
+    OutputRequest,
+    Reads,
+    check_name,
+    dataset_title,
+)
+from privcurve.outputs.runs import Runs
+from privcurve.tables.table import MISSING, Table, format_decimals
+
+# The copy of the results that this version of privcurve carries.
+FROZEN = "frozen"
+FROZEN_FILE = Path("resources/arena/results.parquet")
+REFERENCE = "privgam"
+FREE, GUESS = "gb", "majority"
+RESULTS = "results"
+MEANS, WINS, TABLES = "means", "wins", "tables"
+
+MEANS_NOTES = (
+    "Each table counts once, with the mean of its hold-outs; 'lost' is by how much boosting "
+    "without privacy is ahead. By log loss less is better. Seconds are those of a fit; memory is "
+    "the most that its process had during a fit, imports included.",
+    "Status: 'proved' is a theorem of this project and a test; 'claimed' is an author's word.",
+)
+WINS_NOTES = (
+    "A difference is by how much a method is ahead of {reference} with the same neighbours, both "
+    "with δ or both without, as a mean over tables; brackets are 95 % intervals by bootstrap over "
+    "tables. A table is won or lost if the difference is beyond two of its standard errors, which "
+    "cover the draw of the records (Nadeau and Bengio 2003).",
+    "p (Wilcoxon) is exact and of the mean differences of tables, p (Holm) is corrected for all "
+    "methods of a measure and ε.",
+)
+TABLES_NOTES = (
+    "AUC at ε = {epsilon}, the mean of the hold-outs; the best private method of a row is bold.",
+    "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
+)
+MARK = "*"
+
+
+class Arena(Output):
+    """Tables, figures and a file of all runs: methods of several studies, or of one beside a file.
+
+    In a study of studies it combines their ``runs``, in another one it has the study's own;
+    `against` puts them beside those of a file.
+    """
+
+    word: ClassVar[str] = "arena"
+    writes: ClassVar = ("table", "figure")
+    gathers: ClassVar[bool] = True
+    selects: ClassVar[bool] = False
+    options: ClassVar = {
+        "against": Option(f"{FROZEN!r}, or a file of runs to compare with", str, None),
+        "shown": Option("a list of methods that figures and the table of tables show", list, None),
+        "epsilon": Option("ε of the table of tables", float, 1.0),
+        "looks": Option("a list of datasets on which PrivGAM was looked at before", list, None),
+    }
+
+    def check(self, request: OutputRequest) -> None:
+        for name in request.options["looks"] or ():
+            if request.study.datasets:
+                check_name("looks: the study has no dataset", name, request.study.datasets)
+
+    def files(self, request: OutputRequest) -> Files:
+        parts = [
+            request.table.with_name(f"{request.table.name}_{part}")
+            for part in (MEANS, WINS, TABLES)
+        ]
+        figures = (request.figure, request.figure.with_name(f"{request.figure.name}_{TABLES}"))
+        folder = run_files.FOLDER
+        results = folder / f"{RESULTS}.parquet"
+        if request.place.parts[0] != folder.name:
+            results = folder / request.place.parts[0] / f"{RESULTS}.parquet"
+        return Files(tables=tuple(parts), figures=figures, others={RESULTS: results})
+
+    def reads(self, request: OutputRequest) -> Reads:
+        studies = [f"{name}{SLASH}{Runs.word}" for name in request.study.studies]
+        against = request.options["against"]
+        resources = (against_file(against),) if against else ()
+        return Reads(outputs=tuple(studies or [Runs.word]), resources=resources)
+
+    def make(self, context: Context) -> None:
+        request = context.request
+        frames = [
+            run_files.read(other.files.others[run_files.FILE]) for other in context.others.values()
+        ]
+        own = pd.concat(frames, ignore_index=True)
+        shown = [*(request.options["shown"] or default_shown(own))]
+        if request.options["against"]:
+            shown = list(dict.fromkeys([*default_shown(own), *shown]))
+            own = beside(own, run_files.read(against_file(request.options["against"])))
+        files = request.files
+        run_files.write(own, files.others[RESULTS])
+        means, wins, tables = files.tables
+        context.write(means_table(own), means)
+        context.write(wins_table(own), wins)
+        there = [name for name in shown if name in set(own["method"])]
+        looks = request.options["looks"] or ()
+        context.write(tables_table(own, there, float(request.options["epsilon"]), looks), tables)
+        mean = arena.mean_scores(own, FREE)
+        drawn = mean[mean["method"].isin([*there, FREE, GUESS])]
+        context.draw(draw_means(drawn, titles_of(own)), drawn, files.figures[0])
+        each = own[own["method"].isin([*there, FREE, GUESS])]
+        means_of = arena.table_means(each)
+        context.draw(draw_tables(means_of, titles_of(own)), means_of, files.figures[1])
+
+
+def against_file(word: str) -> Path:
+    """Return the file of runs that an option names."""
+    return home() / FROZEN_FILE if word == FROZEN else Path(word)
+
+
+def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
+    """Return runs and those of a file; methods of the same name are the former's.
+
+    Only tables, ε and hold-outs of both count, so that each method has the same.
+    """
+    finite = own[own["epsilon"].map(math.isfinite)]
+    keys = ["dataset", "fold", "split"]
+    places = own[keys].drop_duplicates()
+    kept = others[~others["method"].isin(set(own["method"]))].merge(places, on=keys)
+    alike = kept["epsilon"].isin({*finite["epsilon"]}) | kept["epsilon"].map(math.isinf)
+    kept = kept[alike | finite.empty]
+    if kept.empty:
+        raise IncompleteError("the two files of runs have no table and ε in common")
+    return pd.concat([own, kept[own.columns]], ignore_index=True)
+
+
+def titles_of(runs: pd.DataFrame) -> dict[str, str]:
+    """Return the title of each method, with δ where it is above 0."""
+    first = runs.drop_duplicates("method")
+    return {
+        row["method"]: row["title"] + (f", δ = {power(row['delta'])}" if row["delta"] > 0 else "")
+        for row in first.to_dict("records")
+    }
+
+
+def default_shown(runs: pd.DataFrame) -> list[str]:
+    """Return the methods with ε, in the order of the runs."""
+    finite = runs[runs["epsilon"].map(math.isfinite)]
+    return list(dict.fromkeys(finite["method"]))
+
+
+def means_table(runs: pd.DataFrame) -> Table:
+    """Return the means of all methods over tables, at each ε."""
+    facts = runs.drop_duplicates("method").set_index("method")
+    frame = arena.mean_scores(runs, FREE)
+    for place, name in enumerate(("title", "status", "delta", "neighbours"), start=2):
+        frame.insert(place, name, [facts.loc[method, name] for method in frame["method"]])
+    texts = pd.DataFrame({"ε": frame["epsilon"].map(_epsilon), "method": frame["title"]})
+    texts["status"] = frame["status"]
+    texts["δ"] = [power(delta) if delta else "0" for delta in frame["delta"]]
+    texts["neighbours"] = frame["neighbours"].replace("", MISSING)
+    for measure in RANKED:
+        texts[MEASURES[measure].title] = format_decimals(frame[measure], 3)
+        texts[f"lost {MEASURES[measure].title}"] = format_decimals(frame[f"lost_{measure}"], 3)
+    texts["tables"] = frame["n_datasets"].astype(str)
+    texts["hold-outs"] = frame["n_splits"].astype(str)
+    texts["seconds"] = format_decimals(frame["seconds"], 2)
+    texts["MiB"] = format_decimals(frame["memory"], 0)
+    return Table(frame, "Methods in the arena, means over tables", MEANS_NOTES, texts)
+
+
+def _epsilon(value: float) -> str:
+    return "∞" if math.isinf(value) else short_text(value)
+
+
+def wins_table(runs: pd.DataFrame) -> Table:
+    """Return all methods beside PrivGAM of the same terms."""
+    titles = titles_of(runs)
+    references = arena.find_references(runs, REFERENCE)
+    frame = arena.compare(runs, references)
+    texts = pd.DataFrame({"measure": [MEASURES[name].cost for name in frame["measure"]]})
+    texts["ε"] = frame["epsilon"].map(_epsilon)
+    texts["method"] = frame["method"].map(titles)
+    texts["difference"] = [
+        f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
+        for mean, low, high in zip(frame["difference"], frame["low"], frame["high"], strict=True)
+    ]
+    counts = zip(*(frame[name] for name in (arena.WINS, arena.EVEN, arena.LOSSES)), strict=True)
+    texts["wins/level/losses"] = [
+        f"{won}/{even}/{lost}" if won + even + lost else MISSING for won, even, lost in counts
+    ]
+    for name, column in (("p (Wilcoxon)", "p_value"), ("p (Holm)", "p_holm")):
+        values = format_decimals(frame[column], 4)
+        texts[name] = ["< 0.0001" if text == "0.0000" else text for text in values]
+    texts["tables"] = frame["n_datasets"].astype(str)
+    reference = runs.loc[runs["learner"] == REFERENCE, "title"]
+    of = reference.iloc[0] if len(reference) else "PrivGAM, which has no runs here,"
+    notes = (WINS_NOTES[0].format(reference=of), *WINS_NOTES[1:], *what_can_be_found(frame))
+    return Table(frame, f"Methods beside {of} over tables", notes, texts)
+
+
+def what_can_be_found(frame: pd.DataFrame) -> list[str]:
+    """Say which differences the tests could have found at all."""
+    if frame.empty:
+        return []
+    n_methods = int(frame.groupby(["measure", "epsilon"])["method"].nunique().max())
+    n_tables = int(frame["n_datasets"].max())
+    ranks_against = arena.most_against(n_tables, n_methods)
+    least = arena.least_tables(n_methods)
+    if ranks_against is None:
+        return [
+            f"With {n_tables} tables and {n_methods} methods no difference can be found: the exact "
+            f"test with Holm's correction needs {least} tables for that."
+        ]
+    total = n_tables * (n_tables + 1) // 2
+    return [
+        f"What can be found at all, of {n_methods} methods on {n_tables} tables: the method with "
+        f"the smallest p-value has p (Holm) < {ranks.LEVEL:g} if the ranks of the tables that "
+        f"speak against it add up to at most {ranks_against} of {total} (rank {n_tables} is that "
+        f"of the largest difference). Below {least} tables nothing can be found."
+    ]
+
+
+def tables_table(
+    runs: pd.DataFrame, shown: Sequence[str], epsilon: float, looks: Sequence[str]
+) -> Table:
+    """Return AUC of methods on each table at one ε; a column a method, the best one in bold."""
+    of_table = arena.table_means(runs)
+    titles = titles_of(runs)
+    columns = [*shown, *(name for name in (FREE, GUESS) if name in set(runs["method"]))]
+    at = of_table[(of_table["epsilon"] == epsilon) | of_table["epsilon"].map(math.isinf)]
+    wide = at[at["method"].isin(columns)].pivot(index="dataset", columns="method", values="auc")
+    wide = wide.reindex(columns=[name for name in columns if name in wide])
+    private = wide[[name for name in shown if name in wide]].round(3).max(axis=1)
+    texts = pd.DataFrame(
+        {"table": [_name_table(name, name in looks) for name in wide.index]}, index=wide.index
+    )
+    for name in map(str, wide):
+        cells = format_decimals(wide[name], 3)
+        texts[titles[name]] = [
+            f"**{cell}**" if name in shown and value == value and round(value, 3) == best else cell
+            for cell, value, best in zip(cells, wide[name], private, strict=True)
+        ]
+    mean = {titles[name]: f"{wide[name].mean():.3f}" for name in map(str, wide)}
+    texts = pd.concat([texts, pd.DataFrame([{"table": "mean", **mean}])], ignore_index=True)
+    notes = [TABLES_NOTES[0].format(epsilon=short_text(epsilon))]
+    if any(name in looks for name in wide.index):
+        notes.append(TABLES_NOTES[1].format(mark=MARK))
+    caption = f"AUC at ε = {short_text(epsilon)} on each table"
+    return Table(wide.reset_index(), caption, tuple(notes), texts)
+
+
+def _name_table(name: str, looked: bool) -> str:
+    return f"{dataset_title(name)} {MARK}" if looked else dataset_title(name)
+
+
+def draw_means(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Draw the means of methods over tables against ε, a panel for each measure."""
+    style.check_not_empty(means)
+    with style.paper():
+        figure, panels = style.panels(len(RANKED))
+        for panel, measure in zip(panels, RANKED, strict=True):
+            _draw_panel(panel, means.assign(score=means[measure]), titles)
+            panel.set_title(f"mean {MEASURES[measure].title}")
+            panel.set_xlabel("ε")
+        style.legend_below(figure, _keys(means, titles))
+    return figure
+
+
+def draw_tables(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
+    """Draw AUC against ε on each table."""
+    style.check_not_empty(means)
+    names = sorted(set(means["dataset"]))
+    with style.paper():
+        figure, panels = style.panels(len(names))
+        for panel, name in zip(panels, names, strict=True):
+            _draw_panel(
+                panel, means[means["dataset"] == name].assign(score=lambda m: m["auc"]), titles
+            )
+            panel.set_title(dataset_title(name))
+        style.legend_below(figure, _keys(means, titles))
+    return figure
+
+
+def _draw_panel(panel: Axes, part: pd.DataFrame, titles: Mapping[str, str]) -> None:
+    """Draw a curve for each method with ε, and a line for each without."""
+    looks = looks_of(part, titles)
+    for method, rows in ((str(name), rows) for name, rows in part.groupby("method", sort=False)):
+        rows = rows[rows["score"].notna()].sort_values("epsilon")
+        if rows.empty:
+            continue
+        if rows["epsilon"].map(math.isinf).all():
+            panel.axhline(float(rows["score"].iloc[0]), linewidth=0.9, **looks[method])
+        else:
+            panel.plot(rows["epsilon"], rows["score"], **looks[method])
+    panel.set_xscale("log")
+    epsilons = sorted({e for e in part["epsilon"] if math.isfinite(e)})
+    panel.set_xticks(epsilons, [short_text(e) for e in epsilons])
+    panel.minorticks_off()
+
+
+def looks_of(part: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Return matplotlib's keywords for each method."""
+    methods = [name for name in titles if name in set(part["method"])]
+    finite = set(part.loc[part["epsilon"].map(math.isfinite), "method"])
+    colours = style.method_looks(method_of(name) for name in methods if name in finite)
+    dashes = style.baseline_dashes(name for name in methods if name not in finite)
+    looks: dict[str, dict[str, Any]] = {}
+    for name in methods:
+        if name in finite:
+            colour, marker = colours[method_of(name)]
+            looks[name] = {"color": colour, "marker": marker, "linewidth": 1.2, "markersize": 3}
+        else:
+            looks[name] = {"color": style.BASELINE_COLOUR, "linestyle": (0, dashes[name])}
+    return looks
+
+
+def _keys(part: pd.DataFrame, titles: Mapping[str, str]) -> list[Any]:
+    return [style.key_line(titles[name], **look) for name, look in looks_of(part, titles).items()]

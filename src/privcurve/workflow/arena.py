@@ -1,0 +1,98 @@
+"""The study behind ``privcurve arena``: one method, on the tables of a file of runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from privcurve.analysis.measures import share_held_out
+from privcurve.experiments.study import StudyError
+from privcurve.learners import registry
+from privcurve.outputs import arena, runs
+from privcurve.outputs.base import OutputRequest, check_name
+from privcurve.workflow.comparison import SEED, arguments, lay_out
+from privcurve.workflow.plan import Plan
+
+PREFIX = "arena_of_"
+DELTA = 1e-6
+# Methods of the file that figures show beside the new one: the reference, and this many others.
+MOST_OTHERS = 4
+
+
+class Entrant(NamedTuple):
+    """A study of one method that was checked and written for the workflow."""
+
+    plan: Plan
+    name: str
+    configuration: Path
+
+    @property
+    def output(self) -> OutputRequest:
+        """The output with its tables and figures."""
+        requests = {r.output.word: r for r in self.plan.study_outputs(self.name)}
+        return requests["arena"]
+
+    def arguments(self, cores: str) -> list[str]:
+        """Return Snakemake's arguments."""
+        return arguments(self.configuration, self.name, cores)
+
+
+def prepare(
+    learner: str,
+    setting: Mapping[str, Any],
+    against: str = arena.FROZEN,
+    datasets: Sequence[str] = (),
+    delta: float | None = None,
+    neighbours: str | None = None,
+) -> Entrant:
+    """Check a method, and write its study and the configuration; nothing is trained.
+
+    It has the tables, ε and hold-outs of the file of runs `against`; of the tables only `datasets`,
+    if there are any. `delta` is by default 0 if the learner offers no other, else `DELTA`.
+    Raises StudyError, or ValueError for an unknown learner.
+    """
+    entry = registry.entry(learner)
+    others = runs.read(arena.against_file(against))
+    tables = list(dict.fromkeys(others["dataset"]))
+    for name in datasets:
+        try:
+            check_name("--datasets: the file of runs has no table", name, tables)
+        except ValueError as error:
+            raise StudyError(str(error)) from None
+    spec: dict[str, Any] = {"learner": learner, **({"fixed": dict(setting)} if setting else {})}
+    if entry.private:
+        chosen = (DELTA if entry.approximate else 0.0) if delta is None else delta
+        spec |= {"deltas": [chosen]} | ({"neighbours": neighbours} if neighbours else {})
+    (holdout,) = {share_held_out(fold) for fold in others["fold"]}
+    options: dict[str, Any] = {"against": against, "shown": _shown(learner, others)}
+    content = {
+        "title": f"{entry.title} in the arena",
+        "datasets": [*datasets] or tables,
+        "epsilons": sorted(e for e in set(others["epsilon"]) if math.isfinite(e)),
+        "splits": {"holdout": holdout, "repeats": int(others["split"].max())},
+        "learners": {learner: spec},
+        "outputs": ["runs", {"arena": options}],
+    }
+    name = PREFIX + learner
+    head = "# Made by privcurve arena, which writes it anew each time.\n"
+    return Entrant(*_named(lay_out(name, content, head, seed=SEED), name))
+
+
+def _named(laid_out: tuple[Plan, Path], name: str) -> tuple[Plan, str, Path]:
+    plan, path = laid_out
+    return plan, name, path
+
+
+def _shown(learner: str, others: Any) -> list[str]:
+    """Return what figures show: the new method, PrivGAM, and those with the best mean AUC."""
+    finite = others[others["epsilon"].map(math.isfinite)]
+    means = finite.groupby("method")["auc"].mean().sort_values(ascending=False)
+    of = dict(zip(finite["method"], finite["learner"], strict=True))
+    best: dict[str, str] = {}
+    for method in means.index:
+        best.setdefault(of[method], method)
+    reference = best.pop(arena.REFERENCE, None)
+    best.pop(learner, None)
+    return [*filter(None, [reference]), *list(best.values())[:MOST_OTHERS]]

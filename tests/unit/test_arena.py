@@ -1,0 +1,282 @@
+"""The arena: statistics over tables, what is written of them, and a method among stored ones."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_study import ROOT
+
+from privcurve import extras
+from privcurve.analysis import arena
+from privcurve.cli import main
+from privcurve.datasets import describe
+from privcurve.errors import ExpectedError
+from privcurve.experiments import study
+from privcurve.learners import registry
+from privcurve.outputs import arena as output
+from privcurve.outputs import runs
+from privcurve.privacy.calibration.privgam import SET_ON
+
+GAM, RIVAL, FOREST = "privgam~proved~delta=1e-06", "dp_newton~proved~delta=1e-06", "forest"
+TABLES = ["german", "telco", "yeast", "sonar", "skin", "compas", "qsar"]
+
+
+def run(method, learner, dataset, epsilon, split, score, **more):
+    facts = {"title": learner, "version": 1, "status": "proved", "delta": 1e-6, "seconds": 0.5}
+    facts |= {"neighbours": "replace-one", "memory": 300.0, "fold": f"{split}@0.2"}
+    scores = {"accuracy": score, "auc": score, "log_loss": 1 - score}
+    place = {"method": method, "learner": learner, "dataset": dataset, "split": split}
+    return {**facts, **place, "epsilon": epsilon, **scores, **more}
+
+
+def made_up(gains, spread=0.0):
+    """Return runs of PrivGAM at .8, of a rival that is ahead by `gains`, and of two without ε."""
+    free = {"delta": 0.0, "neighbours": "", "status": runs.NOT_PRIVATE}
+    rows = []
+    for dataset, gain in zip(TABLES, gains, strict=False):
+        for split, step in ((1, -spread), (2, 0.0), (3, spread)):
+            rows.append(run(GAM, "privgam", dataset, 1.0, split, 0.8))
+            rows.append(run(RIVAL, "dp_newton", dataset, 1.0, split, 0.8 + gain + step))
+            rows.append(run("gb", "gradient_boosting", dataset, math.inf, split, 0.9, **free))
+            rows.append(run("majority", "majority_class", dataset, math.inf, split, 0.5, **free))
+    return pd.DataFrame(rows)[runs.COLUMNS]
+
+
+# Statistics ----------------------------------------------------------------------------
+
+
+def test_means_count_each_table_once_and_losses_are_of_boosting():
+    frame = made_up([0.1, -0.02])
+    # A table with fewer hold-outs weighs as much.
+    short = frame[(frame["dataset"] != "telco") | (frame["split"] == 1)]
+    means = arena.mean_scores(short, "gb").set_index("method")
+    assert means.loc[RIVAL, "auc"] == pytest.approx(0.84)
+    assert means.loc[RIVAL, "lost_auc"] == pytest.approx(0.06)
+    assert means.loc[RIVAL, "lost_log_loss"] == pytest.approx(0.06)
+    assert list(means.loc[RIVAL, ["n_datasets", "n_splits"]]) == [2, 1]
+
+
+def test_a_method_is_compared_with_privgam_on_its_own_terms():
+    frame = made_up([0.0])
+    added = frame[frame["method"] == GAM].assign(method="added", neighbours="add-remove")
+    pure = frame[frame["method"] == RIVAL].assign(method="pure", delta=0.0)
+    other = frame[frame["method"] == RIVAL].assign(method="other", neighbours="add-remove")
+    references = arena.find_references(pd.concat([frame, added, pure, other]), "privgam")
+    assert references == {RIVAL: GAM, "other": "added"}
+
+
+@pytest.mark.parametrize(("spread", "counts"), [(0.0, [2, 0, 1]), (0.5, [0, 3, 0])])
+def test_tables_are_won_beyond_two_standard_errors(spread, counts):
+    frame = made_up([0.1, 0.2, -0.1], spread)
+    row = arena.compare(frame, {RIVAL: GAM}).set_index("measure").loc["auc"]
+    assert [row[name] for name in ("wins", "level", "losses")] == counts
+    assert row["difference"] == pytest.approx(0.2 / 3)
+    assert -0.1 <= row["low"] < row["difference"] < row["high"] <= 0.2
+
+
+def test_a_difference_has_the_sign_of_what_is_better():
+    signs = arena.compare(made_up([0.05] * 3), {RIVAL: GAM}).set_index("measure")["difference"]
+    assert (signs > 0).all()
+    assert set(signs.index) == {"accuracy", "auc", "log_loss"}
+
+
+def test_single_hold_outs_are_neither_won_nor_lost():
+    frame = made_up([0.1] * 3)
+    row = arena.compare(frame[frame["split"] == 1], {RIVAL: GAM}).iloc[0]
+    assert [row[name] for name in ("wins", "level", "losses")] == [0, 0, 0]
+    assert row["difference"] == pytest.approx(0.1)
+
+
+def test_the_bootstrap_is_that_of_the_mean():
+    values = np.random.default_rng(1).normal(0.3, 1.0, 200)
+    low, high = arena.bootstrap(values.tolist())
+    error = values.std() / math.sqrt(len(values))
+    assert (low, high) == pytest.approx(
+        (values.mean() - 1.96 * error, values.mean() + 1.96 * error), abs=0.1 * error
+    )
+    assert arena.bootstrap([0.25] * 5) == (0.25, 0.25)
+
+
+def test_what_can_be_found_is_what_the_exact_test_with_holm_finds():
+    # 8 tables and 5 methods: 2 · 2⁻⁸ · 5 = .039, so none may speak against the method; a rank of 1
+    # doubles that. Six tables are too few: 2⁻⁵ · 5 = .16.
+    assert arena.most_against(8, 5) == 0
+    assert arena.most_against(6, 5) is None
+    assert arena.least_tables(5) == 8
+    # Against scipy's table of the exact test: n = 10, two-sided 5 %: 8.
+    assert arena.most_against(10, 1) == 8
+    few = output.what_can_be_found(arena.compare(made_up([0.1, 0.1]), {RIVAL: GAM}))
+    assert "no difference can be found" in few[0]
+    assert "needs 6 tables" in few[0]
+
+
+# Tables and files -----------------------------------------------------------------------
+
+
+def test_a_table_marks_looks_and_has_the_best_private_method_in_bold():
+    table = output.tables_table(made_up([0.1, -0.1]), [GAM, RIVAL], 1.0, ["german"])
+    first, second, mean = table.shown.to_dict("records")
+    assert first["table"].endswith(output.MARK)
+    assert first["dp_newton, δ = 10⁻⁶"] == "**0.900**"
+    assert second["privgam, δ = 10⁻⁶"] == "**0.800**"
+    assert (first["gradient_boosting"], mean["gradient_boosting"]) == ("0.900", "0.900")
+    assert any("looked" in note for note in table.notes)
+
+
+def test_beside_a_file_only_tables_and_hold_outs_of_both_count():
+    stored = made_up([0.1, 0.1])
+    new = stored[(stored["method"] == RIVAL) & (stored["dataset"] == "telco")]
+    new = new[new["split"] < 3].assign(method="new", learner="new")
+    frame = output.beside(new, stored)
+    assert set(frame["dataset"]) == {"telco"}
+    assert frame.groupby("method").size().to_dict() == dict.fromkeys(
+        ["new", GAM, RIVAL, "gb", "majority"], 2
+    )
+    with pytest.raises(ExpectedError, match="no table and ε in common"):
+        output.beside(new.assign(dataset="yeast"), stored)
+
+
+def test_files_of_runs_are_read_as_they_were_and_others_are_refused(tmp_path):
+    frame = made_up([0.1])
+    runs.write(frame, tmp_path / "a.parquet")
+    pd.testing.assert_frame_equal(runs.read(tmp_path / "a.parquet"), frame)
+    frame.drop(columns="memory").to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ExpectedError, match="has no column memory"):
+        runs.read(tmp_path / "b.parquet")
+
+
+# The shipped arena ----------------------------------------------------------------------
+
+
+def arena_studies():
+    files = [*ROOT.glob("config/studies/arena_*.yaml"), *ROOT.glob("papers/*/studies/arena_*.yaml")]
+    return {path.stem: study.load(path) for path in files}
+
+
+def test_at_least_twenty_tables_that_set_nothing_and_no_two_of_a_source(monkeypatch):
+    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    studies = arena_studies()
+    tables = studies["arena_rivals"].datasets
+    assert {*studies["arena_bagging"].datasets} == {*tables} - {"spambase"}
+    others = [made.datasets for name, made in studies.items() if name != "arena_bagging"]
+    assert set(others) == {tables}
+    sources = [describe(name).source for name in tables]
+    assert len(set(sources)) == len(tables) >= 20
+    assert not set(sources) & set(SET_ON)
+    gathered = study.load(ROOT / "config/studies/arena.yaml")
+    assert set(gathered.studies) == set(studies)
+    ((_, options),) = gathered.outputs
+    methods = {name for made in studies.values() for name in made.methods}
+    assert set(options["shown"]) <= methods
+    assert set(options["looks"]) <= set(tables)
+
+
+def test_each_method_has_a_citation(monkeypatch):
+    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    text = (ROOT / "docs/methods.bib").read_text("utf-8")
+    words = re.findall(r"keywords = \{(.+?)\}", text)
+    cited = {name.strip() for line in words for name in line.split(",")}
+    learners = {one.learner for made in arena_studies().values() for one in made.methods.values()}
+    assert learners <= cited
+
+
+def test_the_colours_of_the_arena_tell_all_methods_apart():
+    ((_, options),) = study.load(ROOT / "config/studies/arena.yaml").outputs
+    frame = made_up([0.1])
+    row = frame[frame["method"] == GAM]
+    shown = pd.concat([row.assign(method=name, title=name) for name in options["shown"]])
+    looks = output.looks_of(shown, output.titles_of(shown))
+    assert len({look["color"] for look in looks.values()}) == len(options["shown"])
+
+
+# A method among stored results ----------------------------------------------------------
+
+MEAN_VOTE = """
+import numpy as np
+from privcurve.coding import Floats
+from privcurve.learners.base import PrivateClassifier
+from privcurve.learners.entry import LearnerEntry
+from privcurve.privacy.noise import Announced
+
+ENTRY = LearnerEntry(
+    name="mean_vote", path="MeanVoteClassifier", title="Mean vote", calibrations=("proved",),
+    approximate=True, seconds=lambda *size: 0.01,
+)
+
+
+class MeanVoteClassifier(PrivateClassifier):
+    _learner = "mean_vote"
+    _released = {"weights_": Floats}
+
+    def _calls(self, n):
+        return [Announced("signed sums")]
+
+    def _release(self, records, curator):
+        codes, labels = curator.rows(records)
+        sums = (self.places(codes) * labels[:, None]).sum(axis=0)
+        self.weights_ = curator.numbers("signed sums", sums)
+
+    def _scores(self, codes):
+        return self.places(codes) @ self.weights_
+
+    def places(self, codes):
+        inside = 2.0 * codes / np.maximum(self.n_bins_ - 1, 1) - 1
+        return np.column_stack([inside, np.ones_like(inside[:, 0])])
+"""
+
+
+def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    # In this process: a run of Snakemake takes longer than the trainings.
+    explain = extras.explain_missing
+    monkeypatch.setattr(
+        extras,
+        "explain_missing",
+        lambda module, user: "absent" if module == "snakemake" else explain(module, user),
+    )
+    Path("learners").mkdir()
+    Path("learners/mean_vote.py").write_text(MEAN_VOTE, "utf-8")
+    stored = made_up([0.1])
+    stored = stored[stored["split"] < 3].assign(dataset="toy-line")
+    runs.write(stored, Path("stored.parquet"))
+    words = ["arena", "add", "mean_vote", "--against", "stored.parquet"]
+    assert main.main(words) == 0
+    said = capsys.readouterr().out
+    assert "ε = 1: mean AUC" in said
+    assert "rank" in said
+    results = runs.read(Path("results/arena/arena_of_mean_vote/results.parquet"))
+    own = results[results["learner"] == "mean_vote"]
+    assert len(own) == 2
+    assert own["auc"].between(0, 1).all()
+    assert (own["memory"] > 50).all()
+    assert own["status"].iloc[0] == "claimed; contract not tried"
+    assert set(results["method"]) == {*own["method"], GAM, RIVAL, "gb", "majority"}
+    figure = Path("results/figures/arena_of_mean_vote/arena.svg").read_text("utf-8")
+    assert "Mean vote" in figure
+    assert main.main([*words, "--datasets", "wdbc"]) != 0
+    assert "has no table 'wdbc'" in capsys.readouterr().err
+
+
+def test_a_learner_that_broke_the_contract_does_not_enter(monkeypatch):
+    from privcurve.experiments.methods import Method
+
+    monkeypatch.setattr(Method, "breaks_contract", True)
+    made = study.from_mapping(
+        {
+            "title": "t",
+            "datasets": ["toy-line"],
+            "epsilons": [1.0],
+            "splits": {"holdout": 0.2, "repeats": 2},
+            "learners": {"rule": {"learner": "one_rule"}},
+        },
+        "t",
+        "t",
+    )
+    from privcurve.experiments.jobs import StudyJobs
+
+    jobs = StudyJobs(made, 1, 30)
+    with pytest.raises(ExpectedError, match="broke the contract"):
+        runs.rows_of(jobs, next(iter(jobs.curves.values())))
