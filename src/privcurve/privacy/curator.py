@@ -449,28 +449,23 @@ class Curator(Account):
         )
 
     def batch(self, call: str, records: Records, rate: float) -> Records:
-        """Draw the Poisson batch of a call: each record is in it at a rate, whatever others are.
+        """Draw the Poisson batch of a call: each record is in it at a rate, independently.
 
         A call has one batch, and a batch answers one call, by a sum of its rows or in a loop.
+        Raises DoorError if the announced rate differs, or if the call has its batch already.
 
         Parameters
         ----------
         call : str
-            The name of what an announced call releases, for which `sampled` is the rate.
+            The name of an announced call, whose `sampled` is the rate.
         records : Records
-            Those of the fit, sealed or open.
+            The records of the fit, sealed or open.
         rate : float
             In (0, 1]; public. The draw's is less by 2⁻⁶⁴ at most; at 1 all records are returned.
 
         Returns
         -------
-        Records
-            Sealed if the records are, and so is how many there are.
-
-        Raises
-        ------
-        DoorError
-            If another rate is announced, or the call has its batch.
+        Records, sealed if `records` are; their number is sealed too.
         """
         if not isinstance(records, Records) or records.batch:
             raise DoorError(f"{call}: a batch is drawn of all records of a fit in one memory alone")
@@ -496,10 +491,7 @@ class Curator(Account):
         """Return whole numbers; refuse others, as whole noise would reveal their fractions."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
-            raise DoorError(
-                f"whole noise needs whole numbers; got {values.dtype}, whose "
-                "fractions it would reveal"
-            )
+            raise DoorError(f"whole noise needs whole numbers; got {values.dtype}")
         if call.private and not (call.scale % 1 == 0 and call.scale <= LARGEST_SCALE):
             raise DoorError(f"the scale of whole noise must be whole; got {call.scale}")
         return values
@@ -598,17 +590,10 @@ class Curator(Account):
 def _require_finite(exact: Floats) -> Floats:
     """Return exact values if they are finite; noise does not hide infinite values and NaN."""
     if not np.isfinite(exact).all():
-        raise DoorError(
-            "exact values must be finite, as noise does not hide infinite values "
-            "and NaN; one is not"
-        )
+        raise DoorError("exact values must be finite: noise does not hide infinity and NaN")
     return exact
 
 
 def party_of(start: Start) -> Curator:
-    """Return the curator of one party, in any process.
-
-    Its stream starts with bytes or whole numbers that only the party knows. 32 bytes of entropy are
-    a key of ChaCha20.
-    """
+    """Return a party's curator; only the party knows the bytes or whole numbers of `start`."""
     return Curator(seeds.stream(start), party=True)

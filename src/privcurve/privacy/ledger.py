@@ -218,8 +218,8 @@ class PrivacyStatement:
             raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
         if (self.status in KNOWN) == bool(self.caveat):
             raise ValueError(
-                "a caveat must be given for the statuses that need one, and only for these; "
-                f"got status = {self.status!r} and caveat = {self.caveat!r}"
+                f"caveat must {'be empty' if self.caveat else 'have a reason'} with the status "
+                f"{self.status}; got {self.caveat!r}"
             )
         if self.at_most is not None and self.at_most < 1:
             raise ValueError(f"at_most must be ≥ 1; got {self.at_most}")

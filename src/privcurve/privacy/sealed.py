@@ -27,10 +27,7 @@ NUMBER = "the number of records, if records may be added"
 
 
 class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of exact values; `_rows` is the axis with a sealed length, None if there is none.
-
-    `_learner` is the name of its fit.
-    """
+    """An array of exact values of the fit of `_learner`; the axis `_rows` has a sealed length."""
 
     __slots__ = ("_array", "_learner", "_rows")
 
@@ -513,13 +510,8 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         if remembers or (cells and any(cell.cell_contents is not one or can_change(one)
                for cell, one in zip(cells, reached, strict=True))):  # fmt: skip
             name = getattr(loop, "__name__", type(loop).__name__)
-            what = f"kernel {name} closes over a mutable variable"
-            raise SealedError(
-                learner,
-                what,
-                "a kernel sees exact records and must not write elsewhere: "
-                "pass the variable as an argument",
-            )
+            remedy = "a kernel must not write exact records elsewhere: pass it as an argument"
+            raise SealedError(learner, f"kernel {name} closes over a mutable variable", remedy)
         if any(type(one) not in (Sealed, Noise) for one in _leaves((result,))):
             # A kernel sees exact values, so the bounds it returns would be unverified.
             raise SealedError(learner, f"{loop.__name__} returns rows or sums", "return an array")
