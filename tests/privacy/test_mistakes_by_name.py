@@ -228,7 +228,7 @@ def two_runs_at_most(own, self, rng):
 
 @mutant(
     "a run is left out after the draw", "whether it failed", by_selection(), FIT,
-    "runs, but", Curator, "inner",
+    "runs, as drawn", Curator, "inner",
 )  # fmt: skip
 def the_last_run_is_left_out(own, self, call, n):
     doors = own(self, call, n)

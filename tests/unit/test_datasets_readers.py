@@ -46,7 +46,7 @@ def test_fields_beyond_the_last(own):
     own(lines, parser=parser)
     assert datasets.load("mine").X.tolist() == CODES
     own([*lines[:4], "17"], parser=parser)
-    refused(r"line 5 .* 1 fields, not 4")
+    refused(r"line 5 .* must have 4 fields; it has 1")
 
 
 @pytest.mark.parametrize("kind", ["delimited", "excel"])
@@ -113,7 +113,7 @@ def test_a_sheet_of_excel(own):
     own(**{**EXCEL, "parser": {**EXCEL["parser"], "rows": 5}}, n_rows=5)
     refused(r"row 7 of data/mine\.xlsx: 'age' is 'sums'")
     own(**{**EXCEL, "parser": {**EXCEL["parser"], "sheet": "data"}})
-    refused("no sheet 'data'; did you mean 'Data'")
+    refused("got 'data'; did you mean 'Data'")
     Path("data/mine.xlsx").write_text("no sheet at all")
     refused("can't be read")
 

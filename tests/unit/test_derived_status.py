@@ -230,7 +230,7 @@ def test_a_kernel_has_no_word_about_bounds(make):
             "from privcurve.privacy.sums import Sum\n"
         ),
     })  # fmt: skip
-    with pytest.raises(SealedError, match=r"handed to a kernel|forge returns rows or sums"):
+    with pytest.raises(SealedError, match=r"argument of a kernel|forge returns rows or sums"):
         lying.fit(X, Y)
 
 

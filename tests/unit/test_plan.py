@@ -170,7 +170,7 @@ def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
     # The audit is of the first study, too.
     run = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
     assert set(run.refusals) == {"bad", "all", "manifest", "papers", "audit", "leaderboard"}
-    assert "epsilon = -1.0 is not a number" in run.refusals["audit"]
+    assert "must be a number > 0 (inf: not private); got -1.0" in run.refusals["audit"]
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):

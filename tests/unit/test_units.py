@@ -237,7 +237,7 @@ def test_a_statement_speaks_of_persons_and_is_read_again():
     # A statement about records has no such key: files are what they were.
     assert "at_most" not in json.loads(OF_RECORDS.to_json())
     assert PrivacyStatement.from_json(OF_RECORDS.to_json()) == OF_RECORDS
-    with pytest.raises(ValueError, match="at_most = 0"):
+    with pytest.raises(ValueError, match="at_most must be ≥ 1; got 0"):
         replace(OF_RECORDS, at_most=0)
 
 

@@ -25,7 +25,7 @@ from privcurve.privacy.mechanisms import (
 from privcurve.privacy.refused import end_fit
 from privcurve.privacy.sums import Sum
 
-# Relative tolerance by which a sum of costs may exceed its charge.
+# Relative tolerance of a sum of costs compared with its charge.
 ROUNDING = 1e-9
 
 

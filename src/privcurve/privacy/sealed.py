@@ -27,7 +27,7 @@ NUMBER = "the number of records, if records may be added"
 
 
 class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of exact values; `_rows` is the axis with a sealed length, None if there is none.
+    """An array of exact values; `_rows` is the axis with a sealed length, or None.
 
     `_learner` is the name of its fit.
     """
@@ -46,7 +46,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def _wrap(self, array: Any, rows: int | None) -> Sealed:
         return Sealed(array, self._learner, rows)
 
-    # What is public ---------------------------------------------------------------------
+    # Public properties ---------------------------------------------------------------------
 
     @property
     def dtype(self) -> np.dtype[Any]:
