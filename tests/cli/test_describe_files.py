@@ -204,7 +204,7 @@ def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     assert told(capsys, "check", "t")[0] == 0
     again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
     code, said = told(capsys, *again, "data")
-    assert (code, "the sheet must be one of About" in said) == (1, True)
+    assert (code, "no sheet 'data'; did you mean 'Data'? Its sheets: About" in said) == (1, True)
     code, said = told(capsys, *again, "Empty")
     assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")

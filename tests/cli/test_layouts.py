@@ -416,7 +416,7 @@ def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
     assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
-    refuse(Path(), capsys, "predict model.json new.xlsx --sheet C", "got 'C'")
+    refuse(Path(), capsys, "predict model.json new.xlsx --sheet C", "no sheet 'C'")
 
 
 def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):

@@ -28,7 +28,7 @@ def test_what_is_no_delta(delta):
 
 @pytest.mark.parametrize("delta", [1e-320, 9e-301, 5e-324])
 def test_a_delta_that_arithmetic_loses(delta):
-    with pytest.raises(ValueError, match="is must be 0 or at least, or at least 1e-300"):
+    with pytest.raises(ValueError, match="must be 0 or at least 1e-300"):
         check_budget(1.0, delta)
 
 
@@ -60,5 +60,5 @@ def test_relations():
     assert [one.name for one in NEIGHBOURS] == ["replace-one", "private-columns", "add-remove"]
     assert [touched_cells(one.name) for one in NEIGHBOURS] == [2.0, 2.0, 1.0]
     assert all(relation(one.name) is one and one.description for one in NEIGHBOURS)
-    with pytest.raises(ValueError, match="'twins' is not one of: 'replace-one', "):
+    with pytest.raises(ValueError, match="neighbours must be one of 'replace-one', "):
         relation("twins")

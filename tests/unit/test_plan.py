@@ -83,7 +83,10 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ),
         ([{"audit": {"learners": [["lazybb"]]}}], "of \"['lazybb']\""),
         ([{"ledgers": {"epsilons": [[1]]}}], "an ε of the study; got [1]"),
-        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures: [['auc']] is not"),
+        (
+            ["accuracy", {"learning_curves": {"measures": [["auc"]]}}],
+            "measures must be a list of accuracy, auc, log_loss",
+        ),
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):
@@ -588,7 +591,10 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
 def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
     own()
     plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
-    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
+    with pytest.raises(
+        StudyError,
+        match=r"studies/mine\.yaml: the seed must be secret for the private records of 'mine'",
+    ):
         plan.refuse("mine")
     # Another study is not stopped by it, and is told of it.
     plan.refuse("good")

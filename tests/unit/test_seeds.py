@@ -262,7 +262,9 @@ def test_nothing_that_is_written_holds_a_secret():
 def test_a_public_seed_is_not_for_private_records():
     seeds.check(1, "adult", True)
     seeds.check(A, "patients", False)
-    with pytest.raises(SeedError, match=r"'patients' are private.*seed: secret.*public_benchmark"):
+    with pytest.raises(
+        SeedError, match=r"private records of 'patients'.*seed: secret.*public_benchmark"
+    ):
         seeds.check(1, "patients", False)
 
 
