@@ -133,7 +133,7 @@ def test_names_that_do_not_tell_columns_apart_are_refused(fitted):
     twice = pd.concat([FRAME, FRAME.a], axis=1)
     with pytest.raises(DatasetError, match="must have one column 'a'; it has 2"):
         fitted.predict(twice)
-    with pytest.raises(DatasetError, match="no columns 'a', 'b'"):
+    with pytest.raises(DatasetError, match="none of the columns 'a', 'b'"):
         fitted.predict(FRAME.set_axis(["x", "y"], axis=1))
 
 
@@ -524,7 +524,11 @@ def test_python_warns_of_what_a_release_refuses():
 def test_messages_to_python_do_not_speak_of_yaml():
     for columns, more, says in (
         ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "'0' is a text; it must be a number"),
-        ({"a": {"bounds": (0, 1), "n_bins": True}}, {}, "True is a truth value, and a number bel"),
+        (
+            {"a": {"bounds": (0, 1), "n_bins": True}},
+            {},
+            "True is a truth value; it must be a number",
+        ),
         ({1: (0, 1)}, {}, "1 is a number; it must be a text: write '1'"),
         ({True: (0, 1)}, {}, "True is a truth value; it must be a text: write 'True'"),
         ({"a": (0, 1)}, {"unit": {"column": 3, "at_most": 2}}, "unit.column: 3 is a number"),
@@ -547,7 +551,7 @@ def test_categories_are_values_of_any_type_of_a_column():
 
 
 def test_a_sparse_mapping_names_no_columns(fitted):
-    with pytest.raises(DatasetError, match="no columns 'a', 'b'"):
+    with pytest.raises(DatasetError, match="none of the columns 'a', 'b'"):
         fitted.predict(dok_array(FRAME.to_numpy()))
 
 

@@ -236,7 +236,7 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
         release(gam(learner="noisy_bayes"), seed=SEED)
     domain = datasets.describe("mine").domain
     none = PartedRecords((), np.array(domain.n_bins))
-    with pytest.raises(ValueError, match="lazybb needs all records in memory memory"):
+    with pytest.raises(ValueError, match="lazybb needs all records in memory"):
         registry.make("lazybb", domain).fit_records(none, [{}], [Curator(np.random.default_rng(0))])
 
 

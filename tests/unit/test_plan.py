@@ -598,5 +598,5 @@ def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
         plan.refuse("mine")
     # Another study is not stopped by it, and is told of it.
     plan.refuse("good")
-    assert any("'mine' are private" in note for note in plan.notes(["good"]))
+    assert any("private records of 'mine'" in note for note in plan.notes(["good"]))
     assert list(plan.studies) == ["good"]

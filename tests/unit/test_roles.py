@@ -30,7 +30,7 @@ def test_positions():
     [
         ([4], "got 4"),
         ([-1], "got -1"),
-        ([1, 1], "twice"),
+        ([1, 1], "distinct"),
         ([0, 1, 2, 3], "must leave a column to protect"),
         (["age"], "positions"),
         ([0.5], "positions"),

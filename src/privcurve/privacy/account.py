@@ -412,7 +412,8 @@ class Account:
         for party in present:
             if party._most_parts > len(self.parties):
                 raise DoorError(
-                    f"a party must not add fewer than one part in {party._most_parts} of the noise"
+                    "a party must add its share of the noise; it adds one part in "
+                    f"{party._most_parts}"
                 )
             for what, messages in party._charged.items():
                 if what:
