@@ -41,8 +41,8 @@ WHOLE = "whole"
 HALVINGS = 14
 
 # Version of PrivGAM's rule for merging mixed bins, part of the checksum of data with mixed bins: a
-# new version makes their results out of date, and no others. The number of bins to which other
-# learners merge (`few_bins` of their entries) is part of the ids of runs.
+# new version makes their results out of date, and no others. The number of bins after other
+# learners' merging (`few_bins` of their entries) is part of the ids of runs.
 MERGING = 3
 
 # Labels are signed bytes; codes have at most two bytes.
@@ -51,7 +51,7 @@ MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Encoded records with labels: the only form in which a learner receives them."""
+    """Encoded records with labels: the only form that a learner receives."""
 
     codes: Codes  # (n_rows, n_columns)
     # (n_rows,): −1 or +1 (int8), or, for learners of several classes, positions 0 … K − 1 (int64).
@@ -71,7 +71,7 @@ class Records(NamedTuple):
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, from which a curator makes rows: this object."""
+        """The open records of the fit, for a curator's rows: this object."""
         return self
 
     @property

@@ -249,7 +249,7 @@ class Cluster:
                 raise PartError(f"{place} runs privcurve {version}; install {VERSION} on each")
 
     def close(self) -> None:
-        """Disconnect from the workers, and stop those that were started here."""
+        """Disconnect from the workers, and stop the ones started here."""
         if hasattr(self, "_client"):
             self._client.close()
 
@@ -369,7 +369,7 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, from which a curator makes rows.
+        """The open records of the fit, for a curator's rows.
 
         A learner never gets them: it may write to its records and replace parts of them.
         """

@@ -54,8 +54,8 @@ DESCRIBE = [
     (NEW, "t.csv is empty", {"t.csv": ""}),
     (NEW, "must have a line that is not blank", {"t.csv": "\n\n\n"}),
     (NEW, "holds no records", {"t.csv": "age,sick\n"}),
-    (NEW, "no separator", {"t.csv": "sick\nyes\nno\n"}),
-    (NEW, "say --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
+    (NEW, "a separator", {"t.csv": "sick\nyes\nno\n"}),
+    (NEW, "use --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
     ("describe patients.csv --label sicc --name n", "'sick'"),
     (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
     (
@@ -88,7 +88,7 @@ DESCRIBE = [
     (f"describe patients.csv {SICK}", "exists already.*--force"),
     (f"{NEW} --name adult", "another dataset is called", {"t.csv": TABLE}),
     (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
-    (f"describe 'ø.csv' {SICK}", "by --name", {"ø.csv": TABLE}),
+    (f"describe 'ø.csv' {SICK}", "with --name", {"ø.csv": TABLE}),
     (NEW, "is neither text nor a known format", {"t.csv": b"a,sick\0\1\2"}),
     (NEW, "is written in UTF-32", {"t.csv": TABLE.encode("utf-32")}),
     (
@@ -180,7 +180,7 @@ CHECKS = [
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
     (
         CHECK,
-        "line 2 of patients.csv has 6 fields, not 5.*Lines end with a separator: delete it",
+        "line 2 of patients.csv must have 5 fields; it has 6.*Lines end with a separator",
         {"patients.csv": TABLE.replace("yes\n", "yes,\n").replace("no\n", "no,\n")},
     ),
     (
@@ -286,9 +286,9 @@ def parsed(keys):
 DESCRIPTIONS = [
     (
         described("n_rows: 5", "n_rows: 5.0"),
-        "line 1: n_rows: 5.0 has a point, and a whole number belongs here: write 5",
+        "line 1: n_rows: must be a whole number; got 5.0: write 5",
     ),
-    (grouped("[Oslo, OSLO]"), "whatever fits 'OSLO' fits 'Oslo'"),
+    (grouped("[Oslo, OSLO]"), "text that matches 'OSLO' matches the earlier pattern 'Oslo'"),
     (
         grouped("{a: 'O*', b: Oslo}"),
         "line 10: groups of 'town': text that matches 'Oslo' matches the earlier pattern 'O.'",

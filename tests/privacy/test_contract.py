@@ -146,7 +146,7 @@ def test_refuted_noise_breaks_it(case, point, why):
     [
         ("divides_by_zero", "both sides end with ZeroDivisionError: "),
         ("no_call", "margin_ of the fitted model holds int64 values: exact values are sealed"),
-        ("scaled_to_nothing", "a charged answer must have noise "),
+        ("scaled_to_nothing", "a charged answer must have noise"),
         ("states_no_privacy", "an answer of a private fit must have noise"),
     ],
 )

@@ -190,7 +190,7 @@ def a_second_entry_of_half_the_budget(own, self, n):
 @mutant(
     "a public start reads one column more", "a private column, by the model",
     by(check, next(case for case in CASES if case.parameters.get("start") == "public")),
-    CHARGE, "opened as public, and not said to be", Curator, "public",
+    CHARGE, "opened as public must be public", Curator, "public",
 )  # fmt: skip
 def a_column_more_is_public(own, self, columns, gather, records):
     own(self, [*columns, max(columns) + 1], lambda *given: None, records)
@@ -228,7 +228,7 @@ def two_runs_at_most(own, self, rng):
 
 @mutant(
     "a run is left out after the draw", "whether it failed", by_selection(), FIT,
-    "runs, but", Curator, "inner",
+    "runs, as drawn", Curator, "inner",
 )  # fmt: skip
 def the_last_run_is_left_out(own, self, call, n):
     doors = own(self, call, n)

@@ -142,8 +142,8 @@ def test_a_statement_says_what_it_is():
         ({"neighbours": "twins"}, "'twins' is not one of"),
         ({"public_columns": (1,)}, "neighbours must be 'private-columns'"),
         ({"public_label": True}, "neighbours must be 'private-columns'"),
-        ({"status": "refuted"}, "does not go with the caveat ''"),
-        ({"caveat": "a flaw"}, "does not go with the caveat 'a flaw'"),
+        ({"status": "refuted"}, "caveat = ''"),
+        ({"caveat": "a flaw"}, "caveat = 'a flaw'"),
         (
             {"status": "false", "caveat": "a flaw"},
             "status must be .*; got 'false'",

@@ -89,7 +89,10 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ),
         ([{"audit": {"learners": [["lazybb"]]}}], "of \"['lazybb']\""),
         ([{"ledgers": {"epsilons": [[1]]}}], "an ε of the study; got [1]"),
-        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures: [['auc']] is not"),
+        (
+            ["accuracy", {"learning_curves": {"measures": [["auc"]]}}],
+            "measures must be a list of accuracy, auc, log_loss",
+        ),
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):
@@ -180,7 +183,7 @@ def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
     # The audit is of the first study, too.
     run = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
     assert set(run.refusals) == {"bad", "all", "manifest", "papers", "audit", "leaderboard"}
-    assert "epsilon = -1.0 is not a number" in run.refusals["audit"]
+    assert "must be a number > 0 (inf: not private); got -1.0" in run.refusals["audit"]
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
@@ -598,9 +601,12 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
 def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
     own()
     plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
-    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
+    with pytest.raises(
+        StudyError,
+        match=r"studies/mine\.yaml: the seed must be secret for the private records of 'mine'",
+    ):
         plan.refuse("mine")
     # Another study is not stopped by it, and is told of it.
     plan.refuse("good")
-    assert any("'mine' are private" in note for note in plan.notes(["good"]))
+    assert any("private records of 'mine'" in note for note in plan.notes(["good"]))
     assert list(plan.studies) == ["good"]

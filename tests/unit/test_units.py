@@ -127,7 +127,9 @@ def test_what_stands_for_no_value_is_nobody(persons, name):
     persons([*lines_of(PERSONS), f"{name},30,Oslo,yes"], n_rows=KEPT + 1)
     assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in refused()
     frame = pd.read_csv("data/mine.csv", keep_default_na=False)
-    with pytest.raises(DatasetError, match=r"row 73.*'who' is missing .*whose record is it"):
+    with pytest.raises(
+        DatasetError, match=r"row 73.*'who' is missing .*so the record belongs to no person"
+    ):
         schema_of_persons().training_rows(frame)
 
 
@@ -237,7 +239,7 @@ def test_a_statement_speaks_of_persons_and_is_read_again():
     # A statement about records has no such key: files are what they were.
     assert "at_most" not in json.loads(OF_RECORDS.to_json())
     assert PrivacyStatement.from_json(OF_RECORDS.to_json()) == OF_RECORDS
-    with pytest.raises(ValueError, match="at_most = 0"):
+    with pytest.raises(ValueError, match="at_most must be ≥ 1; got 0"):
         replace(OF_RECORDS, at_most=0)
 
 

@@ -135,7 +135,7 @@ def _columns_of(probabilities: Array, labels: Array) -> Array:
     return np.asarray(np.searchsorted(class_labels(probabilities.shape[1]), labels))
 
 
-# What a measure needs: scores for decisions, scores that rank records, or fitted probabilities.
+# Inputs of a measure: scores for decisions, scores that rank records, or fitted probabilities.
 SCORES, RANKS, CHANCES = "scores", "ranks", "chances"
 
 

@@ -116,7 +116,7 @@ def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the largest groups of consecutive ranks at one ε in which no pair differs.
+    """Return the largest groups of consecutive ranks at one ε without a differing pair.
 
     Groups have two methods or more, and no group contains another.
     """

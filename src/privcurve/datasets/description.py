@@ -191,7 +191,7 @@ class Description:
     label: LabelSpec
     # The mirror's folder of the raw files: by default the name of the dataset, or of its base.
     source: str = ""
-    paths: tuple[Path, ...] = ()  # all YAML files from which it was read
+    paths: tuple[Path, ...] = ()  # all YAML files of the description
     title: str = ""
     citation: str = ""
     licence: str = ""

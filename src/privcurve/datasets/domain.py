@@ -170,7 +170,7 @@ class Column:
 
     @property
     def label(self) -> str:
-        """The name with the unit of the values, if there is one."""
+        """The name, with the unit of the values if it is known."""
         return f"{self.name} [{self.units}]" if self.units else self.name
 
     def crop(self, first: int, last: int, missing: bool) -> Column:

@@ -84,8 +84,8 @@ class Schema:
         Spacing of these bins: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
         (:func:`privcurve.coding.edges`).
     unit : mapping, optional
-        ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, each of whom
-        contributes at most this many training rows (docs/your_data.md).
+        ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, who
+        contribute at most this many training rows each (docs/your_data.md).
     unnamed : str
         ``fail``: rows without column names, such as an array, are an error if there are several
         columns; ``in_order``: their columns are the schema's, in this order. This is for tools

@@ -358,7 +358,7 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """The checksum of the present encoded dataset; None if there is none.
+        """The checksum of the present encoded dataset; None without one.
 
         Raises DatasetError if it was encoded from an earlier description.
         """

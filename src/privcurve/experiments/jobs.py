@@ -138,7 +138,7 @@ class Job:
 
     @property
     def trained(self) -> Trained:
-        """Which code trained the runs of its file, and the runs from which it selected."""
+        """Which code trained the runs of its file, and the runs behind its selection."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
@@ -147,7 +147,7 @@ class Job:
     def is_done(self) -> bool:
         """Whether its file belongs to the present encoded data, and no training failed.
 
-        This includes trainings of the grid from which it selected: the grid is trained again, and a
+        This includes trainings of the grid behind its selection: the grid is trained again, and a
         job of an earlier run may write its selection after that. Data without an encoding, or with
         an outdated one, are ignored.
         """

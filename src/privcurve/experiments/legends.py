@@ -12,7 +12,7 @@ MOST_LETTERS = 200
 
 
 def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
-    """Check that the curves of a learner are distinguishable from those of earlier learners."""
+    """Check that the curves of a learner are distinguishable from earlier learners' curves."""
     legends = {_describe_legend(method, selected): method for method in before}
     names = {method.name.casefold(): method for method in before}
     epsilons = {epsilon for method in (*before, *methods) for epsilon in method.epsilons}

@@ -141,7 +141,7 @@ class Method:
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the numbers of bins to which a fit merges mixed bins; empty if it does not.
+        """Return the numbers of merged bins in a fit on mixed bins; empty without merging.
 
         There are several if it selects among learners or settings that merge differently.
         """

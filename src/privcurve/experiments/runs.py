@@ -43,7 +43,7 @@ class RunIds:
     """The runs of one method on one dataset, whose encoded form has this checksum.
 
     Ids contain the public name of a secret base seed. If the dataset has mixed bins, they contain
-    the number of bins to which a learner merges them; with more than two classes, they contain the
+    the number of bins after the learner's merging; with more than two classes, they contain the
     version of the learner's fits for these.
     """
 

@@ -17,7 +17,7 @@ from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_split
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-# The default column of a run by which settings are selected.
+# The default column of a run that selects settings.
 DEFAULT_METRIC = ACCURACY
 # Missing in results of more than two classes that earlier versions stored.
 # The output of a comparison that needs all measures.
@@ -61,7 +61,7 @@ class Study:
     # A message for each entry whose learner needs a package that is not installed.
     skipped: tuple[str, ...] = ()
     holdout: float = 0.0  # share of the records that a hold-out scores; 0 with folds
-    metric: str = DEFAULT_METRIC  # column of a run by which settings are selected
+    metric: str = DEFAULT_METRIC  # column of a run that selects settings
     # `best`: one setting at each ε; `all`: no selection, all runs are results.
     select: str = BEST
     neighbours: str | None = None  # the requested relation; None for each learner's own

@@ -33,7 +33,7 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
     `started` is when its process began, by `time.perf_counter`; default: now. If `fresh`, stored
     runs from other code are retrained.
     Raises DatasetError if a dataset has no encoding, or one from an earlier description;
-    IncompleteError if a file from which it selects is missing, damaged, or made from other data;
+    IncompleteError if an input of its selection is missing, damaged, or made from other data;
     WriteError if the store or the file is not writable.
     """
     read = cache(datasets.read_coded)

@@ -106,7 +106,7 @@ _PAPER: Any = {
 
 
 def paper() -> Any:
-    """Return a context in which figures have the style of a paper, not the user's own."""
+    """Return a context that gives figures the style of a paper, not the user's own."""
     return mpl.rc_context({**mpl.rcParamsDefault, **_PAPER, "backend": "agg"})
 
 

@@ -452,14 +452,8 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def check_classes(self, n_classes: int) -> None:
         """Refuse parameters that support fewer classes, before any training.
 
-        Parameters
-        ----------
-        n_classes : int
-
-        Raises
-        ------
-        ValueError
-            If the learner supports more than two classes, but not with these parameters.
+        Raises ValueError if the learner supports more than two classes, but not with these
+        parameters.
         """
 
     # To be implemented by a learner ------------------------------------------------

@@ -184,7 +184,7 @@ def _load_module(name: str) -> ModuleType:
 
 
 def load_audit(name: str) -> ModuleType:
-    """Import the module with a learner's audit functions: its file, or one of its folder."""
+    """Import the module with a learner's audit functions: its file, or a file of its folder."""
     return audit_of(_load_module(name))
 
 

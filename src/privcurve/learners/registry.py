@@ -130,9 +130,9 @@ def training_bytes(
     256.
 
     Peaks were measured for entire processes, including scoring, on 0.2 to 5 million records of 8
-    and of 30 columns of ten codes, four fifths of which are trained on. All records differ: tables
+    and of 30 columns of ten codes, with four fifths for training. All records differ: tables
     with many equal records take less, down to a third. A learner with an unknown peak, such as a
-    user's own, counts as the one that takes most on 30 columns.
+    user's own, counts as the largest one on 30 columns.
     """
     peak = LEARNERS[name].peak if name in LEARNERS else None
     peaks = [entry.peak for entry in LEARNERS.values() if entry.peak]

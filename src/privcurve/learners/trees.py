@@ -205,7 +205,7 @@ def write_trees(
 ) -> str:
     """Write trees as nested questions.
 
-    `splits` and `children` are those of a :class:`privcurve.kernels.lazybb_trees.Forest`, and
+    `splits` and `children` belong to a :class:`privcurve.kernels.lazybb_trees.Forest`, and
     `leaf` writes the leaf at a node of a tree. A name in `bin_names` is a condition, as in
     ``dataset.domain.bin_names``: 30 <= age < 40.
     """

@@ -59,7 +59,7 @@ Values = dict[Key, float]
 class Computed:
     """A function in ``papers/<paper>/_claims.py`` that computes the values of some claims.
 
-    `function` takes a claim and rows of its table. Single runs are those of all splits or, for a
+    `function` takes a claim and rows of its table. Single runs cover all splits or, for a
     standard error, those without one split.
     """
 

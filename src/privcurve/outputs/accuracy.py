@@ -87,7 +87,7 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 
 
 def all_curves(request: OutputRequest) -> Reads:
-    """Return the reads of an output that uses every curve of a study, in the study's order."""
+    """Return inputs of an output: every curve of the study, in the study's order."""
     study = request.study
     facts = [list(study.datasets), list(study.methods), study.metric]
     return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)

@@ -265,7 +265,7 @@ class OutputRequest:
         return [[name, dataset_title(name)] for name in self.study.datasets]
 
     def methods_of(self, learner: str) -> list[Method]:
-        """Return the methods of one entry of the study's learners; ValueError if there are none."""
+        """Return the methods of one entry of the study's learners; ValueError without any."""
         labels = dict.fromkeys(map(method_of, self.study.methods))
         check_name("the study has no learner", learner, labels)
         return [method for name, method in self.study.methods.items() if method_of(name) == learner]
@@ -289,7 +289,7 @@ class OutputRequest:
 
 @dataclass(frozen=True)
 class Context:
-    """What is available to an output when it is made."""
+    """The environment of an output when it is made."""
 
     request: OutputRequest
     jobs: StudyJobs  # jobs of its study

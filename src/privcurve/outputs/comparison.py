@@ -148,7 +148,7 @@ def compared_methods(request: OutputRequest) -> list[str]:
 
 
 def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
-    """Return notes on what the intervals cover, for each way in which datasets were scored.
+    """Return notes on what the intervals cover, for each kind of scoring.
 
     `shares`: whether a method trains on a share of the records.
     """

@@ -203,7 +203,7 @@ SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 # Maximum length of a line in a panel's title, in characters.
 TITLE = 30
 
-# Leading digits of ε, in the order in which they are labelled while there is room.
+# Leading digits of ε, in order of their labels' priority.
 NICE_DIGITS = ("1", "5", "2", "3")
 
 

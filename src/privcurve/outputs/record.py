@@ -61,7 +61,7 @@ def digest(
 
 
 class Record(NamedTuple):
-    """A file at `path` that records what some files were made from, and from which data.
+    """A file at `path` that records the sources and data of some files.
 
     A changed raw file of a dataset in `raw` counts even if the encoded data is the same. `study` is
     the study whose output the files are, or None; `inputs` are tables that were read; `notes`,
@@ -120,7 +120,7 @@ class Record(NamedTuple):
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
-    """Return whether an encoded dataset is the one that files were made from, or unknown."""
+    """Return whether files were made from this encoded dataset, or it is unknown."""
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
 

@@ -205,7 +205,7 @@ def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.Da
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
-    # Lines with equal keys are named after their methods.
+    # Lines with equal keys get the names of their methods.
     methods = _names(frame, ("entry",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)

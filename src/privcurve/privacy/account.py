@@ -26,7 +26,7 @@ from privcurve.privacy.refused import end_fit
 from privcurve.privacy.spent import rho_of_ledger
 from privcurve.privacy.sums import ALL, Sum
 
-# Relative tolerance by which a sum of costs may exceed its charge.
+# Relative tolerance of a sum of costs compared with its charge.
 ROUNDING = 1e-9
 
 
@@ -450,7 +450,8 @@ class Account:
         for party in present:
             if party._most_parts > len(self.parties):
                 raise DoorError(
-                    f"a party must not add fewer than one part in {party._most_parts} of the noise"
+                    "a party must add its share of the noise; it adds one part in "
+                    f"{party._most_parts}"
                 )
             for what, messages in party._charged.items():
                 if what:

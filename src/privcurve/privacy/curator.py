@@ -202,7 +202,7 @@ class Curator(Account):
         return self._threshold(call, points, values)
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
-        """Return standard noise, to which a compiled loop adds its scores.
+        """Return standard noise; a compiled loop adds its scores to it.
 
         The loop writes ``noise + score/scale`` in place and takes the largest of a row (a choice),
         or the sign (a label). A replay reads the scores from the written numbers.
@@ -479,7 +479,7 @@ class Curator(Account):
         return isinstance(exact, Sum) and (self.has_theorems or not isinstance(exact, LoopSum))
 
     def _open(self, exact: Any) -> Any:
-        """Return exact values; refuse those of another fit."""
+        """Return exact values; refuse values of another fit."""
         if not self.sealed_for and has_sealed(exact) and not is_open(exact):
             raise DoorError("a question must be put to the fit's curator; this is another one")
         return public_rows(exact)

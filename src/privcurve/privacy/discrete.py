@@ -1,4 +1,4 @@
-"""Exact samplers: integer noise and choices, made of fair bits and integers alone.
+"""Exact samplers: integer noise and choices from fair bits and integers alone.
 
 A mechanism with integer sums and this noise is exactly the mechanism of its proof: no number that
 depends on a record is rounded. The remaining assumption is that NumPy's generator yields
@@ -174,7 +174,7 @@ def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> in
 
     Each candidate's coin is heads with the probability e^{-(best - score)/scale}. Permute-and-flip
     tosses the candidates' coins in random order and returns the first candidate with heads; the
-    exponential mechanism draws candidates until one's coin is heads.
+    exponential mechanism draws candidates until a coin is heads.
     """
     best = scores.max()
     order = np.arange(len(scores))

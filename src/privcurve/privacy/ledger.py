@@ -170,7 +170,7 @@ class PrivacyStatement:
     ledger : tuple of LedgerEntry
         Mechanism calls of the fit (releases spend a budget: ``releases.budget_ledger``).
     assumptions, exclusions : tuple of str
-        What is assumed public; what the guarantee does not cover.
+        Facts that are assumed public; exclusions from the guarantee.
     status : str
         A word of `STATUSES`; docs/privacy.md says what each means.
     caveat : str

@@ -90,7 +90,7 @@ class Mechanism:
 
 
 def score_range(sensitivity: float, neighbours: str) -> float:
-    """Return the range 2Δ of the change of scores, each of which changes by at most Δ.
+    """Return the range 2Δ of the change of scores that change by at most Δ each.
 
     For add/remove it would be Δ if an added record moved all scores in one direction; for replaced
     records it is 2Δ even then.

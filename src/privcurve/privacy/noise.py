@@ -165,7 +165,7 @@ class Announced:
         return Cost(GAUSSIAN_KIND, math.sqrt(2 * self.share / self.times), self.times)
 
     def entries(self, amount: float, pure: bool) -> list[LedgerEntry]:
-        """Return the ledger's entries, each of which costs `amount`."""
+        """Return the ledger's entries, each with the cost `amount`."""
         bound, mechanism = self.bound(pure), self.mechanism(pure)
         kind = Pending if self.is_derived else LedgerEntry
         return [
@@ -298,7 +298,7 @@ def selection_statement(
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
     # The selection of settings is covered, as it is private. Its score is a whole number, so the
-    # effects of floating-point arithmetic are those of the settings.
+    # effects of floating-point arithmetic are the settings' effects.
     others = [text for text in NOT_COVERED if text not in (NOT_SELECTION, NOT_FLOATS)]
     training = LedgerEntry(
         mechanism="training",

@@ -49,7 +49,7 @@ NOBODY = Of("", np.zeros(0, dtype=np.int64))
 
 @lru_cache(maxsize=256)
 def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
-    """Return empty rows of codes from 0 to `most`, of which only private columns can change."""
+    """Return empty rows of codes from 0 to `most`; only private columns can change."""
     ends, moving = np.array(most, dtype=np.float64), np.zeros(len(most))
     moving[list(private)] = 1.0
     none = np.zeros((0, len(most)), dtype=np.uint8)
@@ -438,7 +438,7 @@ def _tanhs(values: Any) -> Floats:
     return 2.0 * arithmetic.expits(2.0 * np.asarray(values)) - 1.0
 
 
-# What a function of one number preserves: lengths and distances; or whole numbers.
+# Properties that a function of one number preserves: lengths and distances; or whole numbers.
 LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
 
 

@@ -43,7 +43,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def _wrap(self, array: Any, rows: int | None) -> Sealed:
         return Sealed(array, self._learner, rows)
 
-    # What is public ---------------------------------------------------------------------
+    # Public properties ---------------------------------------------------------------------
 
     @property
     def dtype(self) -> np.dtype[Any]:

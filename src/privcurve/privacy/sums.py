@@ -287,7 +287,7 @@ def join_bounds(parts: Sequence[Bounds]) -> Bounds:
 
 @lru_cache(maxsize=256)
 def one_cell(shape: tuple[int, ...]) -> Bounds:
-    """Return the bounds of counts to which a record adds one in a single cell (D7)."""
+    """Return the bounds of counts if a record adds one to a single cell (D7)."""
     each = np.ones(shape)
     return Bounds(Moves(each, 1.0, 1.0, 1.0), Moves(each, 2.0, 1.0, 2.0), 1.0)
 

@@ -75,7 +75,7 @@ def text_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_means(means: pd.Series, stds: pd.Series) -> list[str]:
-    """Write means with four decimals, each with its standard deviation if there is one."""
+    """Write means with four decimals, each with its standard deviation if it is known."""
     return [
         MISSING if pd.isna(mean) else f"{mean:.4f}" + ("" if pd.isna(std) else f" ± {std:.4f}")
         for mean, std in zip(means, stds, strict=True)

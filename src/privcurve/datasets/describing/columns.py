@@ -29,10 +29,10 @@ _UNIQUE = 0.9
 _FEW = 50
 # Texts of at least this mean length are sentences.
 _SENTENCE = 40
-# Maximum number of a column's values that are shown, or copied from a public file.
+# Maximum number of a column's values in a message, or copied from a public file.
 SHOWN = 8
 MOST_COPIED = 100
-# Maximum number of characters of a value that are shown.
+# Maximum number of characters of a value in a message.
 _LONGEST = 30
 # Whole numbers with at most this many distinct values may be codes.
 _CODES = 30
@@ -102,7 +102,7 @@ class Proposal:
     # Keys of the description in addition to name and kind; None for a decision of the owner.
     keys: dict[str, Any] = field(default_factory=dict)
     remarks: dict[str, str] = field(default_factory=dict)  # comments on keys
-    summary: str = ""  # what was seen, for the owner's screen
+    summary: str = ""  # a summary of the values, for the owner's screen
     largest: float = 0.0  # largest absolute value of numbers
     is_whole: bool = False  # whether all numbers are whole
     words: frozenset[str] = frozenset()  # the frequent texts; all numbers that may be codes

@@ -217,7 +217,7 @@ class CardQuestion:
         if messages := [fault.message for fault in faults if fault.places[0][:1] == (top,)]:
             raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
-        # The line with the key, or the comment in which a draft proposes it.
+        # The line with the key, or a draft's comment that proposes it.
         head = rf"{top}:" if top in content else rf"# {top}:"
         mapping = r"\{.*\}" if content.get(top, True) else ""
         line = re.compile(rf"^{head}[ \t]*{mapping}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)

@@ -191,7 +191,7 @@ def read(
             if problems.full:
                 break
     except DatasetError as error:
-        # Advice about a description is removed: there is none yet.
+        # Advice about a description is removed, as it does not exist yet.
         message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
         raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles

@@ -45,12 +45,12 @@ from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
-# Names and numbers, in which messages about the same kind of fault differ.
+# Names and numbers, the only differences of messages about one kind of fault.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for an undecided label, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Maximum number of distinct values without a code that are counted, and that are shown.
+# Maximum number of distinct values without a code, counted and in a message.
 MOST_REFUSED = 1000
 _SHOWN = 5
 

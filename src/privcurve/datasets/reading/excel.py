@@ -139,9 +139,7 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
             names = book.sheet_names
             if wanted and wanted not in names:
                 near = suggestion(wanted, names)
-                raise ValueError(
-                    f"the sheet must be one of {', '.join(names)}; got {wanted!r}{near}"
-                )
+                raise ValueError(f"no sheet {wanted!r}{near} Its sheets: {', '.join(names)}")
             sheet = book.get_sheet_by_name(wanted or names[0])
             return sheet, sheet.to_python(skip_empty_area=False), names
     except PasswordError:

@@ -94,7 +94,7 @@ def _check_unpacked(n_unpacked: int, n_packed: int) -> None:
 
 
 def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
-    """Yield (line number from 1, text) of all lines after those that the parser skips."""
+    """Yield (line number from 1, text) of all lines after the parser's skipped ones."""
     for number, line in lines_of(open_raw(path), parser.encoding):
         if number > parser.skip_rows:
             yield number, line

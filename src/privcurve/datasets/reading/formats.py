@@ -35,7 +35,7 @@ class Format:
     names: tuple[str, ...] = ()
     # Names of a Parquet file's columns of lists or objects, which are not read.
     nested: tuple[str, ...] = ()
-    # names of all sheets of an Excel file, beginning with the one that is read
+    # names of all sheets of an Excel file, beginning with the sheet that is read
     sheets: tuple[str, ...] = ()
 
     @property

@@ -142,7 +142,7 @@ def find_fields(
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
-            f"{source} has none of the columns {names}, nor any other required one, in the line "
+            f"{source} has none of the {names}, nor any other required one, in the line "
             f"that should name its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:

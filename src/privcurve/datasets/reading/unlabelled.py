@@ -100,7 +100,7 @@ def open_unlabelled(
 ) -> UnlabelledFile:
     """Open a file of unlabelled records, and find its columns.
 
-    Parameters are those of :func:`privcurve.datasets.coding.read_codes`. Raises DatasetError if it
+    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if it
     can't be read, or lacks columns: all faults in one message.
     """
     source = "standard input" if path == STDIN else str(path)

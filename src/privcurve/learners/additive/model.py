@@ -76,7 +76,7 @@ class AdditiveModel:
         names : sequence of str, optional
             Names of the columns; by default their positions.
         bin_names : sequence of sequences of str, optional
-            Conditions on a column, by code, such as those of a domain.
+            Conditions on a column, by code, such as a domain's.
         """
         lines = [
             f"The score is {with_error(self.intercept, self.intercept_error)}, and to that "

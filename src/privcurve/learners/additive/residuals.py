@@ -149,7 +149,7 @@ class BinSums:
     bits : int
         Sums are integer multiples of 2^-bits.
     norm : int
-        The norm, 1 or 2, in which residuals of more than two classes are clipped.
+        The norm, 1 or 2, for clipping residuals of more than two classes.
     """
 
     def __init__(

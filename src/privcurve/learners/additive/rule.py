@@ -77,7 +77,7 @@ def plan(facts: FitFacts) -> Plan:
     """Return the settings of a fit, which m = n·μ/d rules.
 
     μ is the budget of Gaussian noise with the standard deviation of the fit's noise. Outside the
-    range of the network's training, shares are those of the nearest m in the range, the network
+    range of the network's training, shares belong to the nearest m in the range, the network
     gets at least the smallest noise of the range, and sums and noise of more records are scaled
     down together.
     """

@@ -36,7 +36,7 @@ class _RandomTrees(PrivateClassifier):
     max_depth: int = 5
     calibration: str = PUBLISHED
 
-    # Exclusions of the claim, in addition to those of both learners.
+    # Exclusions of the claim, in addition to both learners' exclusions.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:

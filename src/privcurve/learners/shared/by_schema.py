@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
     """Return the parameters of a learner that its schema determines; of `y` only the type counts.
 
-    If the schema has a unit, ε and δ are converted to those of one row. Raises ValueError if the
+    If the schema has a unit, ε and δ are converted to one row's. Raises ValueError if the
     learner already has one of these parameters, or if its schema is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):

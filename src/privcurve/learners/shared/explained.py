@@ -107,7 +107,7 @@ class Explained:
         Raises
         ------
         ValueError
-            If the domain differs from the one of the fit.
+            If the domain differs from the fit's.
         """
         check_is_fitted(self)
         self = self._as_fitted()
@@ -153,6 +153,6 @@ class Explained:
     def feature_importances_(self) -> Floats:
         """The importance of each column by :func:`privcurve.explain`.
 
-        The order is that of `feature_names_in_`: the schema's order, whatever the order of X.
+        The order follows `feature_names_in_`: the schema's order, whatever the order of X.
         """
         return self.explain().feature_importances

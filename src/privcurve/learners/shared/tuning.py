@@ -67,7 +67,7 @@ def base_entry(name: Any) -> LearnerEntry:
 
 
 def candidates_of(name: str, settings: Any) -> tuple[Candidate, ...]:
-    """Return the candidates from which runs draw, all equally likely.
+    """Return the candidates of a run, all equally likely.
 
     `settings` maps parameters to lists of values, for all combinations; or it is a list of
     settings, each of which may name another ``learner`` than `name`; or None, for the defaults.

@@ -22,7 +22,7 @@ from privcurve.privacy.sensitivity.counts import feature_histograms_l1, feature_
 
 SOURCE = "docs/proofs.md, 'PrivGAM'"
 
-# Bound to which a logistic residual is clipped: half of the noise, and the same decision
+# Bound of clipped logistic residuals: half of the noise, and the same decision
 # (docs/privgam.md).
 CLIP = 0.5
 

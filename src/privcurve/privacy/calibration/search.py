@@ -22,7 +22,7 @@ BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
-    """The factor by which all amounts (and noise rates) may be multiplied, and the accountant."""
+    """The allowed factor of all amounts (and noise rates), and the accountant."""
 
     scale: float
     accountant: str

@@ -22,7 +22,7 @@ from privcurve.privacy.sensitivity import lazybb as sensitivity
 LABELS = "labels"
 RULES = "rules"
 
-# What the choices and labels of one level are parallel over.
+# The choices and labels of one level are parallel over these.
 NODES = "the nodes of a tree's level"
 
 # Share of ε for splits when δ = 0: the best overall of 0.4, 0.5, … 0.8, for trees of 2 to 4 levels

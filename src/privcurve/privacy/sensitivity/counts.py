@@ -113,7 +113,7 @@ def ensemble_weight_bound(reach: float, alpha: float) -> float:
 
 
 def residual_norm(n_classes: int) -> float:
-    """Return the norm c to which a record's residual is clipped.
+    """Return the norm c of clipped residuals.
 
     ½ for the one score of two classes, 1/√2 for one score per class. Source: docs/proofs.md,
     'Clipped residuals'.

@@ -21,7 +21,7 @@ ONE_RULE_PROVED = 2.0
 # its Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 
-# The relative amount by which a weight may exceed its bound through floating-point rounding, which
+# The relative excess of a weight over its bound through floating-point rounding, which
 # is included in ζ.
 DENSITY_TOLERANCE = 1e-9
 
