@@ -107,7 +107,7 @@ class Project:
             )
 
     def job(self, *words, ok=False, **environment):
-        """Run one job without Snakemake, which must fail (or succeed if `ok`); return its output."""
+        """Run one job alone, which must fail (or succeed if `ok`); return its output."""
         command = [sys.executable, "-m", "privcurve.workflow.job", *words]
         done = self.call(command, **environment)
         assert done.returncode == (0 if ok else 1), done.stdout + done.stderr
