@@ -1,6 +1,6 @@
 """Small learners and a problem, for tests over the whole registry.
 
-- ``make(name, **parameters)``: a learner with small sizes (skips the test if its package is missing);
+- ``make(name, **parameters)``: a learner with small sizes; skips the test without its package;
 - ``problem(n, seed)``: encoded rows, labels that depend on two columns, and the numbers of bins;
 - ``domain_of(n_bins)``: a domain with these columns, for saving a model;
 - ``needed_facts(name)``: public columns for learners that need them.

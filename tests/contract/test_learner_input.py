@@ -46,7 +46,7 @@ def test_columns_named_by_numbers_are_not_taken_by_their_place(name):
     X, y, n_bins = problem(40)
     frame = pd.DataFrame(X)
     for other in (frame[[1, 0, 2, 3]], frame.rename(columns=lambda number: number + 1)):
-        with pytest.raises(ValueError, match=r"the columns of X are named 1, .* in their order"):
+        with pytest.raises(ValueError, match=r"the columns of X are called 1, .* in their order"):
             make(name, n_bins=n_bins).fit(other, y)
 
 
@@ -68,7 +68,7 @@ def test_names_and_masks_are_looked_at_again_to_predict():
     frame, nothing_masked = pd.DataFrame(X), np.ma.array(X, mask=np.zeros_like(X))
     model = make("privgam", n_bins=n_bins).fit(frame, y)
     assert np.array_equal(model.predict(frame), model.predict(nothing_masked))
-    with pytest.raises(ValueError, match="the columns of X are named 3, 2, 1, 0"):
+    with pytest.raises(ValueError, match="the columns of X are called 3, 2, 1, 0"):
         model.predict(frame[[3, 2, 1, 0]])
     with pytest.raises(ValueError, match="X is masked"):
         model.predict(np.ma.array(X, mask=X == 1))

@@ -155,7 +155,7 @@ CACHE = {}
 
 @mutant(
     "a cache of statements by the number of records", "the noise of an earlier, larger ε",
-    by_fit(epsilon=0.1), FIT, "epsilon = 1 is stated, 0.1 was asked for",
+    by_fit(epsilon=0.1), FIT, "epsilon: the statement has 1, the parameter is 0.1",
 )  # fmt: skip
 def statements_of_an_earlier_setting(patch):
     CACHE.clear()
@@ -170,7 +170,7 @@ def statements_of_an_earlier_setting(patch):
 
 @mutant(
     "the statement of δ > 0 for a fit of δ = 0", "δ that nobody asked for", by_fit(), FIT,
-    "delta = 0.001 is stated, 0 was asked for", NoisyMajorityClassifier, "_guarantee",
+    "delta: the statement has 0.001, the parameter is 0", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
 def a_little_delta_is_always_spent(own, self, n):
     return replace(own(self, n), delta=1e-3)

@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import math
 import re
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import lay_out, request_of
+from made_up_study import CLAIMS, lay_out, request_of
 
 from privcurve import schema
 from privcurve.experiments.study import StudyError
@@ -41,14 +42,15 @@ LESS_PRINTED = {
 BOOST = {**NAMED, "where": {"method": "boost"}, "above": 0}
 
 
-def judged(claim, table=TABLE, printed=None):
+def judged(claim, table=TABLE, printed=None, paper=None):
     """Judge one claim on the accuracies, or on another table that it names."""
     tables = {claim.get("table", "accuracy"): table}
-    return judge.verdicts([{**NAMED, **claim}], tables, printed)
+    functions = vars(import_module(f"privcurve.papers.{paper}._claims")) if paper else None
+    return judge.verdicts([{**NAMED, **claim}], tables, printed, functions)
 
 
-def verdict(claim, table=TABLE, printed=None):
-    return judged(claim, table, printed).iloc[0]
+def verdict(claim, table=TABLE, printed=None, paper=None):
+    return judged(claim, table, printed, paper).iloc[0]
 
 
 def test_printed_numbers_are_taken_off_row_by_row():
@@ -85,10 +87,8 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
     ("words", "says"),
     [
         ({"less_by": ["entry"]}, "less_by: 'entry' is not among dataset, epsilon"),
-        ({"statistic": "spearman", "over": ["dataset", "epsilon"]}, "is over one column"),
-        ({"table": "accuracy", "of_runs": "std"}, "'of_runs' is of single runs"),
+        ({"compute": "f", "over": ["dataset", "epsilon"]}, "f is over one column"),
         ({"share": 0.5, "every": True}, "'every' is not a share"),
-        ({"less": {}, "less_value": "train_accuracy"}, "less_value: of single runs one value"),
     ],
 )
 def test_a_word_that_would_have_no_effect_is_refused(words, says):
@@ -103,7 +103,6 @@ def test_a_word_that_would_have_no_effect_is_refused(words, says):
     [
         ({"where": {"entrry": "lr"}}, "no run has 'entrry'; did you mean 'entry'?"),
         ({"each": ["datset"]}, "no run has 'datset'"),
-        ({"base": {"method": "lr"}}, "base: 'method' is not under 'by'"),
         ({"where": {"entry": ["lr", "boost"]}, "by": ["dataset"]}, "dataset and entry (boost~"),
         ({"less": {"dataset": "a"}}, "have the same dataset and epsilon and entry (boost~"),
     ],
@@ -212,7 +211,7 @@ def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
 
 
 @pytest.mark.parametrize("table", ["accuracy", judge.RUNS])
-@pytest.mark.parametrize("more", [{}, {"base": {"epsilon": 1}}, {"less": {"method": "lr"}}])
+@pytest.mark.parametrize("more", [{}, {"less": {"method": "lr"}}])
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
     with pytest.raises(ValueError, match="claim C: 'kind' is not of numbers"):
@@ -222,21 +221,16 @@ def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"statistic": "spearman", "over": ["dataset"]}, "claim C: 'dataset' is not of numbers"),
+        (
+            {"compute": "rank_correlation", "over": ["dataset"]},
+            "claim C: 'dataset' is not of numbers",
+        ),
         ({"by": ["epsilon"]}, "several rows have the same epsilon"),
     ],
 )
 def test_what_has_no_number_of_its_own_is_refused_by_the_name_of_its_claim(words, says):
     with pytest.raises(ValueError, match=says):
-        judged({**BOOST, **words})
-
-
-def test_of_several_rows_of_a_base_none_is_taken():
-    rows = {"dataset": "a", "epsilon": [1.0, 1, 2], "method": "boost", "accuracy": [0.7, 0.6, 0.8]}
-    table = pd.DataFrame({**rows, "delta": [0, 1e-5, 0]})
-    claim = {**BOOST, "where": {"method": "boost", "epsilon": 2}, "base": {"epsilon": 1}}
-    assert verdict(claim, table[table["delta"] == 0])["mean"] == pytest.approx(0.1)
-    assert verdict(claim, table)["verdict"] == judge.UNKNOWN
+        judged({**BOOST, **words}, paper="distributed")
 
 
 def test_claims_of_studies_are_in_the_order_of_their_names():
@@ -307,7 +301,7 @@ def test_differences_of_runs_are_paired_by_their_split():
     assert row["least"] == pytest.approx(0.001)
     # Of 0, 0, 0, 0.004: their standard deviation is 0.002, over the root of four splits.
     assert row["standard_error"] == pytest.approx(0.001)
-    of_each = {"each": ["dataset"], "statistic": "mean", "over": ["epsilon"]}
+    of_each = {"each": ["dataset"], "over": ["epsilon"]}
     each = judged({**HIGHER, **of_each}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
@@ -349,23 +343,27 @@ def test_statistics_over_an_axis():
     )
 
     def statistic(name, **more):
-        claim = {**TREE, "statistic": name, "over": ["epsilon"], "above": -9, "each": ["dataset"]}
-        return verdict({**claim, **more}, table)["mean"]
+        claim = {**TREE, "over": ["epsilon"], "above": -9, "each": ["dataset"], **more}
+        claim |= {} if name == "mean" else {"compute": name}
+        row = verdict(claim, table, paper="distributed")
+        assert np.isnan(row["standard_error"]) == (name == "first_reached")
+        return row["mean"]
 
-    assert statistic("spearman") == pytest.approx(0.5)
+    assert statistic("rank_correlation") == pytest.approx(0.5)
     assert statistic("smallest_step") == pytest.approx(-0.1)
     lead = {"less": {"entry": "line"}}
-    assert statistic("reached", **lead) == 2
+    assert statistic("first_reached", **lead) == 2
     # Of all rows of the line, whatever their ε, the largest: 0.9.
     best = {**lead, "less_by": ["dataset"], "against": "largest"}
     assert statistic("mean", **best) == pytest.approx(2 / 3 - 0.9)
-    assert statistic("reached", **best) == float("inf")
+    assert statistic("first_reached", **best) == float("inf")
 
 
 def test_a_spread_of_runs_and_a_run_that_failed():
     table = runs(tree=lambda epsilon, split: epsilon * (split % 2))
-    claim = {"table": "runs", "where": {"entry": "tree", "epsilon": 4}, "of_runs": "std"}
-    assert verdict({**claim, "within": [4 * 0.57735, 1e-4]}, table)["verdict"] == judge.HOLDS
+    claim = {"table": "runs", "where": {"entry": "tree", "epsilon": 4}, "compute": "spread"}
+    claim["within"] = [4 * 0.57735, 1e-4]
+    assert verdict(claim, table, paper="distributed")["verdict"] == judge.HOLDS
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
     of_one = {**TREE, "where": {"epsilon": 1.0}, "above": -1}
     assert verdict(of_one, failed)["verdict"] == judge.UNKNOWN
@@ -464,22 +462,57 @@ def test_gains_since_a_base_are_compared():
         tree=lambda epsilon, split: 0.5 + epsilon / 10 + split / 100,
         line=lambda epsilon, split: 0.9 + epsilon / 10 + split / 50,
     )
+    table = table.replace({"epsilon": {1.0: 0.01}})
     claim = {**LESS_LINE, "within": [0, 0.01]}
-    row = verdict({**claim, "base": {"epsilon": 4.0}}, table)
-    assert (row["least"], row["largest"]) == pytest.approx((0, 0))
+    since = {**claim, "compute": "gain_since_least_epsilon"}
+    row = verdict(since, table, paper="partial")
+    assert (row["n_places"], row["least"], row["largest"]) == (
+        4,
+        pytest.approx(0),
+        pytest.approx(0),
+    )
     assert row["verdict"] == judge.HOLDS
-    assert "less that at epsilon = 4" in row["criterion"]
+    assert row["criterion"].startswith("difference of accuracy less that at epsilon = 0.01 0 ±")
     assert verdict(claim, table)["verdict"] == judge.FAILS
+    # A value without a base is not computed.
+    lacks = table[~((table["dataset"] == "a") & (table["epsilon"] == 0.01))]
+    assert verdict(since, lacks, paper="partial")["verdict"] == judge.UNKNOWN
 
 
-def test_another_column_is_taken_off_and_one_more_beside():
-    table = TABLE.assign(bound=[0.3, 0.4, 0.5, 0.75], spread=0.02)
-    boost = {"where": {"method": "boost"}, "less": {"method": "boost"}, "at_most": 0}
-    claim = {**boost, "value": "bound", "less_value": "accuracy"}
-    row = verdict(claim, table)
+def test_a_bound_and_a_standard_deviation_are_subtracted():
+    table = TABLE.assign(bound=[0.3, 0.4, 0.5, 0.75], accuracy_std=0.02)
+    claim = {"where": {"method": "boost"}, "at_most": 0}
+    row = verdict({**claim, "value": "bound", "compute": "less_accuracy"}, table, paper="thesis")
     assert (row["least"], row["largest"]) == pytest.approx((-0.35, 0.03))
     assert row["criterion"] == "bound less accuracy ≤ 0 in all places"
-    assert verdict({**claim, "less_plus": "spread"}, table)["largest"] == pytest.approx(0.01)
+    claim |= {"less": {"method": "lr"}, "compute": "beyond_one_deviation"}
+    row = verdict(claim, table, paper="thesis")
+    assert (row["least"], row["largest"]) == pytest.approx((-0.07, 0.0))
+
+
+def test_fifty_bins_gain_what_the_claimed_method_gains_more():
+    rows = itertools.product(("banknote", "banknote-50"), ("new", "old"), (1.0, 2.0))
+    table = pd.DataFrame(rows, columns=["dataset", "method", "epsilon"])
+    table["accuracy"] = [0.7, 0.8, 0.6, 0.6, 0.5, 0.5, 0.45, 0.5]
+    claim = {"where": {"method": "new"}, "less": {"method": "old"}, "over": ["epsilon"]}
+    claim |= {"compute": "gain_of_fifty_bins", "above": 0}
+    row = verdict(claim, table, paper="boosted_dp")
+    # By ε 0.1 and 0.2 more on banknote, 0.05 and 0 more with fifty bins.
+    assert row["mean"] == pytest.approx(0.15 - 0.025)
+    lacks = table[table["dataset"] == "banknote"]
+    assert verdict(claim, lacks, paper="boosted_dp")["verdict"] == judge.UNKNOWN
+
+
+def test_a_function_that_is_not_there_is_named_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(CLAIMS["claims"][0], "compute", "rank")
+    with pytest.raises(StudyError, match=r"_claims\.py has no 'rank'"):
+        list(lay_out(tmp_path).study_outputs("tiny"))
+    functions = Path(import_module("privcurve.papers.distributed._claims").__file__).read_text()
+    path = Path("papers/tiny/_claims.py")
+    path.write_text(functions.replace("def spread", "def rank"))
+    (request,) = (r for r in lay_out(tmp_path).study_outputs("tiny") if r.output.word == "claims")
+    assert path in request.reads.resources
 
 
 @pytest.mark.parametrize("path", sorted(Path("papers").glob("*/claims.yaml")), ids=str)

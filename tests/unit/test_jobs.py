@@ -314,9 +314,9 @@ def test_runs_of_other_data_are_no_results():
     (job,) = study_jobs.jobs.values()
     change_data()
     assert not job.is_done
-    with pytest.raises(IncompleteError, match=r"boost~proved.*was made of other data"):
+    with pytest.raises(IncompleteError, match=r"boost~proved.*was made from other data"):
         read(study_jobs)
-    with pytest.raises(IncompleteError, match="was made of other data"):
+    with pytest.raises(IncompleteError, match="was made from other data"):
         study_jobs.read_selected(next(iter(study_jobs.curves.values())))
     # Data of another description are coded anew, and then the job has others. What raises here,
     # Snakemake passes over.

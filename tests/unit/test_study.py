@@ -77,7 +77,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (boost(grid={"n_round": [5]}), "did you mean 'n_rounds'"),
         (boost(grid={"n_rounds": [2.5]}), "n_rounds = 2.5 is not a whole number"),
         (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
-        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 stands twice"),
+        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 is given twice"),
         (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
         (boost(fixed={"depth": 2}), "depth = 2 has no effect with weak_learner = 'one_rule'"),
         (
@@ -91,7 +91,10 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             "epsilon = 0.3 and 0.30000000000000004 are one number",
         ),
         (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
-        (two(title=" Lazybb "), "is that of boost~proved too; give one of them another title"),
+        (
+            two(title=" Lazybb "),
+            "is also the title of boost~proved; give one of them",
+        ),
         (two("Boost"), "Boost: boost~proved differs from it in case alone"),
     ],
 )

@@ -103,12 +103,15 @@ def test_words_that_contradict_each_other_are_named(changes, says):
     ("changes", "says"),
     [
         ({"grid": {"density": [0.5, math.nan]}}, "density = nan is not a number in (0, 1]"),
-        ({"epsilons": [1, 0.5, 1.0]}, "epsilon = 1 stands twice; keep one"),
-        ({"deltas": [1e-5, 1e-5]}, "delta = 1e-05 stands twice; keep one"),
+        ({"epsilons": [1, 0.5, 1.0]}, "epsilon = 1 is given twice; keep one"),
+        ({"deltas": [1e-5, 1e-5]}, "delta = 1e-05 is given twice; keep one"),
         ({"vary": {"density": []}}, "vary: axis 'density' has no value"),
-        ({"vary": {"density": [0.5, 0.5]}}, "vary: density = 0.5 stands twice"),
+        ({"vary": {"density": [0.5, 0.5]}}, "vary: density = 0.5 is given twice"),
         ({"vary": {"densty": [0.5]}}, "no parameter 'densty'; did you mean 'density'"),
-        ({"vary": {"n_rounds": [5]}}, "'n_rounds' stands under 'vary' and under 'fixed' or 'grid'"),
+        (
+            {"vary": {"n_rounds": [5]}},
+            "'n_rounds' is given under 'vary' and under 'fixed'",
+        ),
         ({"vary": {"density": ["a/b"]}}, "density = 'a/b' can't name a curve"),
         (
             {"neighbours": ADD_REMOVE},
@@ -124,7 +127,7 @@ def test_what_a_learner_can_not_be_asked_is_named(changes, says):
 
 @pytest.mark.parametrize(
     ("shares", "says"),
-    [([0], "0 is not in (0, 1]"), ([2], "2 is not in"), ([0.5, 0.5], "stands twice")],
+    [([0], "0 is not in (0, 1]"), ([2], "2 is not in"), ([0.5, 0.5], "is given twice")],
 )
 def test_shares_are_checked(shares, says):
     with pytest.raises(study.StudyError, match=re.escape(says)):
@@ -252,7 +255,7 @@ def test_too_few_records_and_missing_probabilities_are_told_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}, {"train_shares": [0.001, 1]}):
         readiness.check(made(**changes), data)
-    with pytest.raises(ValueError, match=r"train_shares: 1e-05 of 133. records is none"):
+    with pytest.raises(ValueError, match=r"train_shares: 1e-05 of 133. records is less than"):
         readiness.check(made(train_shares=[1e-5, 1]), data)
     # By this Snakemake sees that the check is to be done again.
     shares = (None, [1], [0.1, 1], [1e-5, 1])

@@ -222,8 +222,8 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
         ({"tune": {**ENTRY["tune"], "expected_runs": 0.5}}, "tune: tuned: expected_runs = 0.5"),
         ({"calibrations": ["published"]}, "calibration 'published' can't be tuned"),
         ({"learner": "majority_class"}, "settings of majority_class can't be chosen privately"),
-        ({"learner": "tuned", "tune": None}, "a study gives the learner whose settings are chosen"),
-        ({"fixed": {"n_rounds": 3}}, "'n_rounds' stands under both"),
+        ({"learner": "tuned", "tune": None}, "a study names the learner whose settings are chosen"),
+        ({"fixed": {"n_rounds": 3}}, "'n_rounds' is given under both"),
         ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
     ],
 )

@@ -1,1 +1,1 @@
-"""What is to be run, and the running of one job."""
+"""Plan the runs of a study, and run one job."""

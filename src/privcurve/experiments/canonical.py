@@ -31,7 +31,7 @@ def real(value: float) -> float:
 
 
 def check_distinct(what: str, values: Iterable[object]) -> None:
-    """Refuse a number that stands twice among values, or differs from one in rounding alone."""
+    """Refuse two equal numbers among values, or two numbers that differ by rounding alone."""
     reals = [value for value in values if isinstance(value, (int, float)) and value == value]
     try:
         numbers = sorted(map(real, reals))
@@ -39,9 +39,9 @@ def check_distinct(what: str, values: Iterable[object]) -> None:
         raise ValueError(f"{what}: {error}") from None
     for smaller, larger in itertools.pairwise(numbers):
         if smaller == larger:
-            raise ValueError(f"{what} = {number(smaller)} stands twice; keep one")
+            raise ValueError(f"{what} = {number(smaller)} is given twice; keep one")
         if math.isclose(smaller, larger, rel_tol=_ROUNDING):
-            both = f"{number(smaller)} and {number(larger)} are one number but for rounding"
+            both = f"{number(smaller)} and {number(larger)} are one number, apart from rounding"
             raise ValueError(f"{what} = {both}; keep one")
 
 

@@ -1,4 +1,4 @@
-"""What the contract found of a user's own learners: a file for each, beside the studies' results.
+"""Results of the contract for a user's own learners: one file for each learner in results/.
 
 :func:`.learners.own.tried` reads its result.
 """
@@ -16,7 +16,7 @@ from privcurve.sources import PACKAGE, code_digest
 
 
 class Finding(NamedTuple):
-    """What the contract found of a learner: a word of :mod:`.learners.own`, and why.
+    """The result of the contract for a learner, a constant of :mod:`.learners.own`, and the reason.
 
     Its status is ``derived`` if the statements of all fits said so.
     """

@@ -1,7 +1,7 @@
 """A curve: a method of a study on a dataset, with all of its runs or with the runs of one job.
 
-A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study: what is
-appended to a study leaves earlier parts unchanged.
+A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study.
+Appending to a study leaves earlier parts unchanged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def coded_facts(dataset: str) -> dict[str, Any]:
-    """Return the facts of a coded dataset, such as its checksum and those of its raw files.
+    """Return the facts of a coded dataset, such as the checksums of it and of its raw files.
 
     Empty if they can't be read, or it will be coded anew, as its description has changed.
     """
@@ -47,7 +47,7 @@ def coded_facts(dataset: str) -> dict[str, Any]:
 
 
 class CurveData(NamedData, Protocol):
-    """What a curve needs of its dataset: a description, or facts of the coded data."""
+    """The facts of a dataset that a curve needs, from a description or from the coded data."""
 
     @property
     def n_rows(self) -> int:
@@ -357,7 +357,7 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """The checksum of the coded dataset as it is now; None if there is none.
+        """The checksum of the coded dataset as it is now; None without a coded dataset.
 
         Raises DatasetError if it was coded from another description.
         """

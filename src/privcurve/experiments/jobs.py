@@ -108,7 +108,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What it trains, for people: ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
+        """The title of this job, as in ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
         methods = ", ".join(self.methods[:2])
         n_more = len(self.methods) - 2
         if n_more > 0:
@@ -138,7 +138,7 @@ class Job:
 
     @property
     def trained(self) -> Trained:
-        """Which code has trained the runs of its file, and those that it has selected from."""
+        """The code that trained the runs of this job's file, and the runs that it selected from."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
@@ -184,7 +184,7 @@ class Job:
             raise results.unusable_file(self.file)
         if checksum not in (None, fact["checksum"]):
             raise IncompleteError(
-                f"{self.file}: {spoken(name)} was made of other data than are coded now; "
+                f"{self.file}: {spoken(name)} was made from other data than are coded now; "
                 f"{results.ANEW}"
             )
         return fact
@@ -257,7 +257,7 @@ class StudyJobs:
     def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
         """Read the runs that are a curve's results: fresh trainings, or all, a part at a time.
 
-        Raises IncompleteError as of :meth:`grid`.
+        Raises IncompleteError like :meth:`grid`.
         """
         columns = columns or results.SCHEMA.names
         if not curve.selects:

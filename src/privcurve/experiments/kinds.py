@@ -1,6 +1,6 @@
 """Three kinds of curve, by how the settings were chosen.
 
-The ε of a curve is that of a training. It covers everything from the records to the model if
+The ε of a curve is the ε of one training. It covers everything from the records to the model if
 settings follow a public rule, or were selected on the records within ε. If they were selected on
 the records outside the budget, it does not: such a curve is an upper bound of what a learner could
 reach, and no such model may be released.

@@ -7,12 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from privcurve.experiments import canonical, kinds
 from privcurve.experiments.methods import Method
 
-# Most letters in the name of a curve: folders may have 255, and files are named after it.
+# Longest name of a curve: file systems allow 255 bytes, and file names contain the name.
 MOST_LETTERS = 200
 
 
 def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selected: bool) -> None:
-    """Check that the curves of a learner can be told from those of the learners before it."""
+    """Check that a learner's curves differ in name and legend from earlier learners' curves."""
     legends = {_describe_legend(method, selected): method for method in before}
     names = {method.name.casefold(): method for method in before}
     epsilons = {epsilon for method in (*before, *methods) for epsilon in method.epsilons}
@@ -26,7 +26,7 @@ def check_curves(methods: Sequence[Method], before: Sequence[Method], *, selecte
         twin = legends.get(_describe_legend(method, selected))
         if twin is not None and not (_is_named_by_learner(method) and _is_named_by_learner(twin)):
             raise ValueError(
-                f"its title, {method.title!r}, is that of {twin.name} too; give one of them "
+                f"its title, {method.title!r}, is also the title of {twin.name}; give one of them "
                 "another title"
             )
         twin = names.get(method.name.casefold())

@@ -1,4 +1,4 @@
-"""What a run was made with and what it cost: results/manifest.json (docs/manifest.md)."""
+"""The manifest: software, data, time and memory of a run (docs/manifest.md)."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def manifest(
 ) -> dict[str, Any]:
     """Gather the facts of a finished run, below the working directory, as plain JSON.
 
-    docs/manifest.md says what each key is. Beside the jobs of the configured studies there are the
-    benchmark files of all others: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``.
+    docs/manifest.md explains each key. The manifest has the jobs of the configured studies, and the
+    benchmark files of all other jobs: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``.
     """
     rules: dict[str, list[Path]] = {}
     for path in benchmarks:
@@ -157,9 +157,9 @@ def _parse_number(text: str) -> float:
 
 
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the share of the time of jobs that was not training; None if there are none.
+    """Compute the share of the jobs' time that was not training; None without jobs.
 
-    Both times are those that the job wrote into its file. Snakemake's benchmark may be of another
+    A job writes both times into its file. Snakemake's benchmark may be of another
     run of the job: one that outlives a killed Snakemake may replace the file of its twin.
     """
     wall = math.fsum(fact["job_seconds"] for fact in facts)

@@ -54,7 +54,9 @@ class Method:
     epsilons: tuple[float, ...]
     # All settings of the grid; each includes the fixed and the varied parameters.
     settings: tuple[Mapping[str, Any], ...]
-    neighbours: str | None = None  # the relation that the learner is asked for; None for its own
+    neighbours: str | None = (
+        None  # the neighbouring relation that the study sets; None: the learner's default
+    )
     train_share: float = 1.0  # the share of the training part that is trained on
     # Values by axis that distinguish this method from others of the same `base`.
     varied: Mapping[str, Any] = field(default_factory=dict)
@@ -93,12 +95,12 @@ class Method:
 
     @cached_property
     def learner_entry(self) -> LearnerEntry:
-        """The entry of `learner`: with private selection, the one that selects."""
+        """The entry of `learner`; with private selection, the entry of the learner that selects."""
         return registry.entry(self.learner)
 
     @cached_property
     def own_learners(self) -> list[str]:
-        """The user's own learners among those that it trains."""
+        """The names of the user's own learners that this method trains."""
         names = {one for names in self.all_learners for one in names.split(PLUS)}
         return sorted(names - {*registry.LEARNERS})
 
@@ -117,7 +119,7 @@ class Method:
 
     @property
     def contract(self) -> str:
-        """What the contract found of the user's own learners that it trains; empty without any."""
+        """The worst result of the contract for the user's own learners; empty without any."""
         finding = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
         return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in finding), "")
 
@@ -141,7 +143,7 @@ class Method:
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the numbers of bins to which a fit merges mixed ones; empty if it does not.
+        """Return the numbers of bins that a fit merges mixed bins into; empty if it merges none.
 
         There are several if it selects among learners or settings that merge differently.
         """
@@ -175,7 +177,7 @@ class Method:
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
         """Return the estimator's parameters at one point.
 
-        If ε and δ are for persons of up to `at_most` records, the estimator gets those of a record.
+        If ε and δ are for persons of up to `at_most` records, the estimator gets the record's.
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
@@ -196,7 +198,7 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
         tune.check(spec)
     elif base.name == tuning.NAME:
         raise ValueError(
-            "a study gives the learner whose settings are chosen, and 'tune': {grid: …} beside it"
+            "a study names the learner whose settings are chosen, and adds 'tune': {grid: …}"
         )
     trained = registry.entry(tuning.NAME) if "tune" in spec else base
     relation = _choose_relation(trained, spec.get("neighbours"), study.get("neighbours"))
@@ -208,7 +210,7 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     for varied in _combine_values(spec.get("vary", {})):
         both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
         if both:
-            raise ValueError(f"{both[0]!r} stands under 'vary' and under 'fixed' or 'grid'")
+            raise ValueError(f"{both[0]!r} is given under 'vary' and under 'fixed' or 'grid'")
         fixed = {**spec.get("fixed", {}), **varied}
         grid = {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
         settings = _expand_grid(base, fixed, grid)
@@ -295,7 +297,7 @@ def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any
         texts = [_write_value(axis, value) for value in values]
         twice = [text for place, text in enumerate(texts) if text in texts[:place]]
         if twice:
-            raise ValueError(f"vary: {axis} = {twice[0]} stands twice; keep one")
+            raise ValueError(f"vary: {axis} = {twice[0]} is given twice; keep one")
         canonical.check_distinct(f"vary: {axis}", values)
     _check_size("vary: ", vary.values())
     for values in itertools.product(*vary.values()):
@@ -328,7 +330,7 @@ def _expand_grid(
     """Return the settings of a grid, each with the fixed parameters; refuse equal ones."""
     both = sorted(set(fixed) & set(grid))
     if both:
-        raise ValueError(f"{both[0]!r} stands under both 'fixed' and 'grid'")
+        raise ValueError(f"{both[0]!r} is given under both 'fixed' and 'grid'; keep one")
     empty = [axis for axis, values in grid.items() if not values]
     if empty:
         raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")

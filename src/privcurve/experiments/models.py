@@ -1,7 +1,7 @@
 """Train models to look into.
 
 Models are trained on all of a dataset's training part. Where the dataset has a test part they
-are, bit for bit, those of the fresh trainings of a study.
+equal, bit for bit, the models of a study's fresh trainings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WHOLE = "whole"
 
 
 class Inspection(NamedTuple):
-    """A fitted model with the records that it was trained on and those that are unseen."""
+    """A fitted model with its training records and unseen records."""
 
     repeat: int  # from 1
     learner: Any  # a fitted learner
@@ -39,7 +39,7 @@ class Inspection(NamedTuple):
     unseen: Records | None  # the dataset's test part, where it has one
 
     def accuracy(self) -> float:
-        """Return the accuracy on the unseen records; NaN if there are none."""
+        """Return the accuracy on the unseen records; NaN without unseen records."""
         if self.unseen is None:
             return float("nan")
         scores = self.learner.decision_function(self.unseen.codes)

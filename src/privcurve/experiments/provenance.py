@@ -141,7 +141,7 @@ _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Return a set to which each learner that is trained within the context is added."""
+    """Return a set; each learner that is trained within the context is added to it."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:

@@ -19,8 +19,8 @@ def _check_persons(dataset: Dataset | PartedDataset) -> None:
     both = np.intersect1d(dataset.persons, dataset.persons_test).size
     if both:
         raise ValueError(
-            f"{both:,} persons have records in the training part and in the test part: models "
-            "would be tested by those who trained them. Take all records for both (records: "
+            f"{both:,} persons have records in the training part and in the test part: persons "
+            "would test models that they trained. Take all records for both (records: "
             "{parts: [train, test]}, without n_test), or give each person's to one of the files"
         )
 

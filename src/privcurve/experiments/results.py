@@ -41,7 +41,7 @@ SCHEMA = pa.schema(
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
-        # What a learner measured of itself, as JSON: a mapping of names to numbers.
+        # Measures that a learner reports, as JSON: a mapping of names to numbers.
         ("measures", pa.string()),
     ]
 )
@@ -61,7 +61,7 @@ class IncompleteError(ExpectedError, RuntimeError):
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return rows of runs as a table; what a row lacks is null."""
+    """Convert rows of runs to a table; missing values are null."""
     named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
     both = zip(rows, named, strict=True)
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)

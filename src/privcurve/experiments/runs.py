@@ -36,14 +36,14 @@ class NamedData(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """What is public about it."""
+        """The public facts of the dataset."""
 
 
 class RunIds:
     """The runs of one method on one dataset, whose coded form has this checksum.
 
     Ids contain the public name of a secret base seed. If the dataset has mixed bins, they contain
-    the number of bins to which a learner merges them; if it has more than two classes, the version
+    the number of bins that a learner merges them into; if it has more than two classes, the version
     of the learner's fits to these.
     """
 

@@ -71,7 +71,7 @@ def fold_splits(n_folds: int) -> list[Split]:
 
 
 def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
-    """Return the hold-outs that select settings, or those of the fresh trainings."""
+    """Return the hold-outs that select settings, or the hold-outs of the fresh trainings."""
     text = canonical.number(share)
     return [Split(f"{k}@{text}", k if fresh else 0) for k in range(1, repeats + 1)]
 
@@ -91,8 +91,8 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
     labels = np.unique(y)
     if share * len(y) < LEAST_HELD_OUT:
         raise ValueError(
-            f"holdout: {share:g} of {len(y)} records is none, and one of each label would be many "
-            f"times as many: hold out {len(labels) / len(y):.2g} or more"
+            f"holdout: {share:g} of {len(y)} records is less than one record, and one of each "
+            f"label would be many times as many: hold out {len(labels) / len(y):.2g} or more"
         )
     for label in labels:
         rows = rng.permutation(np.flatnonzero(y == label))
@@ -107,8 +107,9 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:
         raise ValueError(
-            f"train_shares: {share:g} of {len(rows)} records is none, and one of each label would "
-            f"be many times as many: train on {len(labels) / len(rows):.2g} or more"
+            f"train_shares: {share:g} of {len(rows)} records is less than one record, and one of "
+            f"each label would be many times as many: train on {len(labels) / len(rows):.2g} or "
+            "more"
         )
     for label in labels:
         alike = rows[y[rows] == label]
@@ -161,9 +162,9 @@ class Splitter:
         return self._parts[key]
 
     def rows(self, split: Split) -> tuple[Any, Any]:
-        """Return the places of the records that train and of those that score.
+        """Return the places of the training records and of the scored records.
 
-        For the split `TEST` the latter are all places of the dataset's test part.
+        For the split `TEST` the scored records are all places of the dataset's test part.
         """
         data = self._dataset
         if split.fold == TEST:

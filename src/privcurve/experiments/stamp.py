@@ -116,7 +116,7 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
         if again["status"] != "ok":
             return n_same, f"{run}: {again['error']}"
         for name, value in run.stored.result.items():
-            # As texts, in which NaN equals NaN.
+            # Compare texts, as NaN equals NaN there.
             if name not in TIMINGS and json.dumps(value) != json.dumps(again.get(name)):
                 return n_same, f"{run}: {name} was {value} and is {again.get(name)}"
         n_same += 1
@@ -128,7 +128,7 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
 
     If there are fewer than `LEAST_RUNS`, more runs follow.
     """
-    # Studies may share a run. By the folders of the store, each of which is read once.
+    # Studies may share a run. Candidates are grouped by store folder, so that each is read once.
     candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
         curve = part.curve

@@ -63,7 +63,7 @@ class Store:
         scores: Collection[str] = (),
         is_current: Callable[[str, str], bool] = lambda run_id, code: True,
     ) -> dict[str, Stored]:
-        """Return the stored results of those of the named runs that are there, by id.
+        """Return the stored results of the named runs, by id; runs without a result are left out.
 
         If one code trained a run twice, both results differ only in timings; the first file by name
         is used. Of several codes the first one that `is_current` (id, code) is used, else the last

@@ -17,7 +17,7 @@ from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_split
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-# The column of a run by which settings are selected.
+# Settings are selected by this column of a run.
 DEFAULT_METRIC = ACCURACY
 # Missing in results of more than two classes that earlier versions stored.
 # The output of a comparison that needs all measures.
@@ -84,7 +84,7 @@ class Study:
 
     @property
     def own_learners(self) -> list[str]:
-        """The user's own learners among those that it trains."""
+        """The names of the user's own learners that this study trains."""
         return sorted({name for method in self.methods.values() for name in method.own_learners})
 
     def shows(self, measure: str) -> bool:
@@ -104,7 +104,7 @@ class Study:
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the finalists: those of the selection, again for each draw."""
+        """Return the splits of the finalists: for each draw, the splits of the selection again."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
@@ -127,7 +127,7 @@ def load(path: Path) -> Study:
     """Read a study file, which is already valid under the study schema.
 
     Raises StudyError if a learner, parameter, ε, δ or calibration is not allowed, a grid is empty,
-    words contradict each other, curves can't be told apart, or no learner's package is installed.
+    keys contradict each other, two curves have one name, or no learner's package is installed.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
@@ -191,7 +191,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 
 
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the studies that a study gathers; of lists by paper those of papers that are there."""
+    """Return the studies that a study gathers; lists of papers that are absent are left out."""
     if not isinstance(studies, Mapping):
         return tuple(studies)
     there = papers.names()
@@ -203,8 +203,8 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
-            f"{idle[0]!r} is for a study that trains; beside 'studies' only title, paper "
-            "and outputs may stand"
+            f"{idle[0]!r} is for a study that trains; with 'studies' only title, paper and "
+            "outputs are allowed"
         )
     if "outputs" not in raw:
         raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
@@ -238,7 +238,9 @@ def _check_words(raw: Mapping[str, Any]) -> None:
             "the study 'folds' and 'repeats'"
         )
     if select_all and "finalists" in raw:
-        raise ValueError("'finalists' are a second round of selecting; with 'select: all' is none")
+        raise ValueError(
+            "'finalists' are a second round of selecting; 'select: all' has no selection"
+        )
     if select_all and "metric" in raw:
         raise ValueError("'metric' selects; with 'select: all' nothing is selected")
     if select_all and "outputs" not in raw:
@@ -304,7 +306,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
 
 
 def _check_unit(study: Study, about: Description, where: str) -> None:
-    """Refuse ε and δ of persons if a learner can't have those that remain for one record."""
+    """Refuse ε and δ of persons that leave a record too little for a learner."""
     assert about.unit is not None
     for method in study.methods.values():
         for epsilon in method.epsilons if method.calibration else ():

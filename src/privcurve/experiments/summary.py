@@ -26,7 +26,7 @@ from privcurve.experiments.store import Store
 class Progress:
     """How far something is."""
 
-    runs: int = 0  # all that are asked for
+    runs: int = 0  # all runs of the studies
     done: int = 0
     failed: int = 0
     seconds_left: float = 0.0  # about what one core needs for the rest

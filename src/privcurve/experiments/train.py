@@ -42,7 +42,7 @@ def fit_method(
 ) -> list[Any]:
     """Train a method on a part of a dataset; return a learner for each run.
 
-    Each run has its own random stream. On a dataset of persons, ε and δ are those of a person, also
+    Each run has its own random stream. On a dataset of persons, ε and δ are for a person, also
     in the statement.
     """
     for run in runs:

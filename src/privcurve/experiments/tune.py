@@ -17,11 +17,11 @@ _PARAMETERS = ("eta", "expected_runs", "score_share")
 
 
 def check(spec: Mapping[str, Any]) -> None:
-    """Refuse an entry of a study's learners in which a word contradicts `tune`."""
+    """Refuse an entry of a study's learners with a key that contradicts `tune`."""
     if "grid" in spec:
         raise ValueError(
-            "'grid' and 'tune' are both given: settings of 'grid' are tuned outside the budget, "
-            "those of 'tune' inside. Keep one, or make two entries"
+            "'grid' and 'tune' are both given: 'grid' tunes outside the budget, 'tune' "
+            "inside the budget. Keep one, or make two entries"
         )
     if not spec["tune"].get("grid"):
         raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")

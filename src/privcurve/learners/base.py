@@ -415,7 +415,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """What the fit guarantees, whatever parameters are set later, and the ledger behind it."""
+        """The guarantee of the fit and its ledger, which later parameters do not change."""
         check_is_fitted(self)  # a pickle of an earlier version may say more
         statement = sealing.statement_as_known(self._as_fitted(), self._fitted_statement)
         if not statement.private:
@@ -436,7 +436,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """Whether `predict_proba`, if there is one, is derived from votes and not from log-odds."""
+        """Whether `predict_proba` follows from votes instead of log-odds."""
         return False
 
     @property
@@ -468,7 +468,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
-            # A copy: a learner that writes into its records must not change those of other fits.
+            # A copy: a learner that writes into its records must not change other fits.
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
@@ -524,7 +524,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the entry that holds with these parameters: usually that of the registry."""
+        """Return the entry for the present parameters: usually the registry's."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:

@@ -181,22 +181,22 @@ class LearnerEntry:
     class_version : int
         Raised instead if only fits to more than two classes change: only their ids contain it.
     weights : str
-        The SHA-256 of the file of trained weights that its fits read; empty if there is none.
+        The SHA-256 of the file of trained weights that its fits read; empty without such a file.
     calibrations : tuple of str
         Which of ``published`` and ``proved`` it offers; empty for a method
         without privacy, which is run at ε = ∞ alone.
     approximate : bool
         Whether it offers δ > 0.
     parameters : mapping of str to Parameter
-        Its hyperparameters: what a grid may hold.
+        Its hyperparameters, which a grid may list.
     shared : tuple of str
         Parameters whose equal values (and ε) share costly work, such as a calibration:
         their runs are trained by the same job. Empty: no runs share any.
     pure : bool
         Whether it offers δ = 0.
     needs : tuple of str
-        Public facts that the estimator takes beside ``n_bins`` and ``classes``: parameters of
-        its constructor that are named like attributes of a domain (see :class:`Facts`).
+        Public facts that the estimator takes besides ``n_bins`` and ``classes``: parameters of
+        its constructor with the names of attributes of a domain (see :class:`Facts`).
     takes : tuple of str
         Public facts of that kind that it takes where a domain has them, and can do without.
     neighbours : tuple of str
@@ -307,7 +307,7 @@ class LearnerEntry:
         return float(delta) if self.approximate else 0.0
 
     def refuses(self, **terms: Any) -> str:
-        """Return why the learner does not offer what is asked of it; empty if it does.
+        """Return the reason why the learner does not offer a request; empty if it does.
 
         A fit, a study, a release and a private selection all give this answer.
 
@@ -328,7 +328,7 @@ class LearnerEntry:
         Returns
         -------
         str
-            The learner, what it offers, and what was asked; no full stop.
+            The learner, its offers and the request, without a full stop.
         """
         try:
             check_budget(terms.get("epsilon", 1.0), terms.get("delta", 0.0), self.name)

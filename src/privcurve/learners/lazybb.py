@@ -51,7 +51,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     Parameters
     ----------
     weak_learner : str
-        ``one_rule``, or ``topdown``: trees as of
+        ``one_rule``, or ``topdown``: the trees of
         :class:`~privcurve.learners.trees.TopDownTreeClassifier`.
     n_rounds : int
         τ, rounds and voters.
@@ -74,7 +74,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     start : str
         ``none``, or ``public``: only private columns vote, and their votes are added to the
         log-odds by the public columns, which cost nothing (docs/proofs.md, 'LazyBB from a public
-        start'). Rounds begin there: the margin of a record is that of the start, in whole votes,
+        start'). Rounds begin there: the margin of a record is the start's margin, in whole votes,
         plus its votes since. Then labels are public, and the guarantee is about private columns.
     vote_worth : float or None
         With a public start: the log-odds that a vote is worth. None: 1 for a single round,
@@ -86,8 +86,8 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     ties : str
         The answer of an even number of rounds if its votes cancel. ``last_round``: the answer
         without the last round, which costs no privacy; the score is half a vote.
-        ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``, but for
-        ``published`` the thesis' rule.
+        ``negative``: the negative label (thesis, §1.2). ``auto``: ``last_round``; with
+        ``published``, the thesis' rule.
     n_bins : int or sequence of int
         Codes of each column.
     bounds : pair of array-like, optional

@@ -48,9 +48,9 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
     damping : float
         Multiplies the sum of log-ratios: below 1 where columns repeat each other.
     smoothing : float
-        Added to each count, beside the scale of the noise.
+        Added to each count, in addition to the scale of the noise.
     start : str
-        ``none``: the prior is that of the labels, all columns are private, and so is the
+        ``none``: the labels give the prior, all columns are private, and so is the
         label. ``public``: it is the log-odds by the public columns, which costs nothing;
         needs `public_columns`.
     public_columns : sequence of int or None
@@ -187,7 +187,7 @@ def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) 
 
 
 def column_score(table: Sum) -> Sum:
-    """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score by which a column is chosen."""
+    """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score that chooses a column."""
     return cast(Sum, table.over(MARGIN).norm1() / 2)
 
 

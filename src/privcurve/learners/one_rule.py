@@ -42,7 +42,7 @@ class VoteModel:
 
     votes: tuple[Vote, ...]  # bins with votes that do not cancel, the heaviest first
     constant: int  # net votes of the constants
-    # What was picked in each round, numbered as in `privcurve.kernels.lazybb_rules`.
+    # The literal of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
     n_bins: tuple[int, ...]  # codes of each column
 

@@ -8,9 +8,9 @@ Such a file has
 - ``contract()``, which returns the settings that the contract tries (default: the defaults);
 - ``claims()``, which returns what the statistical audit tries on it, if it is to be audited.
 
-A larger one is a folder ``learners/<name>``, as those of the papers are: its ``__init__.py`` has
+A larger learner is a folder ``learners/<name>``, like the papers' learners: its ``__init__.py`` has
 ``ENTRY`` alone, whose `path` names a file of the folder and a class (``classifier:MyClassifier``),
-and its ``audit.py`` has the two functions. A paper that is none of this project's,
+and its ``audit.py`` has the two functions. A user's own paper,
 ``papers/<paper>``, has such a folder ``learners`` too.
 
 A file is run when a study names the learner or the learners are listed: as trusted as a rule file.
@@ -43,7 +43,7 @@ KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not trie
 
 
 def names() -> list[str]:
-    """Return the names of the learners in the folder, and in those of papers."""
+    """Return the names of the learners in the folder, and in the folders of papers."""
     files = _list_files()
     every = [name for name, _ in files]
     if odd := [path for name, path in files if not name.isidentifier()]:
@@ -113,7 +113,7 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
-    Files beside it that it imports count too. No golden test covers a user's own learners.
+    Files of the folder that it imports count too. No golden test covers a user's own learners.
     """
     return _compute_version(path_of(name).resolve(), entry(name).version)
 
@@ -131,7 +131,7 @@ def contract(name: str) -> Any:
 
 
 def is_own(kind: type) -> bool:
-    """Return whether a class is that of a learner's file."""
+    """Return whether a learner's file defines a class."""
     return kind.__module__.startswith(f"{PACKAGE}.")
 
 
@@ -181,7 +181,7 @@ def _load_module(name: str) -> ModuleType:
 
 
 def load_audit(name: str) -> ModuleType:
-    """Import what has a learner's functions for the audit: its file, or that of its folder."""
+    """Import a learner's functions for the audit, from its file or from audit.py in its folder."""
     return audit_of(_load_module(name))
 
 

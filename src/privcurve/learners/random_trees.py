@@ -131,8 +131,8 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     calibration : str
         ``proved``.
     ordered : sequence of bool, optional
-        Public: which columns have codes with an order. Those are asked for thresholds, the
-        others for single codes. By default all are ordered.
+        Public: which columns have codes with an order. Trees ask these for thresholds, and
+        other columns for single codes. By default all are ordered.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -179,8 +179,8 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
         """Coordinate holders, wherever they run.
 
-        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `done` is told how
-        much is done.
+        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `done` gets
+        the share of the work that is done.
         """
         n_classes = len(self.classes_)
         sums = sums_of(self.trust, len(holders), int(self.n_colluding))

@@ -37,12 +37,12 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's runs; that of a user's own learner follows its file."""
+    """Return the version of a learner's runs; a user's own learner has its file's version."""
     return LEARNERS[name].run_version if name in LEARNERS else own.version(name)
 
 
 def names() -> list[str]:
-    """Return the names of all learners: those of this project, then the user's own."""
+    """Return the names of all learners: this project's, then the user's own."""
     return [*LEARNERS, *own.names()]
 
 
@@ -73,7 +73,7 @@ def check_parameters(
     """Check hyperparameters of a learner by its entry, with the others at their defaults.
 
     Raises ValueError, which names the parameter, its value, and what is allowed, if a value is out
-    of range, has no effect beside the others (unless it is the default), or is not offered with
+    of range, has no effect with the other values (unless it is the default), or is not offered with
     the calibration.
     """
     registered = entry(name).parameters
@@ -125,13 +125,14 @@ def training_bytes(
 ) -> float:
     """Return about how many bytes one training takes at its peak, its data included.
 
-    That is without what a program takes that trains on nothing. The coded matrix is of `n_rows`,
-    test part included, and `n_columns`; a code takes 1 byte, or 2 where a column has more than 256.
+    The memory of an idle program is not included. The matrix of encoded data has `n_rows` rows,
+    test part included, and `n_columns` columns; a code takes 1 byte, or 2 where a column has more
+    than 256 codes.
 
     Peaks were measured of whole processes, scoring included, on 0.2 to 5 million records of 8 and
-    of 30 columns of ten codes, four fifths of which are trained on. No two records are alike:
-    tables with many that are take less, down to a third. A learner whose peak is unknown, such as a
-    user's own, counts as the one that takes most on 30 columns.
+    of 30 columns of ten codes; four fifths of the records trained. No two records were alike:
+    tables with many equal records take less memory, down to a third. A learner with an unknown
+    peak, such as a user's own, counts as the learner with the largest peak on 30 columns.
     """
     peak = LEARNERS[name].peak if name in LEARNERS else None
     peaks = [entry.peak for entry in LEARNERS.values() if entry.peak]
@@ -182,7 +183,7 @@ def make(
 ) -> Any:
     """Return a learner with the public facts of a dataset: the only way to make one.
 
-    Labels are those of the pipeline: −1 and +1 of two classes, 0 … K − 1 of more.
+    Labels are the pipeline's: −1 and +1 for two classes, 0 … K − 1 for more.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class TreePlan:
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
         """Return the plan of a setting; `setting` is the rest of what ``lazybb_trees`` takes.
 
-        Raises ValueError if the calibration does not offer what is asked for.
+        Raises ValueError if the calibration does not offer these parameters.
         """
         t = 2**depth - 1 if n_splits is None else n_splits
         noise = lazybb_trees(depth=depth, n_splits=t, **setting)
@@ -205,7 +205,7 @@ def write_trees(
 ) -> str:
     """Write trees as nested questions.
 
-    `splits` and `children` are those of a :class:`privcurve.kernels.lazybb_trees.Forest`, and
+    `splits` and `children` come from a :class:`privcurve.kernels.lazybb_trees.Forest`, and
     `leaf` writes the leaf at a node of a tree. A name of `bin_names` is a condition, as in
     ``dataset.domain.bin_names``: 30 <= age < 40.
     """

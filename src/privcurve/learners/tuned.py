@@ -85,7 +85,7 @@ class TunedClassifier(PrivateClassifier):
     Attributes
     ----------
     best_ : CodedClassifier
-        The selected training. Its ``privacy_`` is that of the whole fit.
+        The selected training. Its ``privacy_`` covers the whole fit.
     learner_ : str
         The name of its learner.
     setting_ : mapping
@@ -190,7 +190,7 @@ class TunedClassifier(PrivateClassifier):
         self.setting_ = dict(candidates[place].setting)
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
-        # The kept model has the statement of the whole selection, not that of its own training.
+        # The kept model has the statement of the whole selection, not of its own training.
         best_statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
         self.best_._fitted_statement = replace(best_statement, sealed=bool(curator.sealed_for))
         return statement

@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -50,33 +51,55 @@ _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
 }
 
 Key = tuple[str, ...]
+# The numbers that a claim compares with its criterion, by the keys of its places.
+Values = dict[Key, float]
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A function in ``papers/<paper>/_claims.py`` that computes the values of some claims.
+
+    `function` takes a claim and rows of its table. Single runs are those of all splits or, for a
+    standard error, those without one split.
+    """
+
+    text: str  # for the criterion; {value} and {over} are those of the claim
+    function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
+    has_error: bool
+
+
+def computed(text: str, has_error: bool = True) -> Callable[[Any], Computed]:
+    """Declare a function that computes values; without `has_error` they move by whole steps."""
+    return lambda function: Computed(text, function, has_error)
 
 
 def verdicts(
     claims: Sequence[Mapping[str, Any]],
     tables: Mapping[str, pd.DataFrame],
     printed: Mapping[str, pd.DataFrame] | None = None,
+    functions: Mapping[str, Computed] | None = None,
 ) -> pd.DataFrame:
     """Return the verdict of each claim, or of each value of what it names under `each`.
 
     `tables` has the tables that claims name, by their outputs' words or names, and under `RUNS`
-    single runs with a column for each parameter, which give standard errors too.
+    single runs with a column for each parameter, which give standard errors too. `printed` has the
+    files that claims name under `less_printed`, `functions` the functions under `compute`.
     """
     rows = []
     for claim in claims:
         table = tables[claim.get("table", "accuracy")]
         check_columns(claim, [*map(str, table)])
         prints = (printed or {}).get(claim.get("less_printed", ""))
-        rows += [_verdict(one, table, prints) for one in _expand_claim(claim, table)]
+        how = functions[claim["compute"]] if functions and "compute" in claim else None
+        rows += [_verdict(one, table, prints, how) for one in _expand_claim(claim, table)]
     paired = any(claim.get("table") == RUNS for claim in claims)
     return pd.DataFrame(rows, columns=verdict_columns(paired))
 
 
 def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
     """Raise ValueError if a claim names a column that its table does not have."""
-    values = [claim[word] for word in ("less_value", "less_plus") if word in claim]
-    groups = (*_telling_columns(claim), *claim.get("each", ()), *claim.get("base", ()))
-    for column in (*groups, claim.get("value", "accuracy"), *values):
+    groups = (*_telling_columns(claim), *claim.get("each", ()))
+    for column in (*groups, claim.get("value", "accuracy")):
         what = f"claim {claim['name']}: {claim.get('table', 'accuracy')} has no column"
         check_name(what, column, columns)
 
@@ -90,9 +113,6 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) ->
     columns = dict.fromkeys((*_telling_columns(claim), *claim.get("each", ())))
     for column in columns:
         check_name(f"claim {claim['name']}: no run has", column, names)
-    for column in claim.get("base", ()):
-        if column not in columns:
-            raise ValueError(f"claim {claim['name']}: base: {column!r} is not under 'by'")
     if set(SPLITS) & set(columns):
         return
     wanted = [{name: list_texts(one) for name, one in part.items()} for part in _parts(claim)]
@@ -116,14 +136,8 @@ def check(claim: Mapping[str, Any]) -> None:
         for stray in claim.get(word, ()):
             if stray not in keys:
                 raise ValueError(f"{name}: {word}: {stray!r} is not among {', '.join(keys)} ('by')")
-    if len(claim.get("over", ())) > 1 and claim["statistic"] != "mean":
-        raise ValueError(f"{name}: {claim['statistic']} is over one column; 'over' has several")
-    if "of_runs" in claim and claim.get("table") != RUNS:
-        raise ValueError(f"{name}: 'of_runs' is of single runs, with table: {RUNS}")
-    averaged = (claim.get("value", "accuracy"), *_telling_columns(claim))
-    for word in ("less_value", "less_plus") if claim.get("table") == RUNS else ():
-        if claim.get(word, averaged[0]) not in averaged:
-            raise ValueError(f"{name}: {word}: of single runs one value alone is averaged")
+    if "compute" in claim and len(claim.get("over", ())) > 1:
+        raise ValueError(f"{name}: {claim['compute']} is over one column; 'over' has several")
     if "every" in claim and claim.get("share", 1) < 1:
         raise ValueError(f"{name}: 'every' is not a share of places; leave one of the two out")
 
@@ -160,12 +174,12 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
 
 
 def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
-    """Return the values under `where`, `less` and `base` that no row of the table has.
+    """Return the values under `where` and `less` that no row of the table has.
 
     Judged by the other values of a list alone a claim would say more than is known.
     """
     gone = []
-    for part in (claim["where"], claim.get("less", {}), claim.get("base", {})):
+    for part in _parts(claim):
         for column, wanted in part.items():
             there = set(map(key_text, table[column].unique()))
             gone += [f"{column} {one}" for one in list_texts(wanted) if one not in there]
@@ -173,21 +187,27 @@ def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[
 
 
 def _verdict(
-    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None
+    claim: Mapping[str, Any],
+    table: pd.DataFrame,
+    printed: pd.DataFrame | None,
+    how: Computed | None,
 ) -> dict[str, Any]:
     word = next(name for name in _CRITERIA if name in claim)
     text, strict, margin_of = _CRITERIA[word]
     bound, share = claim[word], claim.get("share", 1)
-    tables = average_splits(table, claim) if claim.get("table") == RUNS else [table]
-    values, *left_out = [values_of(claim, one, printed) for one in tables]
+    tables = leave_out_splits(table, claim) if claim.get("table") == RUNS else [table]
+    values, *left_out = [
+        how.function(claim, one) if how else values_of(claim, one, printed) for one in tables
+    ]
     margins = {key: margin_of(value, bound) for key, value in values.items()}
     passes = {key: m > 0 if strict else m >= -ROUNDING for key, m in margins.items()}
     why, gone = claim.get("not_comparable"), claim.get("gone")
     places = "all places" if share == 1 else f"{100 * share:g} % of places"
+    value = _describe_value(claim, how)
     row = {
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
         **{name: claim.get(name) for name in ("changed", "commit")},
-        "criterion": f"{_describe_value(claim)} {text.format(*np.atleast_1d(bound))} in {places}",
+        "criterion": f"{value} {text.format(*np.atleast_1d(bound))} in {places}",
         **{"n_places": len(values), "n_pass": sum(passes.values())},
         "why": why or (f"no row has {', '.join(gone)}" if gone else None),
         "verdict": NOT_COMPARABLE if why else UNKNOWN,
@@ -197,8 +217,7 @@ def _verdict(
     numbers = list(values.values())
     row |= {"least": min(numbers), "mean": mean(numbers), "largest": max(numbers)}
     sides: list[int] | None = None
-    # A place that is reached has no standard error: leaving out a split moves it by whole steps.
-    if claim.get("table") == RUNS and claim.get("statistic") != "reached":
+    if claim.get("table") == RUNS and (how is None or how.has_error):
         row[STANDARD_ERROR] = jackknife(_means_left_out(left_out, values))
         moved = [{key: margin_of(value, bound) for key, value in one.items()} for one in left_out]
         sides = _judge_places(margins, passes, moved)
@@ -280,48 +299,50 @@ def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) 
     return HOLDS if mean(shares) > share else FAILS
 
 
-def _describe_value(claim: Mapping[str, Any]) -> str:
+def _describe_value(claim: Mapping[str, Any], how: Computed | None) -> str:
     value = claim.get("value", "accuracy")
-    value = f"standard deviation of {value}" if claim.get("of_runs") == "std" else value
-    if "base" in claim:
-        base = ", ".join(f"{name} = {key_text(one)}" for name, one in claim["base"].items())
-        value = f"{value} less that at {base}"
-    if "less_value" in claim or "less_plus" in claim:
-        theirs = [claim.get("less_value", value), *filter(None, [claim.get("less_plus")])]
-        value = f"{value} less {' and '.join(theirs)}"
-    elif "less" in claim:
-        value = f"difference of {value}"
-    if "statistic" not in claim:
-        return str(value)
-    text = {
-        "mean": "mean over {over} of {value}",
-        "spearman": "rank correlation of {over} and {value}",
-        "smallest_step": "smallest step over {over} of {value}",
-        "reached": "smallest {over} with a {value} of 0 or more",
-    }
-    return text[claim["statistic"]].format(over=" and ".join(claim["over"]), value=value)
+    value = f"difference of {value}" if "less" in claim else str(value)
+    text = how.text if how else "mean over {over} of {value}" if "over" in claim else "{value}"
+    return text.format(over=" and ".join(claim.get("over", ())), value=value)
 
 
 def values_of(
-    claim: Mapping[str, Any], table: pd.DataFrame, printed: pd.DataFrame | None = None
-) -> dict[Key, float]:
+    claim: Mapping[str, Any],
+    rows: pd.DataFrame,
+    printed: pd.DataFrame | None = None,
+    average: Literal["mean", "std"] = "mean",
+    summary: Callable[[pd.Series, pd.Series], float] | None = None,
+) -> Values:
     """Return the numbers that are compared with a claim's criterion; NaN if a value is missing.
 
-    There is one for each row of the claim, by its keys; with a statistic, one for each value of the
-    columns of `by` that are not under `over`.
+    There is one for each row of the claim, by its keys; with `over`, one for each value of the
+    columns of `by` that are not under `over`: the mean, or else the `summary` of the first column
+    under `over` and of the values. Single runs are averaged over their splits, by `average`.
     """
-    table = _subtract_base(table, claim) if "base" in claim else table
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
+    table = _average_splits(claim, rows, average) if claim.get("table") == RUNS else rows
     rows = _claimed_rows(table, claim, "where", keys)
     frame = rows[keys].assign(value=_numbers(claim, rows, value))
     theirs = table if "less" in claim else printed
     if theirs is not None:
         frame["value"] -= _compared_values(claim, frame, theirs, value, keys)
-    if "statistic" not in claim:
+    if "over" not in claim:
         return dict(zip(_texts(frame, keys), frame["value"], strict=True))
     rest = [name for name in keys if name not in claim["over"]]
     parts = [part for _, part in frame.groupby(rest, sort=False)] if rest else [frame]
-    return {_texts(part, rest)[0]: _statistic(claim, part) for part in parts if len(part)}
+    return {_texts(part, rest)[0]: _summarise(claim, part, summary) for part in parts if len(part)}
+
+
+def _summarise(
+    claim: Mapping[str, Any],
+    part: pd.DataFrame,
+    summary: Callable[[pd.Series, pd.Series], float] | None,
+) -> float:
+    values = part["value"]
+    if summary is None:
+        return mean(values)
+    over = _numbers(claim, part, claim["over"][0])
+    return math.nan if values.isna().any() else float(summary(over, values))
 
 
 def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Series:
@@ -338,43 +359,10 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
     return [tuple(map(key_text, row)) for row in rows]
 
 
-def _subtract_base(table: pd.DataFrame, claim: Mapping[str, Any]) -> pd.DataFrame:
-    """Subtract from each value that of the row which differs only in the values of `base`.
-
-    NaN where there is no such row, or where there are several.
-    """
-    value, base = claim.get("value", "accuracy"), claim["base"]
-    table = table.assign(**{value: _numbers(claim, table, value)})
-    rest = [name for name in _telling_columns(claim) if name not in base]
-    rows = select_rows(table, base)
-    bases: dict[Key, float] = {}
-    for key, number in zip(_texts(rows, rest), rows[value], strict=True):
-        bases[key] = math.nan if key in bases else number
-    gaps = [
-        number - bases.get(key, math.nan)
-        for key, number in zip(_texts(table, rest), table[value], strict=True)
-    ]
-    return table.assign(**{value: gaps})
-
-
 def _telling_columns(claim: Mapping[str, Any]) -> list[str]:
     """Return the columns that tell rows of a claim apart."""
     parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
     return list(dict.fromkeys(name for part in parts for name in part))
-
-
-def _statistic(claim: Mapping[str, Any], part: pd.DataFrame) -> float:
-    word, values, over = claim["statistic"], part["value"], part[claim["over"]].iloc[:, 0]
-    if word == "mean":
-        return mean(values)
-    if values.isna().any():
-        return math.nan
-    if word == "spearman":
-        return float(_numbers(claim, part, over.name).rank().corr(values.rank()))
-    if word == "smallest_step":
-        steps = values.loc[over.sort_values().index].diff().iloc[1:]
-        return float(steps.min()) if len(steps) else math.nan
-    return float(min(over[values >= 0], default=math.inf))
 
 
 def _claimed_rows(
@@ -393,9 +381,7 @@ def _compared_values(
     """Return what is subtracted from each row: the rows of the comparison, by their keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
-    subtrahends = _numbers(claim, others, claim.get("less_value", value))
-    if "less_plus" in claim:
-        subtrahends += _numbers(claim, others, claim["less_plus"])
+    subtrahends = _numbers(claim, others, value)
     keys = [name for name in matched if name != EPSILON]
     # Each method has its own: one without privacy has one row, at ε = ∞, and counts at each ε.
     apart = [
@@ -436,15 +422,14 @@ def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
 
 def _parts(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the values of the rows that a claim is about."""
-    parts = [claim[one] for one in ("where", "less") if one in claim]
-    return [*parts, *({**part, **claim["base"]} for part in parts if "base" in claim)]
+    return [claim[one] for one in ("where", "less") if one in claim]
 
 
-def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
-    """Average single runs over all splits and then, if there are several, without each in turn.
+def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.DataFrame]:
+    """Return the runs of a claim and then, if there are several splits, those without each.
 
-    Each table has a row for each value of the columns that the claim names. A row with a failed run
-    has no value. Raises ValueError if a row would be a mean over several curves or settings.
+    A failed run has no value. Raises ValueError if a mean over splits would be one over several
+    curves or settings.
     """
     value, columns = claim.get("value", "accuracy"), _telling_columns(claim)
     mine = pd.concat([select_rows(runs, part) for part in _parts(claim)])
@@ -460,12 +445,15 @@ def average_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Data
         raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
     names = sorted(splits.unique())
     # Without the only split nothing would be left.
-    tables = []
-    for part in [mine, *(mine[splits != name] for name in names if len(names) > 1)]:
-        groups = part.groupby(columns, sort=False)[value]
-        averages = groups.std(ddof=1) if claim.get("of_runs") == "std" else groups.mean()
-        tables.append(averages.where(groups.count() == groups.size()).reset_index())
-    return tables
+    return [mine, *(mine[splits != name] for name in names if len(names) > 1)]
+
+
+def _average_splits(
+    claim: Mapping[str, Any], runs: pd.DataFrame, average: Literal["mean", "std"]
+) -> pd.DataFrame:
+    """Return a row for each value of the columns that the claim names; NaN if a run has failed."""
+    groups = runs.groupby(_telling_columns(claim), sort=False)[claim.get("value", "accuracy")]
+    return groups.agg(average).where(groups.count() == groups.size()).reset_index()
 
 
 def jackknife(left_out: Sequence[float]) -> float:

@@ -9,12 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from privcurve import schema
+from privcurve import own, schema
 from privcurve.experiments.study import Study, StudyError
 from privcurve.lazy import pd
 from privcurve.outputs._verdicts import (
     RUNS,
     STANDARD_ERROR,
+    Computed,
     check,
     check_columns,
     check_printed,
@@ -23,9 +24,19 @@ from privcurve.outputs._verdicts import (
     verdicts,
 )
 from privcurve.outputs.accuracy import Accuracy, table_columns
-from privcurve.outputs.base import NAME_KEY, SLASH, Context, Output, OutputRequest, Reads
+from privcurve.outputs.base import (
+    NAME_KEY,
+    SLASH,
+    Context,
+    Output,
+    OutputRequest,
+    Reads,
+    check_name,
+)
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, read_table
 
+# The file of functions that claims of a paper name under `compute`.
+FUNCTIONS = "_claims.py"
 SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
 
@@ -47,6 +58,7 @@ class Claims(Output):
         if not path.is_file():
             raise ValueError(f"there is no {path}, where the claims of the paper stand")
         printed, claims = _printed_files(request), _claims(request)
+        functions = _functions(request)
         missing = [str(path) for path in printed.values() if not path.is_file()]
         if missing:
             raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
@@ -57,6 +69,9 @@ class Claims(Output):
         words = {str(options.get(NAME_KEY)): word for word, options in request.study.outputs}
         for claim in claims:
             check(claim)
+            if "compute" in claim:
+                where = request.paper / FUNCTIONS
+                check_name(f"claim {claim['name']}: {where} has no", claim["compute"], functions)
             table = claim.get("table", Accuracy.word)
             if words.get(table, table) == Accuracy.word:
                 check_columns(claim, [*table_columns(request.study.metric), "kind"])
@@ -85,7 +100,8 @@ class Claims(Output):
             return Reads(outputs=tuple(words))
         words = list(dict.fromkeys(claim.get("table", "accuracy") for claim in _claims(request)))
         curves = request.curves_of(request.study.methods.values()) if RUNS in words else ()
-        resources = (_path(request), *_printed_files(request).values())
+        computed = [request.paper / FUNCTIONS] if _functions(request) else []
+        resources = (_path(request), *computed, *_printed_files(request).values())
         tables = tuple(word for word in words if word != RUNS)
         return Reads(curves, outputs=tables, resources=resources)
 
@@ -100,7 +116,8 @@ class Claims(Output):
                 name: read_table(path) for name, path in _printed_files(context.request).items()
             }
             try:
-                frame = verdicts(_claims(context.request), tables, printed)
+                functions = _functions(context.request)
+                frame = verdicts(_claims(context.request), tables, printed, functions)
             except ValueError as error:
                 raise StudyError(f"{_path(context.request)}: {error}") from None
         context.write(Table(frame, CAPTION, NOTES, format_table(frame)))
@@ -114,6 +131,15 @@ def _printed_files(request: OutputRequest) -> dict[str, Path]:
     """Return the files of printed numbers that the claims name."""
     names = [claim["less_printed"] for claim in _claims(request) if "less_printed" in claim]
     return {name: _path(request).with_name("printed") / name for name in dict.fromkeys(names)}
+
+
+def _functions(request: OutputRequest) -> dict[str, Computed]:
+    """Return the functions that claims name under `compute`; they are in a file of the paper."""
+    path = request.paper / FUNCTIONS
+    if not path.is_file():
+        return {}
+    names = vars(own.module(path.resolve(), f"privcurve_claims_{path.parent.name}"))
+    return {name: one for name, one in names.items() if isinstance(one, Computed)}
 
 
 def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:

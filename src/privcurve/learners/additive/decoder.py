@@ -24,8 +24,8 @@ FILE = Path(__file__).with_name("decoder.npz")
 # No release has a smaller share of the budget, and no part of a release a smaller one of that: the
 # noise has to have room in 64 bits.
 LEAST_SHARE = 1e-3
-# What the training has shown to the network: m = n·μ/d of this range, columns of at most so many
-# bins in an order, and at most so many records.
+# Limits of the training tasks: the range of m = n·μ/d, the most bins of an ordered column, and the
+# most records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21

@@ -78,7 +78,7 @@ def load() -> Mapping[str, Layer]:
     Raises
     ------
     ValueError
-        If the file is not the one that belongs to this version.
+        If the file has another SHA-256 than this version of the package expects.
     """
     return layers_of(read_weights(FILE, SHA256))
 
@@ -121,7 +121,7 @@ def from_features(layers: Mapping[str, Layer], by_bin: Floats, common: Floats) -
 def features(
     counts: Counts, scores: Floats, intercept: float, n_releases: int
 ) -> tuple[Floats, Floats]:
-    """Return the features of bins, (n_bins, n_features), and those of the model."""
+    """Compute the features of bins, (n_bins, n_features), and the features of the model."""
     columns, n_columns = counts.columns, len(counts.ordered)
     both, noise = counts.positive + counts.negative, counts.deviation * math.sqrt(2.0)
     positive, negative = (

@@ -77,8 +77,8 @@ def plan(facts: Facts) -> Plan:
     """Return the settings of a fit, which m = n·μ/d rules.
 
     μ is the budget of Gaussian noise with the standard deviation of the noise of the fit. Beyond
-    what the network has seen, shares are of the nearest m that it has seen, the network reads at
-    least the noise of the largest one, and sums and noise of more records are scaled down together.
+    the range of the training, shares follow from the nearest m of the range, the network reads at
+    least the noise of its largest m, and sums and noise of more records are scaled down together.
     """
     n, d = facts.n, len(facts.ordered)
     find = gaussian_budget if facts.delta > 0 else mixed_budget

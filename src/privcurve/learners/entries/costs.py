@@ -96,7 +96,7 @@ def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int)
 
 
 def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of Boosted AdaSSP: that of Newton steps, a round each."""
+    """Return the cost of Boosted AdaSSP: each round costs as much as a Newton step."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)
 
 

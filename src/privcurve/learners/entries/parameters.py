@@ -11,8 +11,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# Mixed bins of a column that are best where single ones are asked for, and where each has a number
-# of its own, by public tables (docs/research/coding.md).
+# The best numbers of mixed bins, by public tables (docs/research/coding.md): `FEW` for learners
+# that ask for single bins, `SOME` for learners with a number for each bin.
 FEW, SOME = 8, 12
 
 

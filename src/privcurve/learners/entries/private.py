@@ -1,4 +1,4 @@
-"""The project's private learners, but for the papers' own."""
+"""The project's private learners, without the papers' learners."""
 
 from __future__ import annotations
 

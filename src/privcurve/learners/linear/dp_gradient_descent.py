@@ -27,7 +27,7 @@ class DPGradientDescentClassifier(JointClassifier):
 
     Each step releases :math:`\sum_i \min(|y_i - p_i|, \frac12) \cdot u_i` over the one-hot rows
     :math:`u_i`, whose norm is the same for all, so that nothing but the residual is clipped; and
-    goes `learning_rate` times their mean. The model is that of the last step. Proof:
+    goes `learning_rate` times their mean. The last step's weights are the model. Proof:
     docs/proofs.md, 'Joint Newton steps'.
 
     Parameters

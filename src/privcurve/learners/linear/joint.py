@@ -36,7 +36,7 @@ ROOT_TWO = math.sqrt(2)
 class JointClassifier(OneHotClassifier, GroupedClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
-    Subclasses say in `_model` how a step is made of the slopes.
+    Subclasses compute a step from the slopes in `_model`.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
@@ -48,7 +48,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
 
     @property
     def _n_ones(self) -> int:
-        """The ones of each row: one a column, and one for the intercept."""
+        """The number of ones in each row: one for each column, and one for the intercept."""
         return len(self.n_bins_) + 1
 
     def _release(self, records: Records, curator: Curator) -> None:
@@ -95,7 +95,7 @@ def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
 
 
 def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
-    """Return Σ clip(r, ±½)·u over the records, u their rows: what a step is made of."""
+    """Return the sum that a step needs: Σ clip(r, ±½)·u over the records, u their rows."""
     clipped = np.clip(residuals, -CLIP, CLIP)
     return weighted_sum(rows, counts * (RESIDUAL_UNIT * np.rint(clipped / RESIDUAL_UNIT)))
 
@@ -136,7 +136,7 @@ def noisy_gram(
 ) -> tuple[Floats, float]:
     """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
 
-    Beside the diagonal it is σ/√2.
+    Other entries have the deviation σ/√2.
     """
     exact = packed_gram(rows, counts, n_ones, width)
     call = curator.price(GRAM, exact)

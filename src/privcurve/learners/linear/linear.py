@@ -138,8 +138,8 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
 
     over the one-hot coded columns, where the density of :math:`b` falls as
     :math:`e^{-\varepsilon'\|b\|/2R}`, R bounds the norm of a row, and ε' and Δ are as in
-    Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011). Noise and Δ are
-    those of diffprivlib's `Vector` mechanism; its `LogisticRegression` minimises the same
+    Algorithm 2 of Chaudhuri, Monteleoni and Sarwate (JMLR 12, 2011). Noise and Δ equal
+    the noise and Δ of diffprivlib's `Vector` mechanism; its `LogisticRegression` minimises the same
     function, but takes no weights, no sparse rows, and raises when a label is missing.
 
     Calibrations:
@@ -152,7 +152,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
       then there is no ε at all. The statement says so, or names the ε that is proved.
     - ``proved``: rows scaled to norm 1, and no intercept (the one-hot columns of a
       coded column add up to one, so it would be redundant). Here diffprivlib's noise is
-      exactly that of the paper's Theorem 9. C keeps its meaning for the unscaled matrix.
+      exactly the noise of the paper's Theorem 9. C keeps its meaning for the unscaled matrix.
 
     With ``noise="box"`` (proved) the density of b falls with its largest entry instead, all
     coefficients are penalised, and the score may start at the log-odds by public columns,
@@ -197,7 +197,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
         For the unscaled one-hot matrix, or the scaled columns.
     intercept_ : float
     start_ : PublicStart
-        With a public start: what is added to the score.
+        With a public start: its part of the score.
     n_features_used_ : int
         Number of coefficients that are not zero: with noise, all of them.
     """

@@ -36,7 +36,7 @@ class _RandomTrees(PrivateClassifier):
     max_depth: int = 5
     calibration: str = PUBLISHED
 
-    # What the claim leaves open, beside what it does for both learners.
+    # Exclusions of the claim, in addition to the exclusions of both learners.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
@@ -137,7 +137,7 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
     delta : float
         0.
     calibration : str
-        ``published``: what the library does.
+        ``published``: as the library does it.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 

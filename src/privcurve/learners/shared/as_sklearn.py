@@ -1,4 +1,4 @@
-"""What scikit-learn needs from a classifier beside `fit` and `predict`."""
+"""Methods that scikit-learn needs from a classifier in addition to `fit` and `predict`."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_clone__(self: Any) -> Any:
         """Return a copy that is not fitted; its `Generator` or `RandomState` is a child.
 
-        Copies of one generator would draw the same noise, and two models with the same noise tell
-        what it was added to.
+        Copies of one generator would draw the same noise, and two models with the same noise reveal
+        the exact values under the noise.
         """
         copied = super().__sklearn_clone__()
         copied.random_state = _source_of_copy(self.random_state)

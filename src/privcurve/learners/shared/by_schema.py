@@ -1,4 +1,4 @@
-"""What a learner takes from a schema: public facts, classes, and which rows train."""
+"""Public facts, classes and training rows of a learner, from a schema."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
     """Return the parameters of a learner that its schema decides; only the type of `y` counts.
 
-    If the schema has a unit, ε and δ are those that one row may cost. Raises ValueError if the
+    If the schema has a unit, ε and δ are what one row may cost. Raises ValueError if the
     learner already has one of these parameters, or its schema is no Schema.
     """
     if not isinstance(schema, privcurve.Schema):
@@ -49,7 +49,7 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
 
 
 def explain_missing_schema(learner: str, names: list[Any]) -> str:
-    """Say what to give beside a raw frame, whose columns have these names."""
+    """Say which parameter is missing for a raw frame with columns of these names."""
     some = ", ".join(f"{name!r}: …" for name in names[:MOST_NAMED])
     more = ", …" if len(names) > MOST_NAMED else ""
     return (

@@ -55,8 +55,8 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
         start = int(random_state)
     else:
         raise ValueError(
-            f"random_state = {random_state!r} is none of: a whole number of at least 0, a "
-            "Generator, a RandomState, None"
+            f"random_state must be a whole number of at least 0, a Generator, a RandomState or "
+            f"None; got {random_state!r}"
         )
     if isinstance(start, bytes):
         text = json.dumps(_simplify(facts), sort_keys=True)
@@ -87,15 +87,15 @@ def _simplify(value: Any) -> Any:
 def check_places(X: object) -> None:
     """Refuse columns with numbers as names that are not their places.
 
-    Texts as names are compared with those of the fit; numbers are not remembered.
+    Names that are texts are compared with the names at fit; numbers are not remembered.
     """
     names = column_names(X)
     if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
         return
     shown = ", ".join(map(str, names[:MOST_NAMED])) + (", …" if len(names) > MOST_NAMED else "")
     raise ValueError(
-        f"the columns of X are named {shown}: numbers are not compared with the names at fit. Name "
-        "them by texts (X.columns = X.columns.astype(str)), or 0, 1, 2, … in their order"
+        f"the columns of X are called {shown}: numbers are not compared with the names at fit. "
+        "Name them by texts (X.columns = X.columns.astype(str)), or 0, 1, 2, … in their order"
     )
 
 
@@ -315,7 +315,7 @@ def check_labels(
             )
         if len(labels) > most:
             raise ValueError(
-                # The words that scikit-learn's checks look for, and then those of the registry.
+                # The words that scikit-learn's checks look for, then the registry's words.
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(given)}. {learner.refuses(n_classes=len(labels))}"
                 if most == 2

@@ -40,7 +40,7 @@ class PartyClassifier(LinkedClassifier, PrivateClassifier):
 def deal_to_holders(
     learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
 ) -> tuple[list[Holder], Questions]:
-    """Deal records to parties; return these, and the questions that they may be asked.
+    """Deal records to parties; return the parties, and the questions that they answer.
 
     Each party has its own curator with its own seed, so its draws do not depend on where it runs.
     """

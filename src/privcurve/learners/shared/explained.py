@@ -17,7 +17,7 @@ from privcurve.learners.registry import entry
 
 
 def check_domain(learner: Any, domain: Any) -> None:
-    """Raise ValueError if a domain's codes or classes are not those of the learner's fit."""
+    """Raise ValueError if a domain has other codes or classes than the learner's fit."""
     name, n_bins = learner._learner, learner._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ValueError(
@@ -95,7 +95,7 @@ class Explained:
         Parameters
         ----------
         domain : Domain, optional
-            Has these names; by default those of the `schema`, or numbers without one.
+            Gives the names; by default the names of the `schema`, or numbers without a schema.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class Explained:
         Raises
         ------
         ValueError
-            If the domain is not the one that the learner was fitted on.
+            If the learner was fitted on another domain.
         """
         check_is_fitted(self)
         self = self._as_fitted()
@@ -151,6 +151,6 @@ class Explained:
     def feature_importances_(self) -> Floats:
         """The importance of each column by :func:`privcurve.explain`.
 
-        The order is that of `feature_names_in_`: the schema's, whatever that of X is.
+        The order is the schema's (`feature_names_in_`), whatever the order of X.
         """
         return self.explain().feature_importances

@@ -41,7 +41,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return the facts that are assumed to be public beside the usual ones."""
+        """Return the facts that are assumed to be public in addition to the usual ones."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:

@@ -118,7 +118,7 @@ class OneHotClassifier(ChanceClassifier):
         return int(self.n_bins_.sum())
 
     def _rows(self, codes: Codes, value: float = 1.0) -> csr_array | Floats:
-        """Return the inputs, in which the score is linear, times a value."""
+        """Return the inputs of the linear score, times a value."""
         return one_hot(codes, self.n_bins_, value)
 
     def _restore(self) -> None:

@@ -1,4 +1,4 @@
-"""Which columns are public: what a learner may read exactly, and what it must protect."""
+"""Public columns, which a learner may read exactly, and private columns, which it must protect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# With more possible keys per row than this, sorting is faster than marking those that occur.
+# With more possible keys per row than this, sorting is faster than marking the keys that occur.
 SPARSE = 16
 
 
@@ -29,7 +29,7 @@ class Roles:
 
     @classmethod
     def from_positions(cls, learner: str, public: Sequence[int] | None, n_columns: int) -> Roles:
-        """Check positions of public columns; `learner` is named in messages."""
+        """Check positions of public columns; messages name `learner`."""
         if public is None:
             return cls(n_columns, None)
         positions = np.asarray(list(public))
@@ -66,7 +66,7 @@ class Roles:
         if self.public is None:
             raise ValueError(
                 f"columns = {which!r} needs public columns: give public_columns=, the positions of "
-                "those that are (in a study: neighbours: private-columns)"
+                "the public ones (in a study: neighbours: private-columns)"
             )
         return np.array(self.public if which == PUBLIC else self.private, dtype=np.intp)
 

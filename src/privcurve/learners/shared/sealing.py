@@ -38,7 +38,7 @@ STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
-    """Return which methods of `FINAL` a learner has in place of those of the base class."""
+    """Return the methods of `FINAL` that a learner overrides."""
     learner = LEARNERS.get(getattr(kind, "_learner", ""))
     if learner is not None and learner.stays_open:
         return []
@@ -64,8 +64,8 @@ def check_methods(kind: type[Any], base: type[Any]) -> None:
 def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
     """Return a statement with the status ``claimed``, unless this project proves what it says.
 
-    That is so of its own learners alone, as they are: neither of a subclass, nor of a peer, nor of
-    a choice among learners of which one is a user's own.
+    Only the project's own learners qualify, unchanged: no subclass, no peer, and no choice among
+    learners that includes a user's own.
     """
     if type(statement) is not PrivacyStatement:
         raise TypeError(
@@ -84,8 +84,8 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
 def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
     """Return the statement of a fit: ``derived`` where each sensitivity followed from its sum.
 
-    Of a user's own learner that is so if nothing but its calls is its own: what it announces, and
-    the noise of that, is then the library's.
+    A user's own learner qualifies if it only chooses its calls: the library then announces them and
+    draws their noise.
     """
     if statement.status == DERIVED:
         raise DoorError(f"status = {DERIVED!r} is for the library to say: state {PROVED!r}")
@@ -151,20 +151,22 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
 
 
 def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement; refuse one of less privacy than was asked for, as of another setting."""
+    """Return a statement; refuse a statement of less privacy than the parameters set."""
     for name in ("epsilon", "delta"):
         wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
         if not stated <= wanted * (1 + ROUNDING):
-            raise DoorError(f"{name} = {stated:g} is stated, {wanted:g} was asked for")
+            raise DoorError(f"{name}: the statement has {stated:g}, the parameter is {wanted:g}")
     wanted = getattr(learner, "neighbours", statement.neighbours)
     if statement.private and statement.neighbours != wanted:
-        raise DoorError(f"neighbours = {statement.neighbours} is stated, {wanted} was asked for")
+        raise DoorError(
+            f"neighbours: the statement has {statement.neighbours}, the parameter is {wanted}"
+        )
     return statement
 
 
 def refuse_kept(model: Any, learner: str) -> None:
     """Refuse a fitted model that still holds a sealed value."""
-    # The statement needs no search: its numbers were compared with those of the calls.
+    # The statement needs no search: its numbers were compared with the calls.
     values = {name: value for name, value in vars(model).items() if name != "_fitted_statement"}
     if _find_held(values) is None:
         return

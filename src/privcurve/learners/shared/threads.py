@@ -16,5 +16,5 @@ _load_controller = cache(ThreadpoolController)
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra has one thread."""
+    """Return a context that limits linear algebra to one thread."""
     return _load_controller().limit(limits=1)

@@ -118,8 +118,8 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     def _measures(self) -> dict[str, float]:
         """Count the nodes that ask a question, and their leaves.
 
-        `expected_depth` is the mean over trees of how many questions a record is asked that
-        answers each of them either way with the same probability.
+        `expected_depth` is the mean number of questions on a record's path, over trees, if each
+        answer has the probability ½.
         """
         splits = self.splits_ != NO_QUESTION
         n_trees, n_inner = splits.shape

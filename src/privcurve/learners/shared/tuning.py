@@ -26,7 +26,7 @@ LEARNER = "learner"
 
 @dataclass(frozen=True)
 class Candidate:
-    """What a run may draw: a learner's name, and its hyperparameters other than defaults."""
+    """A candidate of a run: a learner's name, and its hyperparameters other than defaults."""
 
     learner: str
     setting: Mapping[str, Any]
@@ -69,7 +69,7 @@ def candidates_of(name: str, settings: Any) -> tuple[Candidate, ...]:
     """Return the candidates that runs draw from, all equally likely.
 
     `settings` maps parameters to lists of values, for all combinations; or it is a list of
-    settings, each of which may name another ``learner`` than `name`; or None, for the defaults.
+    settings, and each setting may name another ``learner`` than `name`; or None, for the defaults.
     Raises ValueError if it is something else, is empty, or a setting or a learner is not allowed.
     """
     if not (_is_list(settings) and len(settings) and all(isinstance(s, Mapping) for s in settings)):
@@ -175,7 +175,7 @@ def _make_tuple(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 class _Fit(NamedTuple):
-    """What a statement depends on beside ε; `setting` is JSON."""
+    """Everything but ε that a statement depends on; `setting` is JSON."""
 
     learner: str
     setting: str

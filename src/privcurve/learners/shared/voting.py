@@ -30,12 +30,12 @@ class Boosting(NamedTuple):
     started: bool = False
 
 
-# One round, in which all records weigh the same: the learning rate is not used.
+# One round with equal weights of all records: the learning rate is not used.
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
 class WeakLearner(Protocol):
-    """What is boosted. It has no state: nothing of a fit stays on it."""
+    """A weak learner that is boosted. It keeps no state of a fit."""
 
     def prepare(self, records: Records) -> Any:
         """Return the rows in the form that :meth:`train` takes; all settings share them."""
@@ -77,7 +77,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     Attributes
     ----------
     model_ : VoteModel or TreeModel
-        The readable vote: voters in the order of the rounds, each of which answers −1 or +1.
+        The readable vote: voters in the order of the rounds, with answers −1 or +1.
     n_features_used_ : int
         Distinct questions that the voters ask.
     n_records_ : int
@@ -103,7 +103,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:
-        """Return the codes for the voters, in which a hidden column has a single code."""
+        """Return the codes for the voters; a hidden column has a single code."""
         if not self._hidden_columns():
             return codes
         codes = codes.copy()

@@ -1,0 +1,17 @@
+"""What claims of this paper compute, beside differences and means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from privcurve.lazy import pd
+from privcurve.outputs._verdicts import Values, computed, values_of
+
+
+@computed("mean over {over} of {value} less that at dataset = banknote-50")
+def gain_of_fifty_bins(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
+    """Return the value on banknote less the one on banknote with fifty bins."""
+    values = values_of(claim, rows)
+    gains = [values[dataset,] for dataset in ("banknote", "banknote-50") if (dataset,) in values]
+    return {(): gains[0] - gains[1]} if len(gains) == 2 else {}
