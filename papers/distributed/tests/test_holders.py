@@ -275,7 +275,11 @@ TREE = "distributed_topdown"
 REFUSED = [
     (TREE, {"trust": "secure_sum", "calibration": "published"}, "trust must be 'local' for"),
     (TREE, {"delta": 1e-5, "calibration": "published"}, "delta must be 0 for the published"),
-    (TREE, {"budget": "levels", "calibration": "published"}, "budget must be 'decay' or 'uniform' for"),
+    (
+        TREE,
+        {"budget": "levels", "calibration": "published"},
+        "budget must be 'decay' or 'uniform' for",
+    ),
     (TREE, {"budget": "uniform"}, "budget must be 'levels' or 'decay' for"),
     (TREE, {"protocol": "single", "trust": "central"}, "trust = 'central' has no effect"),
     (
