@@ -58,7 +58,10 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
             "learner must be LazyBB with 1-rules; got majority",
         ),
-        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws: a standard"),
+        (
+            [{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}],
+            "draws must be at least 2, for a standard",
+        ),
         (
             [{"advantage_and_margins": {**MARGINS, "rounds": 5}}],
             "rounds must be above 19 and below",
@@ -126,7 +129,7 @@ def test_printed_numbers_that_nothing_is_beside_are_refused(
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
 def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
-    with pytest.raises(StudyError, match="boost~proved adds its votes to a public start"):
+    with pytest.raises(StudyError, match="must not have a public start; got boost~proved"):
         small(output, learners={"boost": boost}, neighbours="private-columns")
 
 
