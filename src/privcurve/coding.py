@@ -1,8 +1,8 @@
-"""Numbers and categories as codes: the one coder, and the one-hot matrix of codes.
+"""Encode numbers and categories as bins (codes), and bins as a one-hot matrix.
 
-A *coded matrix* has a row a record and a column a feature; column ``j`` holds codes
-``0 … n_bins[j] - 1``. What a code stands for is public, and no code depends on another
-record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to the last bit.
+A *coded matrix* has one row for each record and one column for each feature; column ``j`` contains
+codes ``0 … n_bins[j] - 1``. The meaning of a code is public, and no code depends on another record.
+The pipeline (`datasets`) and a learner with ``bounds=`` give equal codes, to the last bit.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.unsignedinteger[Any]]
-# Arrays by what they hold. Signs are labels, -1 or +1.
+# Types of arrays by their content. Signs are labels, -1 or +1.
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
-# Names of the types of missing values; two of them are pandas types.
+# Names of the types of missing values; two of these are pandas types.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
 EQUAL = "equal"
@@ -36,29 +36,29 @@ MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 WHOLE = "whole"
 
-# The logarithmic half of mixed bins halves the range this often: the finest bins are about 2^-14 of
-# the range wide, so a public bound that is ten thousand times too wide costs little.
+# The logarithmic half of mixed bins halves the range so many times. The finest bins have a width of
+# about 2^-14 of the range, so a public bound that is ten thousand times too wide costs little.
 HALVINGS = 14
 
-# The number of PrivGAM's rule for merging mixed bins. Raised when it changes: data with mixed bins
-# then have another checksum, so their results are made anew, and no others. To how many bins other
-# learners merge them (`few_bins` of their entries) stands in the ids of runs.
+# Version of PrivGAM's rule for merging mixed bins. A new version changes the checksum of data with
+# mixed bins, so that their results, and no others, are computed again. For other learners the ids
+# of runs include the number of merged bins (`few_bins` of their entries).
 MERGING = 3
 
-# Labels are bytes with a sign, codes two bytes at the most.
+# Labels are signed bytes; codes have at most two bytes.
 MOST_CLASSES = 128
 MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Coded records with labels: the one form in which a learner sees them."""
+    """Encoded records with labels, as all learners get them."""
 
     codes: Codes  # (n_rows, n_columns)
-    # (n_rows,): −1 or +1 (int8); positions of classes, 0 … K − 1 (int64), where more than two are
-    # taken.
+    # (n_rows,): −1 or +1 (int8); or, for learners of more than two classes, positions of classes,
+    # 0 … K − 1 (int64).
     labels: NDArray[Any]
-    counts: NDArray[np.int64]  # (n_rows,): how many records each row stands for
-    n_bins: NDArray[np.int64]  # (n_columns,): public: how many codes each column has
+    counts: NDArray[np.int64]  # (n_rows,): number of records of each row
+    n_bins: NDArray[np.int64]  # (n_columns,): number of bins of each column; public
 
     @property
     def n(self) -> int:
@@ -67,27 +67,27 @@ class Records(NamedTuple):
 
     @property
     def learner(self) -> str:
-        """In whose fit they are sealed; empty: they are open."""
+        """The learner whose fit has sealed the records; empty for open records."""
         return ""
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, of which a curator makes rows: these."""
+        """The open records for a curator's rows: this object."""
         return self
 
     def copy(self) -> Records:
-        """Return records that can be written into without a change of these."""
+        """Return an independent copy of the records."""
         return self._replace(
             codes=self.codes.copy(), labels=self.labels.copy(), counts=self.counts.copy()
         )
 
 
 def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
-    """Return the places of at most `at_most` records of each person, in order.
+    """Return the positions of at most `at_most` records of each person, in increasing order.
 
-    The choice depends on the person's name, the number of the person's records, and the seed: not
-    on what the records hold, nor on other persons' records. So a change of one person's records
-    changes at most `at_most` of those that are kept, and none of another person.
+    The choice depends on the person's name, the number of the person's records, and the seed, but
+    not on the values of records or on other persons. So a change of one person's records changes at
+    most `at_most` kept records, all of this person.
     """
     places: dict[str, list[int]] = {}
     for place, person in enumerate(persons):
@@ -103,21 +103,24 @@ def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:
-    """Return the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more."""
+    """Return the labels of encoded data: −1 and +1 for two classes, 0 … K − 1 for more."""
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
 def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the position of the class that scores decide for.
+    """Return the position of the predicted class of each row.
 
-    Of two classes, one score a row, 1 where it is above zero; of more, one a class, the first of
-    the largest.
+    Two classes have one score per row; the position is 1 if it is above 0. More classes have one
+    score per class; the position is the first largest score.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return where the bins of each column start if all are numbered, and how many there are."""
+    """Return the number of the first bin of each column, and the number of all bins.
+
+    Bins are numbered through all columns; the result has the shape (n_columns + 1,).
+    """
     counts = np.asarray(n_bins)
     starts = np.zeros(counts.size + 1, dtype=np.int64)
     counts.cumsum(out=starts[1:])
@@ -135,20 +138,20 @@ def edges(
         Lowest and highest value; public.
     n_bins : int
     spacing : str
-        ``equal``: bins of equal width. ``log``: of equal ratio; `low` is above 0. ``log1p``:
-        of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
-        over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
-        side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
-        ``whole``: bins of whole numbers, each of as many as possible; both bounds are whole.
+        ``equal``: bins of equal width. ``log``: bins of equal ratio; `low` must be above 0.
+        ``log1p``: bins of equal ratio of 1 + value; `low` must be above -1. ``mixed``: half of the
+        bins are even over the range, the other half over the logarithm of the distance to `low`, or
+        of the distance to 0 on both sides if 0 is between the bounds. ``mixed-high``: the same from
+        `high` downwards. ``whole``: bins of whole numbers, about equally many in each; both bounds
+        must be whole.
     exact : bool
-        Whether edges of equal width stay as they are computed.
+        Whether to leave edges of equal width unrounded.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low` and the last `high`; of whole numbers, `high` + 1. All others
-        are rounded to twelve digits, so that they are the numbers that people read, and the same
-        on every machine.
+        Increasing edges, from `low` to `high` (for whole numbers, to `high` + 1). Inner edges are
+        rounded to twelve digits, so that they equal the printed numbers, on every machine.
 
     Raises
     ------
@@ -184,20 +187,20 @@ def edges(
 
 
 def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
-    """Return the spacing that makes mixed bins finest near 0 where no bound is above 0.
+    """Return the spacing that makes mixed bins finest near 0, even if no bound is above 0.
 
-    Other spacings stay as they are.
+    Other spacings are returned unchanged.
     """
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
 
 def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
-    """Return all edges of mixed bins but the highest."""
+    """Return all edges of mixed bins except the highest."""
     width = high - low
     if from_high:
         ends = high - width * _mixed_shares(n_bins)[:0:-1]
     elif low < 0 < high and n_bins > 1:
-        # The even half of the bins by width, the logarithmic half to both sides alike.
+        # The even half is divided by width, the logarithmic half equally between both sides.
         below = min(max(round(n_bins * (0.5 * -low / width + 0.25)), 1), n_bins - 1)
         ends = np.concatenate(
             [low * _mixed_shares(below)[:0:-1], high * _mixed_shares(n_bins - below)[:-1]]
@@ -227,10 +230,10 @@ def _mixed_shares(n_bins: int) -> Floats:
 
 
 def code_by_edges(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
-    """Find the bin of each number, by the edges that the names of bins show; they increase.
+    """Return the bin of each number, for increasing edges.
 
-    A value on an edge belongs to the bin above it; the upper bound to the last bin. What lies
-    outside belongs to the nearest bin.
+    A number on an edge is in the bin above it; the upper bound is in the last bin. A number out of
+    bounds is in the nearest bin.
     """
     return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="right")
 
@@ -238,7 +241,7 @@ def code_by_edges(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
     """Return the smallest type that holds the codes of columns with these numbers of bins.
 
-    Raises ValueError if none does: the codes would overflow.
+    Raises ValueError if the codes would overflow all types.
     """
     most = int(np.max(n_bins))
     if most > MOST_CODES:
@@ -249,9 +252,10 @@ def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
 def code_equal_width(
     X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
 ) -> Codes:
-    """Clip numbers to public bounds and cut them into bins of equal width.
+    """Clip numbers to public bounds, and return their bins of equal width.
 
-    A bound is one number or one a column. Raises ValueError if they leave no finite width above 0.
+    A bound is one number, or an array with one number for each column. Raises ValueError if the
+    bounds leave no finite width above 0.
     """
     numbers = np.asarray(X, dtype=np.float64)
     low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), n_bins.shape) for b in bounds)
@@ -266,10 +270,10 @@ def code_equal_width(
 
 
 def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
-    """Return the group of each code, by column: of neighbours evenly, in `most` groups at most.
+    """Return the group of each code, by column: adjacent codes merged evenly into `most` groups.
 
-    `neighbours` are how many of the first codes of each column may be merged: those that stand in
-    the order of what they mean. Others stay as they are.
+    `neighbours` has, for each column, the number of first codes that may be merged, as they are in
+    the order of their meaning. The other codes are not merged.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):
@@ -282,10 +286,10 @@ def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> l
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
-    """Return a matrix with a column for each code of each column: `value` at the row's codes.
+    """Return the one-hot matrix of codes, with `value` in place of 1.
 
-    Every row holds exactly one entry for each coded column, so its L2 norm is ``value ·
-    √n_columns``, whatever the data.
+    Every row has exactly one entry for each coded column, so its L2 norm is ``value · √n_columns``
+    for all data.
     """
     from scipy.sparse import csr_array
 
@@ -300,10 +304,10 @@ def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_
 def scale_codes(
     codes: Codes, n_bins: NDArray[np.int64], order: Literal["C", "F"] = "C"
 ) -> NDArray[np.float64]:
-    """Put the codes of each column at equal distances from −1 to 1: −1 + 2·code/(n_bins − 1).
+    """Return codes scaled to [−1, 1]: −1 + 2·code/(n_bins − 1).
 
-    Numbers keep their order; categories get that of their description. A column of one code is 0.
-    The result lies in memory row by row (``C``) or column by column (``F``).
+    Numbers keep their order; categories have the order of the description. A column with one code
+    becomes 0. The memory layout is row by row (``C``) or column by column (``F``).
     """
     distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):

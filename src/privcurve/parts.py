@@ -1,13 +1,12 @@
-"""Records in parts on disk, and the engines that add up what is asked of every part.
+"""Partitioned records on disk, and engines that sum the answers of all parts.
 
-A learner that sees records only through sums of whole numbers need not have them together. What it
-asks is answered part by part, by whatever process has the part at hand, and the answers are added:
-in which order, and how the records are divided, makes no difference to a single bit. Answers are
-exact. Noise is drawn once, by whoever adds them up, and behind the door of
-:mod:`privcurve.privacy.curator`.
+A learner that uses records only through sums of integers does not need all records in one memory.
+Each part answers a question in the process that has the part, and the engine adds the answers. The
+sum does not depend on the order or on the partition, to the bit. Answers are exact; the
+:mod:`privcurve.privacy.curator` draws the noise once, for the sum.
 
-An answer follows from the part's records and from what the question says alone. So a part whose
-worker was lost is read again elsewhere, and nothing else has to be kept.
+An answer depends only on the part's records and on the question. So if a worker is lost, another
+one can open its part again, and no other state is needed.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Turns records into an object whose methods answer questions about them, by name.
+# A function from records to an object; questions are names of its methods.
 Make = Callable[[Records], Any]
 
-# Seconds for a scheduler to answer, and for its first worker.
+# Seconds to wait for a scheduler, and for its first worker.
 WAIT = 30
 
 PACKAGE = "privcurve"
@@ -49,23 +48,23 @@ VERSION = metadata.version(PACKAGE)
 
 
 class PartError(ExpectedError, RuntimeError):
-    """Records in parts can't be read, or an engine can't be had; the message says what to do."""
+    """Partitioned records can't be read, or an engine can't start; the message has the remedy."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some coded records on disk, in a file of NumPy's that is read memory-mapped."""
+    """Encoded records on disk, in memory-mapped NumPy files."""
 
-    # The file of the codes, of shape (n_columns, n_rows); labels are beside it, under the same name
-    # with `.labels`. Each worker finds it under the same path.
+    # The file of the codes, of shape (n_columns, n_rows). The file of the labels has the same name
+    # with `.labels`. The path must be valid for each worker.
     path: str
     n_rows: int
     sha256: str  # of both files, in hex
-    n_bins: tuple[int, ...]  # public: how many codes each column has
+    n_bins: tuple[int, ...]  # number of bins of each column; public
 
     @property
     def n(self) -> int:
-        """How many records it has."""
+        """The number of records."""
         return self.n_rows
 
     def labels(self) -> NDArray[Any]:
@@ -80,7 +79,7 @@ class Part:
                 f"{path} can't be read: {error.strerror or error}. All workers need the coded "
                 "records under the same path"
             ) from None
-        except (ValueError, EOFError):  # cut off, or without NumPy's header
+        except (ValueError, EOFError):  # the file is incomplete, or lacks NumPy's header
             raise self._changed() from None
         return array
 
@@ -88,7 +87,7 @@ class Part:
         return PartError(f"{self.path} is not what was coded: delete its folder, and start again")
 
     def records(self) -> Records:
-        """Return the records; raises PartError if they are not there, or not those."""
+        """Return the records; raise PartError if the files are missing or have changed."""
         path = Path(self.path)
         codes, labels = self._read(path, "r"), self.labels()
         if digest_of(path) != self.sha256:
@@ -102,7 +101,7 @@ class PartSubset:
     """Some records of a part."""
 
     part: Part
-    chosen: NDArray[np.bool_]  # (n_rows,): whether each record is one of them
+    chosen: NDArray[np.bool_]  # (n_rows,): mask of the chosen records
 
     @property
     def path(self) -> str:
@@ -111,11 +110,11 @@ class PartSubset:
 
     @property
     def n(self) -> int:
-        """How many records are chosen."""
+        """The number of chosen records."""
         return int(self.chosen.sum())
 
     def records(self) -> Records:
-        """Return all rows of the part; rows that are not chosen count as no record."""
+        """Return all rows of the part; rows that are not chosen have the count 0."""
         return self.part.records()._replace(counts=self.chosen.view(np.int8))
 
 
@@ -135,14 +134,18 @@ def digest_of(path: Path) -> str:
 
 
 class OpenPart:
-    """A part, and what answers questions about it, where they are.
+    """A part in the process that answers questions about it.
 
-    It is sent, copied and stored as the recipe that it is made by: no record leaves its process.
+    Pickling and copying it copies only the arguments of its constructor: no record leaves the
+    process.
     """
 
     def __init__(self, part: Part | PartSubset, make: Make, version: str = VERSION) -> None:
         if version != VERSION:
-            raise PartError(f"a worker has privcurve {VERSION}, and not {version}: install that")
+            raise PartError(
+                f"this worker runs privcurve {VERSION}; install {version}, which prepared the "
+                "records"
+            )
         self._part, self._make = part, make
         self._lock = Lock()
         self._begun: tuple[Records, Any] | None = None
@@ -156,7 +159,7 @@ class OpenPart:
     def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
         """Answer a question."""
         with self._lock:
-            # If this fails half-way, the next question begins anew.
+            # If this fails, the next question opens the part again.
             with np.errstate(all="ignore"):  # a thread, or a worker, has its own
                 records, state = self._begun or self._begin()
                 self._begun = None
@@ -171,7 +174,7 @@ class OpenPart:
 
 
 def _give_back(mapped: NDArray[Any]) -> None:
-    """Let the system take back the pages of a file, which are read again when they are needed."""
+    """Let the system free the memory of a mapped file; it reads the pages again when necessary."""
     base: Any = mapped
     while isinstance(base, np.ndarray):
         base = base.base
@@ -180,16 +183,16 @@ def _give_back(mapped: NDArray[Any]) -> None:
 
 
 class Threads:
-    """Asks parts in threads of this process, whose compiled loops run at the same time.
+    """An engine that queries parts in threads of this process; compiled loops run in parallel.
 
-    As many as `n` at a time; by default one a core.
+    `n` is the number of threads; by default, the number of cores.
     """
 
     def __init__(self, n: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return the parts, which are opened when they are first asked."""
+        """Return the parts; each opens at its first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
@@ -204,11 +207,11 @@ class Threads:
 
 
 class Cluster:
-    """Asks parts on the workers of Dask; to be closed.
+    """An engine that queries parts on Dask workers; call :meth:`close` at the end.
 
-    Each question says all that its answer follows from. So where a worker was lost, Dask asks
-    another one, which opens its parts and begins again: there is nothing else to restore. A
-    scheduler is such as ``tcp://10.0.0.1:8786``; without it workers are started on this machine.
+    Answers have no other inputs than the question and the part. So if a worker is lost, Dask sends
+    the question to another worker, which opens the part again. `scheduler` is an address such as
+    ``tcp://10.0.0.1:8786``; without it, Dask starts workers on this machine.
     """
 
     def __init__(self, scheduler: str | None = None) -> None:
@@ -230,7 +233,7 @@ class Cluster:
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
     def _check_versions(self) -> None:
-        """Refuse a scheduler or workers that have another privcurve, before a question is asked."""
+        """Raise PartError if scheduler or workers run another version of privcurve."""
         ask = (metadata.version, PACKAGE)
         try:
             versions = {
@@ -245,12 +248,12 @@ class Cluster:
                 raise PartError(f"{place} has privcurve {version}: install {VERSION} on each")
 
     def close(self) -> None:
-        """Leave the workers, and stop those that were started."""
+        """Disconnect from the workers, and stop workers that this engine started."""
         if hasattr(self, "_client"):
             self._client.close()
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[Any]:
-        """Return what stands for each part on a worker."""
+        """Return a handle (a future) for each part on a worker."""
         return [self._client.submit(OpenPart, part, make, VERSION, pure=False) for part in parts]
 
     def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
@@ -263,7 +266,7 @@ class Cluster:
                     *(one, question, arguments),
                     pure=False,
                     key=f"ask-{uuid4().hex}",
-                    # On the worker that has the part; on another one if that is lost.
+                    # The worker that has the part; if it is lost, another worker.
                     workers=places.get(one.key) or None,
                     allow_other_workers=bool(places.get(one.key)),
                 )
@@ -273,10 +276,10 @@ class Cluster:
             yield from self._client.gather(futures)
         except self._lost as error:
             why = str(error).partition("\n")[0] or type(error).__name__
-            raise PartError(f"Dask could not ask all parts: {why}") from None
+            raise PartError(f"Dask could not query all parts: {why}") from None
 
     def _wait(self, futures: Sequence[Any]) -> None:
-        """Wait for answers; raise TimeoutError if no worker is left to give them."""
+        """Wait for answers; raise TimeoutError if no worker remains."""
         from distributed import wait
 
         while True:
@@ -289,15 +292,15 @@ class Cluster:
                 return
 
 
-# What holds parts, and asks them.
+# An engine holds parts, and queries them.
 Engine = Threads | Cluster
 
 
 @contextmanager
 def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
-    """Open an engine by its name, and close it in the end.
+    """Open an engine by its name, and close it at the end.
 
-    Raises PartError if Dask is not installed, or none of its workers can be reached.
+    Raises PartError if Dask is not installed, or no Dask worker can be reached.
     """
     engine = Cluster(scheduler) if name == DASK else Threads()
     try:
@@ -307,24 +310,24 @@ def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Eng
 
 
 class SealedParts:
-    """Parts whose records a private fit does not read: :class:`Totals` asks them."""
+    """Parts whose records a private fit cannot read; only :class:`Totals` queries them."""
 
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
 
     def __getitem__(self, place: Any) -> NoReturn:
-        raise SealedError(self._learner, "the records of a part", "ask for Totals")
+        raise SealedError(self._learner, "the records of a part", "use Totals")
 
 
 @dataclass(frozen=True)
 class PartedRecords:
-    """Records in parts: what :class:`~privcurve.coding.Records` are in one memory."""
+    """Partitioned records; :class:`~privcurve.coding.Records` are records in one memory."""
 
     parts: tuple[Part | PartSubset, ...] | SealedParts  # in any order
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
-    learner: str = ""  # in whose fit answers are sealed; empty: they are open
-    counted: bool = True  # whether their number is public
+    learner: str = ""  # the learner whose fit seals answers; empty for open answers
+    counted: bool = True  # whether the number of records is public
 
     @property
     def n(self) -> int:
@@ -334,12 +337,12 @@ class PartedRecords:
         return sum(part.n for part in _open_parts(self.parts))
 
     def copy(self) -> PartedRecords:
-        """Return the same: they are files, and read only."""
+        """Return this object: the files are read only."""
         return self
 
 
 class SealedRecords(Records):
-    """Records that are sealed; how many there are is public, but for `_n` of None."""
+    """Sealed records; their number, `_n`, is public; None: it is secret."""
 
     _n: int | None
     _learner: str
@@ -347,7 +350,7 @@ class SealedRecords(Records):
 
     @property
     def learner(self) -> str:
-        """In whose fit they are sealed."""
+        """The learner whose fit has sealed the records."""
         return self._learner
 
     @property
@@ -359,17 +362,17 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, of which a curator makes rows.
+        """The open records of the fit, for a curator's rows.
 
-        A learner never has them: it may write into what it gets, and replace parts of it.
+        A learner has no access to them; it gets arrays that it may change or replace.
         """
         if self._exact is None:
-            what = "rows of records of which a part was replaced"
-            raise SealedError(self._learner, what, "take those of the fit (curator.rows)")
+            what = "rows of records with a replaced array"
+            raise SealedError(self._learner, what, "use the fit's records (curator.rows)")
         return self._exact
 
     def copy(self) -> SealedRecords:
-        """Return records that can be written into without a change of these."""
+        """Return an independent copy of the records."""
         made = cast(SealedRecords, super().copy())
         made._exact = self._exact
         return made
@@ -378,15 +381,15 @@ class SealedRecords(Records):
         return sealed_records(super()._replace(**changes), self._learner, self._n)
 
     def trusted(self) -> SealedRecords:
-        """Return these, as the library made them of the records of a fit."""
+        """Return these records, marked as unchanged since the library sealed them."""
         codes, labels, counts, n_bins = open_values(tuple(self))
-        # A copy: bounds of rows follow from it.
+        # Copy n_bins, as the bounds of rows depend on it.
         self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 
 
 def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
-    """Seal records for the fit of a learner; `n` is their number where it is public."""
+    """Seal records for the fit of a learner; `n` is their number if it is public, or None."""
     codes, labels, counts, n_bins = records
     made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
                          seal(counts, learner, 0), n_bins)  # fmt: skip
@@ -395,7 +398,10 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 
 
 def seal_records(learner: str, records: Any, counted: bool) -> Any:
-    """Return records as the private fit of a learner sees them; `counted`: how many is public."""
+    """Return sealed records for the private fit of a learner.
+
+    `counted` is whether the number of records is public.
+    """
     if isinstance(records, PartedRecords):
         parts = SealedParts(_open_parts(records.parts), learner)
         return replace(records, parts=parts, learner=learner, counted=counted)
@@ -409,10 +415,11 @@ def _open_parts(
 
 
 class Totals:
-    """Answers about all records: sums of whole numbers over their parts.
+    """Answers about all records: sums of integers over their parts.
 
-    `make` makes of some records, in memory or in a part, what answers about them. With parts it can
-    be pickled, and its answers are whole numbers or arrays of them.
+    `make` takes records, in memory or of a part, and returns the object that answers questions
+    about them. For parts, `make` must be picklable, and answers must be integers or arrays of
+    integers.
     """
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
@@ -427,9 +434,9 @@ class Totals:
             self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Return the sum of all parts' answers to a question: a method by its name.
+        """Return the sum of all parts' answers; `question` is the name of a method.
 
-        The answer of a loop with bounds (`sums.adds`) is a sum that has them.
+        The answer of a loop with bounds (`sums.adds`) is a sum with the same bounds.
         """
         rows = getattr(self._make, "func", self._make)
         bounds = getattr(getattr(rows, question, None), "bounds", None)
@@ -455,7 +462,7 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            return error  # it tells of files and machines, and of no record
+            return error  # its message is about files and machines, and reveals no record
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

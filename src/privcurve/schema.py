@@ -1,4 +1,4 @@
-"""Check YAML content against a JSON schema, with messages that name the mend."""
+"""Check YAML content against a JSON schema, with messages that name the remedy."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# Comparing a word with ten thousand takes a second.
+# Largest number of candidates for suggestions: comparing ten thousand words takes a second.
 MOST_COMPARED = 1000
 
 
-# A place in a content: keys of mappings and positions in lists, from the top.
+# A position in YAML content: keys of mappings and indices of lists, from the top.
 Place = tuple[str | int, ...]
 
 # The ending of descriptions and studies.
 ENDING = ".yaml"
 
-# Places that a message names.
+# Largest number of positions in a message.
 MOST_NAMED = 5
 
 # Messages for texts that do not match these patterns.
@@ -38,24 +38,24 @@ _TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes
 
 
 class Fault(NamedTuple):
-    """What a schema does not allow."""
+    """A violation of a schema."""
 
-    places: tuple[Place, ...]  # where it is; of an unknown key, the key is the last step
-    message: str  # says the places too
+    places: tuple[Place, ...]  # its positions; for an unknown key, the key is the last step
+    message: str  # includes the positions
 
 
-# The type, in schemas, of numbers that may be infinite; `number` is finite.
+# The type of numbers that may be infinite, in schemas; `number` is finite.
 INFINITE = "infinite"
 
 
 class SchemaError(ExpectedError, ValueError):
-    """Content that its schema does not allow; one line a fault."""
+    """Content violates its schema; the message has one line for each fault."""
 
 
 def suggestion(word: object, words: Iterable[str]) -> str:
-    """End a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
+    """Return the end of a sentence about an unknown word: ``"; did you mean 'x'?"`` or ``"."``.
 
-    `words` are those that could have been meant.
+    `words` are the known words.
     """
     words = list(words)
     if len(words) > MOST_COMPARED:
@@ -66,20 +66,20 @@ def suggestion(word: object, words: Iterable[str]) -> str:
 
 
 def misnamed_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that are YAML by another ending than the one that is read."""
+    """Return the YAML files in a folder that are not read because of their ending."""
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
 
 
 def explain_ending(path: Path, folder: Path | str) -> str:
-    """Say that a file is not read because of its ending, and what to do."""
+    """Return a message that a file is not read because of its ending, with the remedy."""
     return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file: a word is read as it is written, or refused.
+    """Read a YAML file; each word means its text, or is an error.
 
-    Keys and days are texts, as they stand there. An empty file is None.
+    Keys and days are texts, exactly as in the file. An empty file gives None.
 
     Raises SchemaError if it is not valid YAML or UTF-8, or has one of the
     :func:`yaml_nodes.faults`, naming file and place.
@@ -88,14 +88,14 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read YAML, as :func:`read_yaml`; messages call it `where`."""
+    """Read YAML like :func:`read_yaml`; `where` is its name in messages."""
     root, loader = _compose(text, where)
     if root is None:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # YAML's readers accept all of it: they keep the last of two equal keys, and take 0150 for
-        # 104.
+        # YAML readers accept all these faults: they keep the last of two equal keys, and read 0150
+        # as 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -117,8 +117,8 @@ def _yaml_error(where: str, error: yaml.YAMLError) -> SchemaError:
 
 
 def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
-    """Return the nodes of a document, and what reads them."""
-    # The compiled loader is ten times as fast, but not in every build of PyYAML.
+    """Return the nodes of a document, and their loader."""
+    # The compiled loader is ten times as fast, but some builds of PyYAML lack it.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         line = yaml_nodes.line_too_deep(yaml.parse(text, Loader=make_loader))
@@ -134,10 +134,10 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 
 
 def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
-    """Check content against a JSON schema; messages call it `where`.
+    """Check content against a JSON schema; `where` is its name in messages.
 
-    The content is read from YAML, which messages speak of, or else made in Python. Raises
-    SchemaError naming each fault by its place; an unknown key with the nearest known one.
+    With `in_yaml` the content is from YAML, and messages mention YAML; otherwise it is from Python.
+    Raises SchemaError with each fault, its position and, for an unknown key, the nearest known key.
     """
     messages = sorted(fault.message for fault in faults(content, schema, in_yaml))
     if messages:
@@ -145,24 +145,23 @@ def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
 
 
 def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return what a schema does not allow, each cause once.
+    """Return the violations of a schema, each cause once.
 
-    NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
-    checked by. Infinity is allowed where the schema says the type ``infinite``.
+    NaN is never allowed, as it passes every comparison with a bound. Infinity is allowed if the
+    type in the schema is ``infinite``.
     """
     errors = [
         error
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Where two schemas, one within the other, give the type of a place, the closer one counts.
+    # If two nested schemas have a type for a position, the inner schema counts.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # Faults with the same reason, by place (with the unknown key, if that is the fault): the place
-    # that the message names.
+    # By reason, then by position (including an unknown key): the position that the message names.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
@@ -181,7 +180,7 @@ def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place of an entry of a list, whichever entry it is."""
+    """Return a position with list indices removed, so that all entries of a list are equal."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 
@@ -214,7 +213,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
-    """Yield the place of each NaN; of one that is a key, the place of its mapping."""
+    """Yield the position of each NaN; for a key, the position of its mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
             yield ()
@@ -230,20 +229,20 @@ def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
 
 
 def _unknown_keys(error: Any) -> tuple[str, ...]:
-    """Return the keys that a schema does not know, if that is the fault."""
+    """Return the unknown keys of an error; empty for other errors."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
         return ()
     return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))
 
 
 class Lines:
-    """On which line of a YAML file something stands."""
+    """The line numbers of the content of a YAML file."""
 
     def __init__(self, path: Path) -> None:
         self._root, _ = _compose(_text(path), str(path))
 
     def line_of(self, *place: str | int) -> int:
-        """Return the line of a place, or of the nearest that is there on the way to it."""
+        """Return the line of a position, or of its nearest existing parent."""
         node, line = self._root, 1
         for step in place:
             if isinstance(node, yaml.MappingNode):
@@ -261,7 +260,7 @@ class Lines:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return what changes when a file does, as a key of what was read of it: inode, time, size.
+    """Return inode, time and size of a file, as a cache key for its content.
 
     Raises FileNotFoundError.
     """
@@ -274,7 +273,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON Schema takes 5.0 for a whole number; Python's ranges and random generators do not.
+    # JSON Schema accepts 5.0 as a whole number; Python's ranges and random generators do not.
     checker = Draft202012Validator.TYPE_CHECKER
     types = checker.redefine_many(
         {
@@ -287,12 +286,12 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 
 
 def _is_finite(number: Any) -> bool:
-    # A whole number of 309 digits is finite, but no float.
+    # An integer of 309 digits is finite, but too large for a float.
     return not isinstance(number, float) or math.isfinite(number)
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return what is wrong with a value whose type YAML would have told otherwise; "" if not so."""
+    """Return the fault of a Python value that YAML can't have, such as a NumPy type, or ""."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
@@ -307,7 +306,7 @@ def _reason_in_python(error: Any) -> str:
 
 
 def _reason(error: Any) -> str:
-    """Return what is wrong, without the place."""
+    """Return the fault, without its position."""
     if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
@@ -316,7 +315,7 @@ def _reason(error: Any) -> str:
         )
     given, allowed = error.instance, error.validator_value
     if error.validator == "required":
-        # Each missing key is an error of its own; only the message names the key.
+        # Each missing key is a separate error; only its message names the key.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
         expected = "" if error.absolute_path else _expectation(error, ": ")
         return f"missing key {missing!r}{expected}"
@@ -350,7 +349,7 @@ def _reason(error: Any) -> str:
         sign = "-" if given < 0 else ""
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # Of categories 1 is 1.0 in a file too, but "1.0" is not 1.
+        # For a category, 1 and 1.0 in a file are equal, but "1.0" is not 1.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
         quoted = f"YAML reads it as the number {given}: {remedy}put it in quotes"
@@ -359,7 +358,7 @@ def _reason(error: Any) -> str:
 
 
 def _expectation(error: Any, before: str) -> str:
-    """Return what a schema says of itself, if it says something."""
+    """Return `before` and the description in the schema; empty without a description."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""
 
@@ -372,7 +371,7 @@ def _means_a_number(value: Any) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Name a place of the file; an entry of a list by its name rather than its position."""
+    """Return a position as text; an entry of a list has its name rather than its index."""
     steps = []
     for step in path:
         content = content[step]

@@ -213,7 +213,7 @@ def test_records_that_were_written_into_are_no_rows(make):
     replaced = make(
         {"curator.rows(records)": "curator.rows(records._replace(labels=records.labels))"}
     )
-    with pytest.raises(SealedError, match="of which a part was replaced"):
+    with pytest.raises(SealedError, match="with a replaced array"):
         replaced.fit(X, Y)
 
 

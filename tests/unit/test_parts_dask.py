@@ -172,7 +172,7 @@ def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
 ):
     monkeypatch.setattr(parts, "WAIT", 1)
     at_question(2, lambda: [worker.kill() for worker in machines.workers])
-    with pytest.raises(ReleaseError, match=r"could not ask all parts: .* workers .*--resume"):
+    with pytest.raises(ReleaseError, match=r"could not query all parts: .* workers .*--resume"):
         release(gam(), seed=SEED, scheduler=machines.address)
 
 
@@ -238,5 +238,5 @@ def test_what_stands_for_a_part_is_sent_without_its_records(big):
     assert held.ask("counts", (query,)).sum() == 100 * (len(part.n_bins) + 1)
     assert len(cloudpickle.dumps(held)) < 2000
     assert repr(held) == "Held(00000.npy)"
-    with pytest.raises(PartError, match="a worker has privcurve"):
+    with pytest.raises(PartError, match="this worker runs privcurve"):
         parts.OpenPart(part, make_rows(part), "0.0.0")

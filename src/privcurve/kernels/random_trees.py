@@ -30,7 +30,7 @@ class DrawnTrees(NamedTuple):
 
     @staticmethod
     def n_outputs(n_classes: int) -> int:
-        """The number of scores of a row: 1 for two classes, otherwise `n_classes`."""
+        """Return the number of scores of a row: 1 for two classes, otherwise `n_classes`."""
         return 1 if n_classes == 2 else n_classes
 
 
