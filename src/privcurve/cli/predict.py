@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the format of a table, which override the model's and the file's."""
+    """Add the options for the format of a table, if neither model nor file determines it."""
     option = parser.add_argument
     option("--separator", help="the character between fields (default: found by the column names)")
     option("--encoding", help="encoding of a text table (default: as trained, or utf-8)")

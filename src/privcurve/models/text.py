@@ -1,4 +1,4 @@
-"""The bytes of a model's file: canonical JSON, its seal, and a strict reader."""
+"""Read and write model files: canonical JSON with a checksum (the seal)."""
 
 from __future__ import annotations
 
