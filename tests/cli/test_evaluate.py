@@ -220,7 +220,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     for options, message in (
         ("--by town", "no column.* 'town'"),
         ("--by sick", "--by sick is the label"),
-        ("--least 0", "--least 0 is not"),
+        ("--least 0", "--least must be above 0; got 0"),
         ("--least 5 --epsilon 1 --dataset patients", "--least is for exact numbers"),
         ("--epsilon 1", "--epsilon and --dataset belong together"),
         ("--dataset patients", "--epsilon and --dataset belong together"),

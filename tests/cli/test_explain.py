@@ -74,9 +74,7 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
 
 
 def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch):
-    refuse(
-        tmp_path, capsys, "explain model.json --columns -1", "--columns must be at least 0; got -1"
-    )
+    refuse(tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1")
     refuse(
         tmp_path,
         capsys,

@@ -482,7 +482,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     content = yaml.safe_load(claimed.read_text())
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
-    says = "outputs: claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
+    says = "papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
     assert says in beside_tiny(tmp_path).broken["tiny"]
     # Studies of a paper may stand in its own folder alone.
     Path("papers/tiny/studies").mkdir()
