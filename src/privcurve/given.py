@@ -16,7 +16,7 @@ from privcurve.coding import ABSENT
 # returns a table.
 _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "execute")
 
-# Types of labels, as a model's file names them.
+# Names of the types of labels in model files.
 TEXT = "text"
 NUMBER = "number"
 # A float32 or float16. A float64 may be an integer: pandas converts integers if one is missing.
@@ -55,7 +55,7 @@ def column_names(rows: Any) -> list[Any]:
             f"rows must be in memory; got a {type(rows).__name__}, which is a query: give its "
             f"table, .{method}()"
         )
-    # An Arrow table has the values in `columns`.
+    # An Arrow table has values, not names, in `columns`.
     is_arrow = hasattr(type(rows), "column_names")
     return list(rows.column_names if is_arrow else getattr(rows, "columns", ()))
 
@@ -132,7 +132,7 @@ def name_type(label: Any) -> str:
 
 
 def check_type(name: str) -> str:
-    """Return the name of a type; ValueError if labels and categories can't have it."""
+    """Return `name`; raise ValueError if it is no type of labels and categories."""
     if name not in _READERS:
         raise ValueError(
             "labels and categories must be texts, numbers, truth values, Decimals, dates or "
@@ -142,7 +142,7 @@ def check_type(name: str) -> str:
 
 
 def check_word(value: Any) -> None:
-    """Raise ValueError if a value can be neither a class nor a category."""
+    """Raise ValueError if a value can't be a class or a category."""
     if is_absent(value):
         raise ValueError(
             f"labels and categories must be values; got {value!r}, which means a missing one: "

@@ -277,7 +277,7 @@ class Cluster:
             yield from self._client.gather(futures)
         except self._lost as error:
             why = str(error).partition("\n")[0] or type(error).__name__
-            raise PartError(f"Dask could not ask all parts: {why}") from None
+            raise PartError(f"Dask could not query all parts: {why}") from None
 
     def _wait(self, futures: Sequence[Any]) -> None:
         """Wait for answers; raise TimeoutError if no worker is left."""
@@ -317,7 +317,7 @@ class SealedParts:
         self._parts, self._learner = parts, learner
 
     def __getitem__(self, place: Any) -> NoReturn:
-        raise SealedError(self._learner, "the records of a part", "ask for Totals")
+        raise SealedError(self._learner, "the records of a part", "use Totals")
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Fault(NamedTuple):
     message: str  # includes the places
 
 
-# The type, in schemas, of numbers that may be infinite; `number` is finite.
+# The type of numbers that may be infinite, in schemas; `number` is finite.
 INFINITE = "infinite"
 
 
@@ -231,7 +231,7 @@ def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
 
 
 def _unknown_keys(error: Any) -> tuple[str, ...]:
-    """Return the keys that a schema does not know, if that is the fault."""
+    """Return the unknown keys of an error; empty for other errors."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
         return ()
     return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))

@@ -255,7 +255,7 @@ ODD = [
     (f"{TUNED} --set settings=", "settings: nothing is"),
     (
         f"{TUNED} --set 'settings={{n_rounds: [5], n_rounds: [9]}}'",
-        "the key 'n_rounds' stands twice",
+        "the key 'n_rounds' occurs twice",
     ),
     (f"{TUNED} --set {'settings=' + '[' * 9999}", "too deep|nesting depth"),
 ]

@@ -90,7 +90,7 @@ def test_rows_without_names_are_not_taken_in_the_order_of_the_schema(rows, fitte
         with pytest.raises(DatasetError, match=REFUSED):
             door()
     for answer in (loaded.predict, loaded.predict_proba, loaded.decision_function):
-        with pytest.raises((DatasetError, ModelError), match=r"names of their columns|must name"):
+        with pytest.raises((DatasetError, ModelError), match=r"column names|must name"):
             answer(rows)
 
 

@@ -86,7 +86,7 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
 
     for failure, says in (
-        (OSError("no space left"), "the run has failed.\nerror: no space left\nAll that"),
+        (OSError("no space left"), "the run has failed.\nerror: no space left\nComplete log"),
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nComplete log: log"),
     ):
 

@@ -197,7 +197,7 @@ def refused_to_save():
     bounded = LazyBBClassifier(n_rounds=1, n_bins=N_BINS, bounds=(0, 11), classes=(-1, 1))
     broken = fitted(DPLogisticRegressionClassifier)
     broken.coef_[0] = np.nan
-    yield pipeline, DOMAIN, {}, "Pipeline can't be saved: only learners of privcurve"
+    yield pipeline, DOMAIN, {}, "Pipeline can't be saved: only unmodified learners of privcurve"
     yield Heir(n_rounds=1, n_bins=N_BINS).fit(X, y), DOMAIN, {}, "Heir can't be saved"
     yield LazyBBClassifier(), DOMAIN, {}, "lazybb is not fitted"
     yield narrow, DOMAIN, {}, r"numbers of codes of .* fit, \[11, 3\]; it has \[11, 3, 2\]"
@@ -266,7 +266,7 @@ CHANGES = [
     (put("parameters", "n_rounds", "4"), "n_rounds"),
     (put("parameters", "shell", "rm"), "no parameter 'shell'"),
     (put("parameters", "weak_learner", "topdown"), "voters are not its weak_learner"),
-    (put("classes", [-1, 1, 2]), "not those of its domain"),
+    (put("classes", [-1, 1, 2]), "differ from its domain's"),
     (put("classes", ["yes", "no"]), r"the classes \['yes', 'no'\], but the domain's are"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
@@ -337,7 +337,7 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
         ("[1, 2]", "it has no sha256"),
         ('{"a": NaN, "sha256": ""}', "NaN is not a number of JSON"),
         ('{"a": 1e999, "sha256": ""}', "1e999 is not a number of JSON"),
-        ('{"a": 1, "a": 1, "sha256": ""}', "a key stands twice"),
+        ('{"a": 1, "a": 1, "sha256": ""}', "a key occurs twice"),
         ('{"a": "\\ud800", "sha256": ""}', "surrogates not allowed"),
         ("[" * 100_000, "not a model's file"),
         ('{"a": ' + "9" * 5000 + "}", "not a model's file"),

@@ -62,7 +62,7 @@ def test_a_file_is_a_learner_like_the_others(folder):
     assert made.privacy_.caveat == f"{AUTHORS_WORD}; {own.NOT_TRIED}"
     assert list(own.claims()) == ["noisy_label"]
     with pytest.raises(
-        ModelError, match=r"NoisyLabelClassifier can't be saved.*own can be pickled"
+        ModelError, match=r"NoisyLabelClassifier can't be saved.*pickle a learner of your own"
     ):
         privcurve.save("model.json", made, None)
 

@@ -348,7 +348,7 @@ def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
     trained = releasing._train
 
     def lost(*_):
-        raise PartError("Dask could not ask all parts: lost")
+        raise PartError("Dask could not query all parts: lost")
 
     monkeypatch.setattr(releasing, "_train", lost)
     with pytest.raises(ReleaseError, match="--resume finishes this one, at no further price"):

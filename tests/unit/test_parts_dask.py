@@ -172,7 +172,7 @@ def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
 ):
     monkeypatch.setattr(parts, "WAIT", 1)
     at_question(2, lambda: [worker.kill() for worker in machines.workers])
-    with pytest.raises(ReleaseError, match=r"could not ask all parts: .* workers .*--resume"):
+    with pytest.raises(ReleaseError, match=r"could not query all parts: .* workers .*--resume"):
         release(gam(), seed=SEED, scheduler=machines.address)
 
 

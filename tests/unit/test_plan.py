@@ -501,9 +501,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     content = yaml.safe_load(claimed.read_text())
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
-    says = (
-        "outputs: claims: papers/tiny names a study 'tyny' that is not there; did you mean 'tiny'?"
-    )
+    says = "papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
     assert says in beside_tiny(tmp_path).broken["tiny"]
     # Studies of a paper may stand in its own folder alone.
     Path("papers/tiny/studies").mkdir()
@@ -515,7 +513,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     ("changes", "says"),
     [
         ({"studies": ["tyny"]}, "studies: there is no study 'tyny'; did you mean 'tiny'?"),
-        ({"studies": ["other"]}, "studies: other has no output claims; add that"),
+        ({"studies": ["other"]}, "studies: other has no output claims; add it"),
         ({"studies": ["more"]}, "studies: more combines tables of other studies"),
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
         ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
@@ -540,7 +538,7 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     ("tables", "says"),
     [
         (["god/accuracy"], "leaderboard: there is no study 'god'; did you mean 'good'?"),
-        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add that"),
+        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add it"),
         (["ill/accuracy"], "leaderboard: ill: config/studies/ill.yaml: learners"),
         (["good/selected_settings"], "tables: good/accuracy is required to include good"),
         (["good"], "tables: each must be <study>/<accuracy or"),

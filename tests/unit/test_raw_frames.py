@@ -395,7 +395,7 @@ def test_a_saved_model_reads_raw_frames(tmp_path, table, schema) -> None:
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
     # An array of raw values, as the learner takes it, is not taken for codes.
     for rows in (table[list(COLUMNS)].to_numpy(), [[3, 1, 0]], [[3.0, 1.0, 0.0]]):
-        with pytest.raises(ModelError, match="an array holds codes"):
+        with pytest.raises(ModelError, match="an array of bins must have an unsigned type"):
             loaded.predict(rows)
     np.testing.assert_array_equal(loaded.predict(schema.encode(table)), model.predict(table))
 

@@ -90,9 +90,9 @@ def test_every_key_of_config_and_study_is_described_in_the_readme():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a: 1\nb: 2\na: 3\n", "the key 'a' stands twice, lines 1 and 3; keep one"),
-        ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' stands twice, lines 3 and 4"),
-        ("x: {1: a, 1.0: b}\n", "the key 1.0 stands twice, lines 1 and 1"),
+        ("a: 1\nb: 2\na: 3\n", "the key 'a' occurs twice, lines 1 and 3; keep one"),
+        ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' occurs twice, lines 3 and 4"),
+        ("x: {1: a, 1.0: b}\n", "the key 1.0 occurs twice, lines 1 and 1"),
     ],
 )
 def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
@@ -144,12 +144,12 @@ def loader(request, monkeypatch):
         ("a: +1", r"YAML reads \+1 as 1"),
         ("~: x", "YAML reads the key ~ as nothing"),
         ("? [a]\n: x", "line 1: a list or a mapping can't be a key"),
-        ("{1: a, '1': b}", "the key '1' stands twice"),
+        ("{1: a, '1': b}", "the key '1' occurs twice"),
         # One word in two forms of Unicode.
-        ("caf\u00e9: 1\ncafe\u0301: 2", "stands twice, lines 1 and 2"),
+        ("caf\u00e9: 1\ncafe\u0301: 2", "occurs twice, lines 1 and 2"),
         (
             "x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y",
-            "key '<<' stands twice, lines 4 and 5",
+            "key '<<' occurs twice, lines 4 and 5",
         ),
         ("a: !!int '1'", "line 1: the tag !!int has no meaning here"),
         ("a: !mine x", "the tag !mine"),

@@ -77,7 +77,7 @@ class BreachError(RuntimeError):
 
 def _rows(records: Records) -> str:
     columns = (part.tolist() for part in (records.codes, records.labels, records.counts))
-    label_format = "+d" if records.labels.dtype == np.int8 else "d"  # signs, or places of classes
+    label_format = "+d" if records.labels.dtype == np.int8 else "d"  # signs, or class positions
     return "; ".join(
         f"{codes} labelled {label:{label_format}}" + f" ({n} times)" * (n > 1)
         for codes, label, n in zip(*columns, strict=True)

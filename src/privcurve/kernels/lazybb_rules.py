@@ -162,8 +162,9 @@ def literal_error(bins: Ints, positive_weight: int, negative_weight: int, litera
     `bins` has Σ μ·y over the rows in each bin; the two weights are Σ μ over the rows of each label.
     """
     b = literal >> 1
-    # Right in the bin where y = +1, right outside it where y = −1: the constant +1 is the
-    # literal of a bin that holds every row, Σ μ·y = positive − negative weight.
+    # The literal "in bin b" is right for rows with y = +1 in the bin and for rows with y = −1
+    # outside. The constant +1 is this literal for a bin with all rows, where Σ μ·y is the positive
+    # minus the negative weight.
     inside = bins[b] if b < len(bins) else positive_weight - negative_weight
     if literal & 1 == 0:
         return positive_weight - inside

@@ -18,7 +18,7 @@ from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 class DrawnTrees(NamedTuple):
     """Trees without values."""
 
-    # (n_trees, 2**depth − 1) each: the range of bins that says yes.
+    # (n_trees, 2**depth − 1) each: the range of bins with the answer yes.
     columns: Ints
     low: Ints
     high: Ints

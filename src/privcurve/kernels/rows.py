@@ -106,7 +106,7 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
     Rows without a finite norm become 0.
     """
     clipped = np.empty(rows.shape)
-    # Exceeds the rounding errors of the norm and of the products.
+    # Shorten rows by more than the rounding errors of the norm and of the products.
     slack = 1.0 - (rows.shape[1] + 8) * 2.0**-52
     for i in range(len(rows)):
         squares = 0.0

@@ -43,7 +43,7 @@ def tail_probability(score: Ints, scale: int) -> Floats:
 def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     """Return the largest privacy loss over both signs of the released margin and many scores."""
     if learner.learner != MAJORITY["learner"]:
-        raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
+        raise ValueError(f"learner must be the noisy majority; got {learner.learner}")
     budget = learner._budget()
     candidate = Candidate(learner.learner, {})
     (trained,) = terms([candidate], budget, Facts(pair.left.n_bins), pair.left.n)

@@ -60,11 +60,10 @@ def column_of(bin_starts: Ints, question: int) -> int:
 
 @jit
 def pick_best(scores: Floats, questions: Ints, scale: float, noise: Floats) -> int:
-    """Return the first question with the largest score; `noise` is an empty array.
+    """Return the question with the largest score/scale + noise; add the scores to `noise` in place.
 
-    With noise, return the question with the largest score/scale + noise; the function adds scores
-    to `noise` in place. Gumbel noise gives the exponential mechanism, standard exponential noise
-    permute-and-flip.
+    Gumbel noise gives the exponential mechanism, standard exponential noise permute-and-flip. If
+    `noise` is empty, return the first question with the largest score.
     """
     best, best_score = NO_QUESTION, -np.inf
     for b in questions:
