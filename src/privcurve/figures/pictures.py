@@ -1,7 +1,9 @@
 """Pictures as HTML and SVG, for pages: no script draws them, and they suit any width and colour.
 
 Curves and bands are drawn in an SVG that is stretched, with lines that keep their width; texts and
-dots are HTML, placed over and beside it by shares of its width and height.
+dots are HTML, placed over and beside it by shares of its width and height. Matplotlib draws none of
+them: it is in the extra `workflow`, which a release does not need, and its SVG has a fixed width and
+fixed colours.
 """
 
 from __future__ import annotations
