@@ -2,8 +2,7 @@
 
 Curves and bands are drawn in an SVG that is stretched, with lines that keep their width; texts and
 dots are HTML, placed over and beside it by shares of its width and height. Matplotlib draws none of
-them: it is in the extra `workflow`, which a release does not need, and its SVG has fixed colours and
-a fixed width.
+them: it is in the extra `workflow`, which a release does not need, and its SVG has one width.
 """
 
 from __future__ import annotations
