@@ -19,7 +19,6 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 # Settings are selected by this column of a run.
 DEFAULT_METRIC = ACCURACY
-# Missing in results of more than two classes that earlier versions stored.
 # The output of a comparison that needs all measures.
 PRICE = "price"
 

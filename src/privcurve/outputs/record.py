@@ -125,10 +125,7 @@ def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
 
 
 def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
-    """Return the study and the files that a record is of; none if it can't be read.
-
-    Records of earlier versions name no study.
-    """
+    """Return the study and the files that a record is of; none if it can't be read."""
     made = _read(path)
     return made.get("study"), [*map(Path, made.get("files", {}))]
 
