@@ -1,4 +1,4 @@
-"""Computations of this paper's claims, other than differences and means."""
+"""Functions that compute the values of some claims of this paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def smallest_step(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
 def first_reached(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the smallest `over` with a value of at least 0; ∞ if all values are below 0."""
+    """Return the smallest value of `over` whose value is at least 0, else ∞."""
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
 
     from .learners._half_spaces import Vote
-    from .learners._noise import BRCNoise
+    from .learners._half_spaces_noise import BRCNoise
 
 BLIND, FLIPPED = "blind", "flipped labels"
 COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
@@ -96,7 +96,7 @@ CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
     """Return the noise of a method's rounds."""
-    from .learners._noise import BRCNoise
+    from .learners._half_spaces_noise import BRCNoise
 
     setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
     names = ("n_rounds", "smallest", "largest", "estimate")

@@ -1,4 +1,4 @@
-"""Computations of this paper's claims, other than differences and means."""
+"""Functions that compute the values of some claims of this paper."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 @computed("accuracy less accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the accuracy minus (accuracy of `less` + its standard deviation)."""
+    """Subtract the accuracy of `less` and its standard deviation from the accuracy."""
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))
 
 
 @computed("{value} less accuracy")
 def less_accuracy(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the claim's value minus the accuracy of the same row."""
+    """Subtract the accuracy of a row from the claim's value of the row."""
     value = claim["value"]
     return values_of(claim, rows.assign(**{value: rows[value] - rows["accuracy"]}))

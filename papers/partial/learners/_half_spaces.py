@@ -19,8 +19,8 @@ from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
 
+from ._half_spaces_noise import EDGE, BRCNoise
 from ._kernel import positive_rows, reweight, weight_bits, weighted_sums
-from ._noise import EDGE, BRCNoise
 
 
 class PrivateWeights:

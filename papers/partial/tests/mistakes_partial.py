@@ -15,7 +15,7 @@ from privcurve.audit.contract import (
 )
 from privcurve.papers.partial.learners import _half_spaces as half_spaces
 from privcurve.papers.partial.learners._half_spaces import HalfSpaceVoteClassifier, PrivateWeights
-from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 from privcurve.papers.partial.learners.pate import classifier as answers
 from privcurve.papers.partial.learners.pate.classifier import PATEClassifier
 from privcurve.privacy.budget import PRIVATE_COLUMNS

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from privcurve.papers.partial.learners._half_spaces import PrivateWeights
+from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 from privcurve.papers.partial.learners._kernel import BLOCK, positive_rows, project_rows
-from privcurve.papers.partial.learners._noise import BRCNoise
 from privcurve.papers.partial.learners.brc.classifier import BRCClassifier
 from privcurve.privacy.mechanisms import draw_piece
 

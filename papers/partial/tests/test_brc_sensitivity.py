@@ -9,8 +9,8 @@ import pytest
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
-from privcurve.papers.partial.learners import _noise as sensitivity
-from privcurve.papers.partial.learners._noise import EDGE, BRCNoise
+from privcurve.papers.partial.learners import _half_spaces_noise as sensitivity
+from privcurve.papers.partial.learners._half_spaces_noise import EDGE, BRCNoise
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 SMALLEST, LARGEST = 0.5**0.5, 2**0.5

@@ -13,7 +13,7 @@ from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.papers.partial import flipped_labels
 from privcurve.papers.partial import thresholds as drawing
-from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 
 threshold_frame, votes_frame = drawing.threshold_frame, drawing.votes_frame
 

@@ -19,7 +19,6 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
 # The default column of a run that selects settings.
 DEFAULT_METRIC = ACCURACY
-# Missing in results of more than two classes that earlier versions stored.
 # The output of a comparison that needs all measures.
 PRICE = "price"
 

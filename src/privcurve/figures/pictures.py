@@ -1,7 +1,8 @@
 """Pictures as HTML and SVG, for pages: without scripts, for any width and colour scheme.
 
-Curves and bands are in an SVG that is stretched, with lines of constant width; texts and dots are
-HTML, positioned by shares of its width and height.
+Curves and bands are drawn in an SVG that is stretched, with lines that keep their width; texts and
+dots are HTML, positioned by shares of its width and height. Matplotlib does not draw them:
+Matplotlib is in the extra `workflow`, which a release does not need, and its SVG has a fixed width.
 """
 
 from __future__ import annotations

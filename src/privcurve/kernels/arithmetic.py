@@ -317,12 +317,6 @@ def _softplus(values: Floats) -> None:
         values[i] = log_add_exp(0.0, values[i])
 
 
-@compiled
-def _normal_cdfs(values: Floats) -> None:
-    for i in range(len(values)):
-        values[i] = normal_cdf(values[i])
-
-
 def _apply(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
     """Return a copy of `values`, of any shape, after a loop has changed it in place."""
     copy = np.array(values, dtype=np.float64, order="C")
@@ -358,11 +352,6 @@ def log2s(values: ArrayLike) -> Floats:
 def log1ps(values: ArrayLike) -> Floats:
     """Return ln(1 + x) of each number."""
     return _apply(_log1ps, values)
-
-
-def normal_cdfs(values: ArrayLike) -> Floats:
-    """Return Φ(x) of each number."""
-    return _apply(_normal_cdfs, values)
 
 
 def softplus(values: ArrayLike) -> Floats:

@@ -125,10 +125,7 @@ def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
 
 
 def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
-    """Return the study and the files of a record; none if the record can't be read.
-
-    Records of earlier versions name no study.
-    """
+    """Return the study and the files of a record; none if the record can't be read."""
     made = _read(path)
     return made.get("study"), [*map(Path, made.get("files", {}))]
 

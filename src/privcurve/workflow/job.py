@@ -169,19 +169,6 @@ def make(plan: Plan, request: OutputRequest) -> None:
     record.output_record(context).write(digest, complete=context.is_complete, code=code)
 
 
-def _plan_of(run: Run, study: str) -> Plan:
-    """Return the plan of a study and of those whose outputs it reads; without one, of the run."""
-    from privcurve.outputs.base import foreign_outputs
-    from privcurve.workflow import reading
-
-    if not study:
-        return reading.read(run.configuration, run.home, decides=False)
-    terms = run.file(study), run.seed, run["seconds_per_job"]
-    requests = reading.read_one(*terms).study_outputs(study)
-    names = {name for one in requests for name, _ in foreign_outputs(one.reads.outputs)}
-    return reading.read_one(*terms, {name: run.file(name) for name in names})
-
-
 def audit(run: Run, learner: str, dataset: str) -> None:
     """Audit one learner: search for a larger ε than it claims."""
     from privcurve.audit import run as attack

@@ -16,7 +16,7 @@ from privcurve.privacy.curator import EXACT, Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import LAPLACE, OBJECTIVE_PERTURBATION
 
-from .._noise import BRCNoise
+from .._half_spaces_noise import BRCNoise
 
 PEOPLE = "boosting_for_people"
 OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"

@@ -24,8 +24,8 @@ from .._half_spaces import (
     private_vote,
     sides,
 )
+from .._half_spaces_noise import BRCNoise
 from .._kernel import project_rows
-from .._noise import BRCNoise
 
 # The smallest error in Algorithm 1, so that its logarithm is finite.
 SMALLEST_ERROR = 1e-9

@@ -31,11 +31,6 @@ MAX_CALLS = 512
 _ROUNDING = 1e-13
 
 
-def _check_calls(n_calls: int) -> None:
-    if not 1 <= n_calls <= MAX_CALLS:
-        raise ValueError(f"n_calls must be between 1 and {MAX_CALLS}; got {n_calls}")
-
-
 def _steps(n_calls: int) -> int:
     """Return the grid steps in ε₀: fewer for many calls, as the cost is (calls · steps)²."""
     if n_calls <= 8:
@@ -58,7 +53,8 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     """Bound δ of adaptively composed bounded-range mechanisms."""
     from privcurve.privacy.accountants.game import step_back
 
-    _check_calls(n_calls)
+    if not 1 <= n_calls <= MAX_CALLS:
+        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
     if not (0 < bounded_range < math.inf and epsilon >= 0):
         raise ValueError(
             f"bounded_range must be finite and > 0, and epsilon ≥ 0; got {bounded_range} and "
