@@ -13,7 +13,8 @@ from privcurve.privacy.accountants import compose as c
 from privcurve.privacy.accountants import game
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
 from privcurve.privacy.accountants.compose import gaussian_delta, kov_delta
-from privcurve.privacy.accountants.cost import Cost, zcdp_delta
+from privcurve.privacy.accountants.cost import Cost, on_batches, zcdp_delta
+from privcurve.privacy.budget import REPLACE_ONE
 
 
 def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):
@@ -304,6 +305,7 @@ def test_every_accountant_is_one_object():
         c.MIXED: (Cost("bounded_range", 0.1, 20), Cost("gaussian", 0.2, 25)),
         c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
         c.PLD: (Cost("laplace", 0.1, 20),),
+        c.SAMPLED: (on_batches(Cost("gaussian", 0.2, 25), 0.3, REPLACE_ONE),),
     }
     for one in c.ACCOUNTANTS:
         assert c.accountant(one.name) is one
