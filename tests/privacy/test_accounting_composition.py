@@ -14,7 +14,8 @@ from privcurve.privacy.accountants import compose as c
 from privcurve.privacy.accountants import game
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
 from privcurve.privacy.accountants.compose import kov_delta
-from privcurve.privacy.accountants.cost import Cost, zcdp_delta
+from privcurve.privacy.accountants.cost import Cost, on_batches, zcdp_delta
+from privcurve.privacy.budget import REPLACE_ONE
 
 
 def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):
@@ -218,6 +219,7 @@ def test_bounded_range_is_an_eighth(each, tilt, order):
 def test_every_accountant_is_one_object():
     costs = {
         c.GAUSSIAN: (Cost("gaussian", 0.2, 25),),
+        c.SAMPLED: (on_batches(Cost("gaussian", 0.2, 25), 0.3, REPLACE_ONE),),
     }
     for one in c.ACCOUNTANTS:
         assert c.accountant(one.name) is one
