@@ -395,7 +395,7 @@ def a_stream_of_the_records(patch):
 @mutant(
     "noise by the root of ε", "4.5 ε at ε = .05, and ε at ε = 1",
     by(check, *(case for case in cases_of("noisy_majority"))), SENSITIVITY,
-    "4.47 times what is announced", NoisyMajorityClassifier, "_guarantee",
+    "4.47 times the announced sensitivity", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
 def noise_by_the_root_of_epsilon(own, self, n):
     statement = own(self, n)
@@ -411,7 +411,7 @@ CHOSEN = Case("noisy_bayes", {"n_columns": 1, "delta": 1e-2})
 
 @mutant(
     "an entry has a ρ of its own, less than its noise costs", "three times ε of a choice",
-    by(check, CHOSEN), SENSITIVITY, "times what is announced",
+    by(check, CHOSEN), SENSITIVITY, "times the announced sensitivity",
     NoisyBayesClassifier, "_guarantee",
 )  # fmt: skip
 def a_rho_that_is_too_small(own, self, n):
@@ -438,7 +438,7 @@ WORDS = [
 
 @mutant(
     "a word of a choice has a quarter of the range", "4 ε with that word alone",
-    by(check, *WORDS), SENSITIVITY, "times what is announced",
+    by(check, *WORDS), SENSITIVITY, "times the announced sensitivity",
     trees.sensitivity, "lazybb_split_range",
 )  # fmt: skip
 def noise_of_another_criterion(own, n, largest, criterion):
@@ -447,7 +447,7 @@ def noise_of_another_criterion(own, n, largest, criterion):
 
 @mutant(
     "an answer of a part that was asked again is added again", "twice ε",
-    by(check_in_parts, COUNTS), SENSITIVITY, "2 times what is announced", parts.OpenPart, "ask",
+    by(check_in_parts, COUNTS), SENSITIVITY, "2 times the announced", parts.OpenPart, "ask",
 )  # fmt: skip
 def a_part_answers_twice(own, self, question, arguments):
     return 2 * own(self, question, arguments)
@@ -485,7 +485,7 @@ def half_the_price(own, epsilon, *given):
 
 @mutant(
     "an evaluation's noise is for one count", "twice ε", by_release(), SENSITIVITY,
-    "2 times what is announced (1024)", evaluation, "histogram_l1",
+    "2 times the announced sensitivity (1024)", evaluation, "histogram_l1",
 )  # fmt: skip
 def noise_of_an_evaluation_for_one_count(own, relation):
     return own(relation) / 2
@@ -493,7 +493,7 @@ def noise_of_an_evaluation_for_one_count(own, relation):
 
 @mutant(
     "a record of a multiclass hold-out counts for each class", "three times ε",
-    by_release("privgam", CLASSES), SENSITIVITY, "3 times what is announced", Curator,
+    by_release("privgam", CLASSES), SENSITIVITY, "3 times the announced sensitivity", Curator,
     "whole_numbers",
 )  # fmt: skip
 def a_record_counts_for_each_class(own, self, call, exact):

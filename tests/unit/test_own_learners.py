@@ -346,7 +346,10 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
     mean_vote.write_text(wrong)
     assert audit(["contract", "mean_vote"]) == 1
     said = capsys.readouterr().out
-    assert "signed sums: the exact values change by 5, 1.67 times what is announced (3)" in said
+    assert (
+        "signed sums: the exact values change by 5, 1.67 times the announced sensitivity (3)"
+        in said
+    )
     assert "its neighbour: [1, 1] labelled -1" in said
 
 
@@ -416,7 +419,7 @@ def test_a_number_that_multiplies_sums_alone_is_seen_at_its_end(mean_vote):
     assert check(default, n_random=6).breach is None
     breaches = [check(case).breach for case in ends]
     assert breaches[0] is None
-    assert "times what is announced (6)" in breaches[1].why
+    assert "times the announced sensitivity (6)" in breaches[1].why
 
 
 def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):

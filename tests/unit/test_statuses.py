@@ -211,7 +211,7 @@ def test_each_choice_of_a_parameter_is_tried(folder):
         text = text.replace(old, new)
     (folder / "learners/mean_vote.py").write_text(text)
     last = next(one for one in cases_of("mean_vote") if one.parameters.get("noise") == "no")
-    assert "times what is announced" in check(last).breach.why
+    assert "times the announced sensitivity" in check(last).breach.why
 
 
 LEARNERS = {

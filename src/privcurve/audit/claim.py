@@ -79,11 +79,11 @@ class Claim:
     def __post_init__(self) -> None:
         ways = (self.distribution, self.loss, self.sample, self.guess)
         if sum(how is not None for how in ways) != 1:
-            raise ValueError(f"{self.name}: give one of distribution=, loss=, sample= and guess=")
+            raise ValueError(f"{self.name}: give one of distribution, loss, sample and guess")
         if self.sample is not None and self.n_trainings < 2:
             raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
         if self.loss is not None and self.delta > 0:
-            raise ValueError(f"{self.name}: a loss can refute δ = 0 alone")
+            raise ValueError(f"{self.name}: delta must be 0 for a loss; got {self.delta:g}")
         object.__setattr__(self, "stated", self.stated or self.neighbours)
 
     @property

@@ -351,7 +351,7 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
     errors = [side for side in sides if isinstance(side, Exception)]
     endings = list(dict.fromkeys(map(_describe, errors)))
     if len(errors) == 1:
-        raise BreachError(CONTROL, f"one side alone ends with {endings[0]}")
+        raise BreachError(CONTROL, f"only one side ends with {endings[0]}")
     if len(endings) == 2:
         raise BreachError(CONTROL, f"the sides end with {' and '.join(endings)}")
     if not isinstance(errors[0], ValueError):
@@ -392,7 +392,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
             raise BreachError(
                 SENSITIVITY,
                 f"{entry.what}: the exact values change by {factor * entry.sensitivity:.6g}, "
-                f"{factor:.3g} times what is announced ({entry.sensitivity:.6g})",
+                f"{factor:.3g} times the announced sensitivity ({entry.sensitivity:.6g})",
             )
         name = re.sub(r"\d+(?!-rule)", "#", entry.what)
         if loss / announced > verdict.largest.get(name, (-1.0,))[0]:

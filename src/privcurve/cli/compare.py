@@ -145,7 +145,7 @@ def _read_wish(arguments: argparse.Namespace) -> Wish | None:
     if arguments.want is None and arguments.within is None:
         return None
     if arguments.want is not None and arguments.within is not None:
-        raise UsageError("--want and --within are two ways to say one thing: keep one")
+        raise UsageError("--want and --within exclude each other: keep one")
     word = "--within" if arguments.want is None else "--want"
     text = arguments.want
     if text is None:
@@ -201,7 +201,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
     for word in ("tune", "repeats", "metric", "want", "within", "fresh"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
-                f"--{word} says how to compare, and --private-choice shows no comparison: leave "
+                f"--{word} is an option of a comparison, and --private-choice shows none: leave "
                 "out one of them"
             )
     (epsilon,) = epsilons

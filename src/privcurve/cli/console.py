@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a result is printed."""
+    """Add the options for the format of the output."""
     option = parser.add_mutually_exclusive_group().add_argument
     option("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
     option("--json", action="store_true", help="write one JSON object to standard output")

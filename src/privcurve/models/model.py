@@ -170,7 +170,7 @@ class Model:
     def check_probabilities(self) -> None:
         """Raise ModelError if the learner gives no probabilities."""
         if not self.has_probabilities:
-            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
+            raise ModelError(f"{self.learner} gives no probabilities: use predict")
 
     @property
     def has_probabilities(self) -> bool:

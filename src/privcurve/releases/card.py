@@ -399,7 +399,7 @@ def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Tex
 
 
 def _draw_columns(explanation: Explanation) -> Iterator[Block]:
-    """Draw what the most important columns add to the score of two classes."""
+    """Draw the values that the most important columns add to the score of two classes."""
     if len(explanation.outputs) > 1:
         return
     shapes = [shape.drawn for shape in explanation.used[:MOST_SHAPES]]

@@ -97,7 +97,7 @@ def choice(request: Request, description: Description) -> Choice:
         for name in names:
             kind = registry.estimator_class(name)
             if not kind._released:
-                raise ReleaseError(f"{name} can't be handed over: {kind._why_kept_back}")
+                raise ReleaseError(f"{name} can't be released: {kind._why_kept_back}")
         shape = (values["eta"], values["expected_runs"], values["score_share"])
         budget = tuning.budget_of(names, *request.budget_of_record, *shape)
         domain = description.domain

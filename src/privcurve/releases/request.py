@@ -137,7 +137,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
             )
         kind = registry.estimator_class(name)
         if not (kind._released or name == TUNED):
-            raise ValueError(f"{name} can't be handed over: {kind._why_kept_back}")
+            raise ValueError(f"{name} can't be released: {kind._why_kept_back}")
         if request.epsilon == math.inf:
             raise ValueError("epsilon must be finite for a release; got inf (no privacy)")
         epsilon, delta = request.budget_of_record

@@ -330,7 +330,7 @@ def _do(job: Callable[..., None], words: list[str], home: Path | None, given: An
     from privcurve.workflow import reading
 
     configuration = reading.overridden(words)
-    # Snakemake has set these, whatever the file says.
+    # If Snakemake has set these variables, they override the file.
     os.environ.setdefault(provenance.FRESH, "1" if configuration.get("fresh") else "")
     if mirror := configuration.get("data_mirror"):
         os.environ.setdefault("PRIVCURVE_DATA", str(mirror))

@@ -26,7 +26,7 @@ PAGE = "docs/faults.md"
 
 
 class OtherCode:
-    """Finds runs from other code for a plan, and says so in its log and in tables and figures."""
+    """Find runs from other code for a plan, with messages for its log, tables and figures."""
 
     def __init__(self, stamps: Stamps) -> None:
         self._stamps = stamps

@@ -129,7 +129,7 @@ class Plan:
         if files[0] not in self._stale:
             try:
                 stale = any(map(Path.exists, files)) and not is_current()
-            except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
+            except (ExpectedError, ValueError, OSError):  # unknown; a job reports the error
                 logging.getLogger(__name__).debug("made again", exc_info=True)
                 stale = True
             self._stale[files[0]] = stale
