@@ -441,7 +441,7 @@ def defaults():
         for relation in entry.neighbours if entry.private and not entry.peer else ():
             for delta in [0.0] * entry.pure + [1e-5] * entry.approximate:
                 added = {"neighbours": relation} if relation == ADD_REMOVE else {}
-                if added and name in ("privgam", "dp_gradient_descent"):
+                if added and name in ("privgam", "dp_gradient_descent", "dp_sgd"):
                     added["n_estimate"] = 100
                 parameters = {"delta": delta, "calibration": "proved", **added}
                 yield Case(name, parameters, neighbours=relation)

@@ -24,7 +24,7 @@ from privcurve.privacy.mechanisms import (
 )
 from privcurve.privacy.refused import end_fit
 from privcurve.privacy.spent import rho_of_ledger
-from privcurve.privacy.sums import ALL, Sum
+from privcurve.privacy.sums import ALL, Sum, is_open
 
 # Relative tolerance of a sum of costs compared with its charge.
 ROUNDING = 1e-9
@@ -229,8 +229,9 @@ class Account:
                     + ("score_range" if is_choice else "l1 and l2")
                 )
             return call
-        self._check_batches(entry, exact)
-        moves = exact.moves(stated.neighbours)
+        if not is_open(exact):
+            self._check_batches(entry, exact)
+        moves = exact.moves(stated.neighbours, of_batch=entry.sampled < 1)
         bound = float(moves.l1 if call.mechanism == LAPLACE else moves.l2)
         if is_choice:
             bound = exact.score_range(stated.neighbours)

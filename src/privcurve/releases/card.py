@@ -492,6 +492,8 @@ def _describe_calls(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     if first.mechanism == "gaussian":
         # A Gaussian call has no pure ε; its cost is μ = sensitivity/σ, and squares of μ add up.
         cost = f"μ = {first.sensitivity * first.noise_rate:.4g}"
+        if first.sampled < 1:
+            cost += f" on a batch of {100 * first.sampled:.4g} %"
     elif first.bounded_range is not None:
         cost = f"range {first.bounded_range:.4g}"
     return (
