@@ -463,7 +463,7 @@ def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitt
     (folder / "new.csv").write_text("age,town,day\n50,Oslo,2020-01-05\n" + rows)
     assert predict() == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert "30 of 31 values of 'age' lie above its upper bound, 100: another unit?" in first
+    assert "30 of 31 values of 'age' lie above its upper bound, 100: check their unit" in first
     assert "30 of 31 values of 'town' are 'other': compare their spelling" in second
     # Some such values are as they may be.
     (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
@@ -475,7 +475,7 @@ def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
     assert predict() == 1
     told = capsys.readouterr().err
-    assert "has no columns 'age', 'town', 'day', nor any other" in told
+    assert "has no columns 'age', 'town', 'day', nor any other required one" in told
     assert "Secretville" not in told
 
 

@@ -251,7 +251,7 @@ def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
     np.testing.assert_array_equal(open_values(total), PLAIN.sum(axis=0))
     assert opens(PLAIN, public)[1] == 6
     np.testing.assert_array_equal(public, PLAIN.sum(axis=0))
-    with pytest.raises(SealedError, match="a Generator handed to a kernel"):
+    with pytest.raises(SealedError, match="a Generator as an argument of a kernel"):
         opens(by_row(), np.random.default_rng())
     box = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(by_row())
     assert box.shape == ()

@@ -169,7 +169,7 @@ def test_models_without_votes_are_not_lost():
 
 
 def test_a_figure_without_votes_is_refused():
-    with pytest.raises(ValueError, match="without votes"):
+    with pytest.raises(ValueError, match="card must have at least one vote"):
         model_card.draw(model_card.votes_in_order([]), "a", "sick")
 
 

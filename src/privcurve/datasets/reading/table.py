@@ -142,8 +142,8 @@ def find_fields(
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
-            f"{source} has none of the columns {names}, nor any other required one, in the line "
-            f"that should name its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
+            f"{source} has no {names}, nor any other required one, in the line that should name "
+            f"its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:
         near = suggestion(missing[0], fields) if len(missing) == 1 else "."
