@@ -286,7 +286,12 @@ def test_names_that_are_equal_are_told_apart_as_in_the_draft(capsys):
     write("new.csv", lines(names=["town", "age", "age"], rows=[(t, a, i) for i, a, t, _ in ROWS]))
     assert predict(capsys, "new.csv")[0] == expected(data)
     write("new.csv", lines(names=["town", "age"], rows=[(t, a) for i, a, t, _ in ROWS]))
-    refuse(Path(), capsys, "predict model.json new.csv", r"line 2 of new.csv has 2 fields, not 4\.")
+    refuse(
+        Path(),
+        capsys,
+        "predict model.json new.csv",
+        r"line 2 of new.csv must have 4 fields; it has 2\.",
+    )
 
 
 def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
@@ -311,10 +316,13 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"id": 1}]', "line 1 .* has 1 fields, not 4.* It seems to be JSON"),
+        ('[{"id": 1}]', "line 1 .* must have 4 fields; it has 1.* It seems to be JSON"),
         ("sep=,\n" + lines(names=()), "line 1 .* it has 2.* Its first line, sep=…, is for"),
-        ("@RELATION a\n" + lines(names=()), "line 1 .* has 1 fields.* It is ARFF"),
-        (lines(after=",x", names=()), "line 1 .* has 5 fields, not 4.* R's write.table leaves out"),
+        ("@RELATION a\n" + lines(names=()), "line 1 .* must have 4 fields; it has 1.* It is ARFF"),
+        (
+            lines(after=",x", names=()),
+            "line 1 .* must have 4 fields; it has 5.* R's write.table leaves out",
+        ),
     ],
 )
 def test_a_table_of_another_program_is_known_without_names(capsys, content, message):
@@ -353,9 +361,9 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
         (
             lines(names=(), rows=[row[:3] for row in ROWS]),
             "",
-            "has 3 fields, not 4.*label may be",
+            "must have 4 fields; it has 3.*label may be",
         ),
-        (lines(names=(), separator=";"), "", r"has 1 fields, not 4.*\(--separator\)"),
+        (lines(names=(), separator=";"), "", r"must have 4 fields; it has 1.*\(--separator\)"),
         ("", "", "new.txt is empty"),
         ("\n \n", "", "new.txt is empty"),
         (lines(names=()), "--id x", "no column 'x'.*Its columns: id, age, town, sick"),
@@ -376,7 +384,7 @@ def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
     answers, told = predict(capsys, "new.txt", "--id id --on-error skip", 3)
     assert [bool(answer) for answer in answers] == [True, False, False]
     assert "line 2 of new.txt: 'age' is 'old', not a number" in told
-    assert "line 3 of new.txt has 2 fields, not 4" in told
+    assert "line 3 of new.txt must have 4 fields; it has 2" in told
 
 
 def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
@@ -408,7 +416,12 @@ def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
     assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
-    refuse(Path(), capsys, "predict model.json new.xlsx --sheet C", "no sheet 'C'")
+    refuse(
+        Path(),
+        capsys,
+        "predict model.json new.xlsx --sheet C",
+        "the sheet must be one of .*; got 'C'",
+    )
 
 
 def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):

@@ -40,7 +40,9 @@ def test_every_row_needs_a_label(name):
         labels = y.astype(object)
         labels[7] = nothing
         for classes in (None, ("no", "yes")):
-            with pytest.raises(ValueError, match=f"y must have a label in every row; got {nothing} in row 7"):
+            with pytest.raises(
+                ValueError, match=f"y must have a label in every row; got {nothing} in row 7"
+            ):
                 make(name, n_bins=n_bins, classes=classes).fit(X, labels)
 
 
@@ -188,7 +190,7 @@ def test_one_class(name):
     y = np.full(40, "yes")
     with pytest.raises(ValueError, match="one class"):
         make(name, n_bins=n_bins).fit(X, y)
-    with pytest.raises(ValueError, match="y must have labels of classes=.* got 'yes'"):
+    with pytest.raises(ValueError, match=r"y must have labels of classes=.* got 'yes'"):
         make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
     with pytest.raises(ValueError, match="two different labels"):
         make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)

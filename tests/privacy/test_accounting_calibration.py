@@ -182,7 +182,9 @@ def test_adaptive_accountant_wins_for_boosting_and_gives_way_beyond_its_limit():
 
 
 def test_calibrate_refuses_the_impossible():
-    with pytest.raises(ValueError, match="an accountant of .* must fit delta = 0.0 and .* none does"):
+    with pytest.raises(
+        ValueError, match=r"an accountant of .* must fit delta = 0.0 and .* none does"
+    ):
         calibrate((Cost("gaussian", 1.0),), 1.0, 0.0)
     with pytest.raises(ValueError, match="epsilon must be finite to calibrate"):
         calibrate((Cost("pure", 1.0),), math.inf, 0.0)

@@ -235,11 +235,11 @@ def test_every_accountant_is_one_object():
 def test_accountants_refuse_what_does_not_fit():
     mixed = (Cost("bounded_range", 0.1, 3), Cost("laplace", 0.2))
     for accountant in (c.ADAPTIVE, c.KOV, c.GAUSSIAN):
-        with pytest.raises(ValueError, match="must fit delta = .*; it does not"):
+        with pytest.raises(ValueError, match=r"must fit delta = .*; it does not"):
             c.compose(accountant, mixed, 1e-5)
-    with pytest.raises(ValueError, match="must fit delta = .*; it does not"):
+    with pytest.raises(ValueError, match=r"must fit delta = .*; it does not"):
         c.compose(c.ZCDP_CKS, mixed, 0.0)
-    with pytest.raises(ValueError, match="must fit delta = .*; it does not"):
+    with pytest.raises(ValueError, match=r"must fit delta = .*; it does not"):
         c.compose(c.BASIC, (Cost("gaussian", 0.1),), 1e-5)
     with pytest.raises(ValueError, match="an accountant must be one of"):
         c.compose("moments", mixed, 1e-5)

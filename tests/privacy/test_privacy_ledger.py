@@ -143,7 +143,10 @@ def test_a_statement_says_what_it_is():
         ({"public_columns": (1,)}, "neighbours must be 'private-columns'"),
         ({"public_label": True}, "neighbours must be 'private-columns'"),
         ({"status": "refuted"}, "caveat must be given .* got status = 'refuted' and caveat = ''"),
-        ({"caveat": "a flaw"}, "caveat must be given .* got status = 'proved' and caveat = 'a flaw'"),
+        (
+            {"caveat": "a flaw"},
+            "caveat must be given .* got status = 'proved' and caveat = 'a flaw'",
+        ),
         (
             {"status": "false", "caveat": "a flaw"},
             "status must be .*; got 'false'",

@@ -95,7 +95,9 @@ def test_numbers_out_of_range_are_refused(bad):
 
 @pytest.mark.parametrize(("eta", "expected"), [(-0.999, 5.0), (-0.99, 1000.0)])
 def test_an_eta_that_leaves_no_number_is_refused(eta, expected):
-    with pytest.raises(ValueError, match=f"eta must be larger for expected_runs = .* got {eta}, too close"):
+    with pytest.raises(
+        ValueError, match=f"eta must be larger for expected_runs = .* got {eta}, too close"
+    ):
         runs(eta, expected)
     assert runs(-0.9, 1000.0).mean == pytest.approx(1000)
 
