@@ -49,15 +49,15 @@ DESCRIBE = [
     ("reelase", "invalid choice: 'reelase'"),
     ("describe patients.csv", "which column is to be predicted: --label"),
     (f"{NEW} --lable x", "unrecognized arguments: --lable"),
-    (NEW, "t.csv is not there"),
+    (NEW, "t.csv does not exist: name the file"),
     (f"describe descriptions {SICK}", "descriptions is a folder"),
     (NEW, "t.csv is empty", {"t.csv": ""}),
     (NEW, "must have a line that is not blank", {"t.csv": "\n\n\n"}),
     (NEW, "holds no records", {"t.csv": "age,sick\n"}),
-    (NEW, "a separator", {"t.csv": "sick\nyes\nno\n"}),
+    (NEW, "a separator .* must split", {"t.csv": "sick\nyes\nno\n"}),
     (NEW, "use --no-header", {"t.csv": "1,2,3\n4,5,6\n"}),
     ("describe patients.csv --label sicc --name n", "'sick'"),
-    (NEW, "holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
+    (NEW, "must have two classes; it holds no value", {"t.csv": "a,sick\n1,\n2,NA\n"}),
     (
         NEW,
         "Name none of them, and each is a class .of 128 at most.; or all.*--positive A --negative",
@@ -76,7 +76,7 @@ DESCRIBE = [
         r"is an amount \(30 numbers\): regression is not supported. Instead add",
         {"t.csv": "a,sick\n" + "".join(f"{k % 3},{k / 7}\n" for k in range(30))},
     ),
-    (f"{OWN} --positive Yes", "no record has the label 'Yes'.*holds 'no'"),
+    (f"{OWN} --positive Yes", "no record has the label 'Yes'.*has the values 'no'"),
     (f"{OWN} --positive yes --negative yes", "named as positive and as negative"),
     (f"{OWN} --positive yes no", "are named as positive: 'no'.*Leave out the negative ones"),
     (
@@ -88,12 +88,12 @@ DESCRIBE = [
     (f"describe patients.csv {SICK}", "exists already.*--force"),
     (f"{NEW} --name adult", "another dataset is called", {"t.csv": TABLE}),
     (f"{NEW} --name 'a b/c'", "letters, digits, - and _", {"t.csv": TABLE}),
-    (f"describe 'ø.csv' {SICK}", "with --name", {"ø.csv": TABLE}),
+    (f"describe 'ø.csv' {SICK}", "name it with --name", {"ø.csv": TABLE}),
     (NEW, "is neither text nor a known format", {"t.csv": b"a,sick\0\1\2"}),
     (NEW, "is written in UTF-32", {"t.csv": TABLE.encode("utf-32")}),
     (
         NEW,
-        "a single value, 'yes'.* Of t.csv 3 lines can't be read: line 3 of t.csv has 1 field",
+        "'yes'.* predicted. Of t.csv 3 lines can't be read: line 3 of t.csv must have 2 fields",
         {"t.csv": "a,sick\n" + "1,yes\n2\n" * 3},
     ),
     (NEW, "If the line of names occurs several times", {"t.csv": TABLE.replace("P3", "id") * 2}),
@@ -105,9 +105,13 @@ DESCRIBE = [
         {"t.csv.gz": gzip.compress(TABLE.encode() * 99)[:-20]},
     ),
     (f"describe t.parquet {SICK}", "t.parquet can't be read", {"t.parquet": b"PAR1 and no more"}),
-    (NEW, "can't be read|no separator", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
-    (f"{OWN} --test test.csv", "test.csv is not there"),
-    (f"{OWN} --test test.csv", "test.csv has no column 'id'", {"test.csv": "age,sick\n1,yes\n"}),
+    (NEW, "can't be read|a separator .* must split", {"t.csv": 'a,sick\n"' + "x" * 200_000}),
+    (f"{OWN} --test test.csv", "test.csv does not exist"),
+    (
+        f"{OWN} --test test.csv",
+        "test.csv must have the column 'id'",
+        {"test.csv": "age,sick\n1,yes\n"},
+    ),
     (NEW, "first line has 2 .* or delete it, if it names no col", {"t.csv": "a,b\n" + TABLE}),
     (
         NEW,
@@ -170,8 +174,12 @@ CHECKS = [
     (CHECK, "line 4: unknown key 'mising'", described("missing: [", "mising: [")),
     (CHECK, "columns: ", described("columns:\n", "columns: 3\nnone:\n")),
     (CHECK, "missing key 'name'", described("name: age", "nam: age")),
-    (CHECK, "'0-120' is no list: .* brackets", described("[0, 120]", "0-120")),
-    (CHECK, "line 8: columns.age.bounds: 1 of 2", described("[0, 120]", "[120]")),
+    (CHECK, "'0-120' must be a list: .* brackets", described("[0, 120]", "0-120")),
+    (
+        CHECK,
+        "line 8: columns.age.bounds: must have 2 entries; it has 1",
+        described("[0, 120]", "[120]"),
+    ),
     (CHECK, "line 6: bounds of 'age'.*low < high", described("[0, ", "[999, ")),
     (CHECK, "decide on negative of the label", described('"no"', "")),
     (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
@@ -180,7 +188,7 @@ CHECKS = [
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
     (
         CHECK,
-        "line 2 of patients.csv must have 5 fields; it has 6.*Lines end with a separator",
+        "line 2 of patients.csv must have 5 fields; it has.*Lines end with a separator: delete it",
         {"patients.csv": TABLE.replace("yes\n", "yes,\n").replace("no\n", "no,\n")},
     ),
     (
@@ -205,12 +213,12 @@ CHOOSE = "release patients --epsilon 1 --learner"
 
 CHOICES = [
     (f"{PRIVATELY} --epsilon 0.5 1", "each choice is a release.*would spend 1.5"),
-    (f"{PRIVATELY} --tune", "--tune is an option of a comparison"),
-    (f"{PRIVATELY} --repeats 3", "--repeats is an option of a"),
-    (f"{PRIVATELY} --epsilon 0", "epsilon = 0.0 is not"),
-    (f"{PRIVATELY} --epsilon inf", "a selection costs nothing"),
+    (f"{PRIVATELY} --tune", "--tune says how to compare"),
+    (f"{PRIVATELY} --repeats 3", "--repeats says how to compare"),
+    (f"{PRIVATELY} --epsilon 0", "epsilon must be a number > 0 .*; got 0.0"),
+    (f"{PRIVATELY} --epsilon inf", "epsilon must be finite for a private selection; got inf"),
     (f"{CHOOSE} tuned --set 'settings=[{{a'", "is not valid YAML"),
-    (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds = -1 is not"),
+    (f"{CHOOSE} tuned --set 'settings={{n_rounds: [-1]}}'", "n_rounds must be .*; got -1"),
 ]
 
 RELEASE = "release patients --epsilon"
@@ -218,14 +226,17 @@ RELEASE = "release patients --epsilon"
 NUMBERS = [
     (f"{RELEASE} 1_0", "--epsilon: '1_0' is not a number"),
     (f"{RELEASE} 1e400", "'1e400' is too large for a number"),
-    (f"{RELEASE} 1 --learner lazybb --set n_rounds=1_0", "n_rounds = '1_0' is not"),
+    (f"{RELEASE} 1 --learner lazybb --set n_rounds=1_0", "n_rounds must be .*; got '1_0'"),
     (
         f"{CHOOSE} tuned --set learner=lazybb --set 'settings={{n_rounds: [011]}}'",
         "--set settings: line 1: YAML reads 011 as 9",
     ),
     ("compare patients --repeats 1_0", "argument --repeats: '1_0' is not a whole number"),
     ("compare patients --cores '²'", "--cores ²: give a"),
-    ("compare patients --epsilon 1 inf", "--epsilon inf is no privacy"),
+    (
+        "compare patients --epsilon 1 inf",
+        "--epsilon must be finite; got inf .no privacy.*Leave it out",
+    ),
     ("compare patients --want ''", "--want: a wanted score must be like auc>=0.9; got ''"),
 ]
 

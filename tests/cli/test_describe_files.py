@@ -139,7 +139,9 @@ def test_without_a_label_the_columns_are_shown(folder, capsys, option):
     code = main.main(["describe", "t.csv", "--no-header", *option.split()])
     told = capsys.readouterr()
     assert (code, DRAFT.exists()) == (2, False)
-    assert (f"line {len(rows) + 1} of t.csv has 2 fields" in told.out) == (option != "--quiet")
+    assert (f"line {len(rows) + 1} of t.csv must have 6 fields; it has 2" in told.out) == (
+        option != "--quiet"
+    )
     assert "which column is to be predicted: --label" in told.err
     assert ("column6" in told.out) == (option != "--quiet")
     assert ("Moss" in told.out) == (not option)
@@ -204,12 +206,13 @@ def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     assert told(capsys, "check", "t")[0] == 0
     again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
     code, said = told(capsys, *again, "data")
-    assert (code, "no sheet 'data'; did you mean 'Data'? Its sheets: About" in said) == (1, True)
+    wrong = "the sheet must be one of About, Data, Empty; got 'data'; did you mean 'Data'?"
+    assert (code, wrong in said) == (1, True), said
     code, said = told(capsys, *again, "Empty")
     assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
     code, said = told(capsys, "describe", "t.csv", *again[2:], "Data")
-    assert (code, "t.csv is not an Excel file, and has no sheets" in said) == (1, True)
+    assert (code, "t.csv is not an Excel file, so it has no sheets" in said) == (1, True)
 
 
 def test_a_column_of_parquet_has_a_name(folder, capsys):
@@ -230,7 +233,10 @@ def test_parquet_files(folder, capsys):
     decide("[0, 9]")
     assert told(capsys, "check", "t")[0] == 0
     code, said = told(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
-    assert (code, "the label 'l' holds lists or objects" in said) == (1, True)
+    assert (code, "the label 'l' must have one value per record; it holds lists or" in said) == (
+        1,
+        True,
+    )
     # Names of rows are no column.
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
@@ -257,7 +263,7 @@ def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
     made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     assert yaml.safe_load(made.text)["n_test"] == 5
-    assert any("line 6 of test.csv has 6 fields" in fault for fault in made.faults)
+    assert any("line 6 of test.csv must have 5 fields; it has 6" in fault for fault in made.faults)
 
 
 def by_another(capsys, name):
@@ -273,7 +279,7 @@ def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, cap
     assert code == 1
     assert "line 1 of bad.csv names its column 2 'b', but " in said
     # A line that is blank in one alone shifts the header.
-    assert "skip_rows 2, not 1" in by_another(capsys, "good.csv")[1]
+    assert "skip_rows must be 1; got 2" in by_another(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
     assert by_another(capsys, "good.csv")[0] == 0
 
@@ -283,7 +289,7 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
     Path("t.csv").write_text(rows, encoding="cp1252")
     for other, differs in (
         (rows, "the format of the other records: encoding must be 'cp1252'; got 'utf-8-sig'"),
-        (rows.replace("ø", "o").replace(",", ";"), "separator ';', not ','"),
+        (rows.replace("ø", "o").replace(",", ";"), "separator must be ','; got ';'"),
     ):
         Path("test.csv").write_text(other)
         code, said = by_another(capsys, "test.csv")

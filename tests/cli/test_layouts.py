@@ -318,7 +318,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
     [
         ('[{"id": 1}]', "line 1 .* must have 4 fields; it has 1.* It seems to be JSON"),
         ("sep=,\n" + lines(names=()), "line 1 .* it has 2.* Its first line, sep=…, is for"),
-        ("@RELATION a\n" + lines(names=()), "line 1 .* has 1 fields.* It is ARFF"),
+        ("@RELATION a\n" + lines(names=()), "line 1 .* must have 4 fields; it has 1.* It is ARFF"),
         (
             lines(after=",x", names=()),
             "line 1 .* must have 4 fields; it has 5.* R's write.table leaves out",
@@ -416,7 +416,12 @@ def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
     assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
-    refuse(Path(), capsys, "predict model.json new.xlsx --sheet C", "no sheet 'C'")
+    refuse(
+        Path(),
+        capsys,
+        "predict model.json new.xlsx --sheet C",
+        "the sheet must be one of .*; got 'C'",
+    )
 
 
 def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):

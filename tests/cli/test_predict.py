@@ -327,7 +327,7 @@ def test_a_sheet_is_named(folder, capsys):
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
     refuse(folder, capsys, "predict model.json new.xlsx", "no columns 'age'")
-    said = "no sheet 'May'.*Its sheets: notes, May 2024"
+    said = "the sheet must be one of notes, May 2024; got 'May'"
     refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
 
@@ -403,10 +403,10 @@ BAD = [
     (f"{ASK} --id id --id id", "two columns 'id': name another --id, or"),
     (f"{ASK} --json", "name an output file for answers"),
     (f"{ASK} --json --quiet", "not allowed with argument"),
-    (f"{ASK} --sheet x", "new.csv is not an Excel file, and has no sheets"),
+    (f"{ASK} --sheet x", "new.csv is not an Excel file, so it has no sheets"),
     (
         f"{ASK} --id P",
-        "2 columns 'P'",
+        "must have one column 'P'; it has 2",
         {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
     ),
     (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
@@ -479,7 +479,7 @@ def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
     assert predict() == 1
     told = capsys.readouterr().err
-    assert "has no columns 'age', 'town', 'day', nor any other" in told
+    assert "has no columns 'age', 'town', 'day', nor any other required one" in told
     assert "Secretville" not in told
 
 

@@ -114,7 +114,7 @@ def test_a_smaller_rate_than_is_used_is_refused(monkeypatch):
 def test_one_charge_for_two_steps_is_refused(monkeypatch):
     monkeypatch.setattr(DPSGDClassifier, "_calls", lambda self, n: (
         Announced(GRADIENT.format(1), sampled=self.batch_rate),))  # fmt: skip
-    with pytest.raises(DoorError, match="called, but not announced: 'clipped gradients of step 2'"):
+    with pytest.raises(DoorError, match="must be announced; 'clipped gradients of step 2' is not"):
         fit()
 
 

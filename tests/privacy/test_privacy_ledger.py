@@ -139,11 +139,14 @@ def test_words_for_private_columns():
 
 def test_a_statement_says_what_it_is():
     for changes, message in (
-        ({"neighbours": "twins"}, "'twins' is not one of"),
+        ({"neighbours": "twins"}, "neighbours must be one of .*; got 'twins'"),
         ({"public_columns": (1,)}, "neighbours must be 'private-columns'"),
         ({"public_label": True}, "neighbours must be 'private-columns'"),
-        ({"status": "refuted"}, "caveat = ''"),
-        ({"caveat": "a flaw"}, "caveat = 'a flaw'"),
+        ({"status": "refuted"}, "caveat must be given .* got status = 'refuted' and caveat = ''"),
+        (
+            {"caveat": "a flaw"},
+            "caveat must be given .* got status = 'proved' and caveat = 'a flaw'",
+        ),
         (
             {"status": "false", "caveat": "a flaw"},
             "status must be .*; got 'false'",

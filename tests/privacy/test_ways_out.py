@@ -171,7 +171,7 @@ def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
         with contextlib.suppress(DoorError):
             curator.call("another margin")
 
-    with pytest.raises(DoorError, match="not announced: 'another margin'"):
+    with pytest.raises(DoorError, match="a call must be announced; 'another margin' is not"):
         broken(release, epsilon=1.0).fit(X, Y)
     assert np.isfinite(broken(release, epsilon=np.inf).fit(X, Y).margin_)
 

@@ -285,7 +285,7 @@ REFUSED = [
     (
         TREE,
         {"protocol": "local_rnm", "criterion": "zero_one", "calibration": "published"},
-        "no sensitivity for the criterion 'zero_one'",
+        "criterion must have a sensitivity in paper 003; got 'zero_one'",
     ),
     (
         TREE,
@@ -301,7 +301,7 @@ REFUSED = [
         (name, parameters, message)
         for name in (TREE, "random_trees")
         for parameters, message in [
-            ({"placement": "nearby"}, f"{name}: placement must be one of"),
+            ({"placement": "nearby"}, f"{name}: placement must be one of .*; got 'nearby'"),
             ({"trust": "secure_sum", "n_colluding": 3}, "3 must be less than n_holders = 3"),
             ({"ordered": (True,)}, f"{name}: ordered must be True or False for each of 4 columns"),
         ]

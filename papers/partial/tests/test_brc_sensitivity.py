@@ -71,5 +71,5 @@ def test_the_audit_finds_a_flipped_label_which_the_partial_learner_does_not_clai
 
 
 def test_caps_on_the_wrong_side_of_one_are_refused():
-    with pytest.raises(ValueError, match=r"at least 1, .*; got 0\.5"):
+    with pytest.raises(ValueError, match=r"c1 and c2 must be at least 1, .*; got 0\.5 and 2"):
         sensitivity.brc_delta_published(5, 0.5, 2.0)

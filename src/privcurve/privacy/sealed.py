@@ -454,8 +454,8 @@ def seal(value: Any, learner: str, rows: Any = None) -> Any:
 def _seal_array(array: Any, learner: str, rows: int | None) -> Sealed:
     if not _is_of_numbers(array.dtype):
         raise SealedError(
-            learner, "let a kernel return numbers, or set rows=WHOLE",
-            "let a kernel return numbers, or say rows=WHOLE",
+            learner, f"a result of the type {array.dtype}",
+            "let a kernel return numbers, or set rows=WHOLE",
         )  # fmt: skip
     return Sealed(array, learner, rows)
 

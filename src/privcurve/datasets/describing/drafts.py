@@ -85,7 +85,8 @@ def draft(
             raise
         first = " ".join(problems.messages[:1])
         raise DatasetError(
-            f"{error} Of {path} {problems.n_unread:,} lines can't be read: {first}"
+            f"{str(error).rstrip('.')}. Of {path} {problems.n_unread:,} lines can't be read: "
+            f"{first}"
         ) from None
     decimal, thousands = _find_marks(form, profiles)
     columns = proposals(form, profiles, public)

@@ -109,7 +109,7 @@ def open_unlabelled(
     for option, value in (("sheet", layout.sheet), ("rows", layout.rows)):
         if value and not is_excel:
             raise DatasetError(
-                f"{source} is not an Excel file, and has no sheets: leave out --{option}"
+                f"{source} is not an Excel file, so it has no sheets: leave out --{option}"
             )
     wanted = Unlabelled(domain, Parser(PARQUET), source, copied=tuple(dict.fromkeys(copied)))
     is_parquet = parquet.is_parquet(path)
