@@ -40,7 +40,9 @@ def test_every_row_needs_a_label(name):
         labels = y.astype(object)
         labels[7] = nothing
         for classes in (None, ("no", "yes")):
-            with pytest.raises(ValueError, match=f"y holds {nothing} in row 7"):
+            with pytest.raises(
+                ValueError, match=f"y must have a label in every row; got {nothing} in row 7"
+            ):
                 make(name, n_bins=n_bins, classes=classes).fit(X, labels)
 
 
@@ -116,7 +118,7 @@ def test_a_parameter_beyond_its_bounds_is_refused(name):
         beyond = [end if out else end + by for end, out, by in ends if math.isfinite(end)]
         for value in (*beyond, math.nan, True, "no such choice", *(1.5,) * (one.kind is int)):
             assert not one.admits(value)
-            with pytest.raises(ValueError, match=f"{name}: {key} = .* is not "):
+            with pytest.raises(ValueError, match=f"{name}: {key} must be .*; got "):
                 make(name, n_bins=n_bins, **{key: value}).fit(X, y)
         for end, left_out, _ in ends:
             assert math.isinf(end) or one.admits(end) != left_out
@@ -188,7 +190,7 @@ def test_one_class(name):
     y = np.full(40, "yes")
     with pytest.raises(ValueError, match="one class"):
         make(name, n_bins=n_bins).fit(X, y)
-    with pytest.raises(ValueError, match="not in classes"):
+    with pytest.raises(ValueError, match="y must have labels of classes"):
         make(name, n_bins=n_bins, classes=("no", "maybe")).fit(X, y)
     with pytest.raises(ValueError, match="two different labels"):
         make(name, n_bins=n_bins, classes=("no", "no")).fit(X, y)
@@ -222,7 +224,7 @@ def test_no_record_gives_a_model_of_noise_where_one_may_be_added(name):
     """One record gives a model, so none must: an error would show that there is none."""
     X, _, n_bins = problem(50)
     adding = added(name)
-    with pytest.raises(ValueError, match="y holds no label"):
+    with pytest.raises(ValueError, match="it has no label"):
         make(name, n_bins=n_bins, **adding).fit(X[:0], [])
     for change in [{}, *changes(name)]:
         options = {"n_bins": n_bins, "classes": ("no", "yes"), "epsilon": 1.0, **adding, **change}

@@ -139,7 +139,7 @@ def test_words_for_private_columns():
 
 def test_a_statement_says_what_it_is():
     for changes, message in (
-        ({"neighbours": "twins"}, "'twins' is not one of"),
+        ({"neighbours": "twins"}, "got 'twins'"),
         ({"public_columns": (1,)}, "neighbours must be 'private-columns'"),
         ({"public_label": True}, "neighbours must be 'private-columns'"),
         ({"status": "refuted"}, "caveat = ''"),

@@ -226,7 +226,7 @@ def test_of_pure_runs_the_better_of_two_ways_counts():
 def test_the_epsilon_that_spends_rho_is_found_from_below(power):
     largest = epsilon_that_spends(0.02, lambda epsilon: 0.3 * epsilon**power, 1.0)
     assert 0.02 * (1 - 2e-3) <= 0.3 * largest**power <= 0.02
-    with pytest.raises(ValueError, match="has no rho"):
+    with pytest.raises(ValueError, match="must have a rho"):
         epsilon_that_spends(0.02, lambda epsilon: math.inf, 1.0)
 
 
