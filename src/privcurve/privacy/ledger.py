@@ -223,7 +223,7 @@ class PrivacyStatement:
             raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
         if (self.status in KNOWN) == bool(self.caveat):
             raise ValueError(
-                "a caveat must be given for the statuses that need one, and only for these; "
+                f"caveat must be empty if status is {' or '.join(KNOWN)}, and else give a reason; "
                 f"got status = {self.status!r} and caveat = {self.caveat!r}"
             )
         if self.at_most is not None and self.at_most < 1:
