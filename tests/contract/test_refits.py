@@ -328,7 +328,7 @@ def test_a_pair_of_any_days_or_numbers_is_one_of_bounds(pair):
 
 @pytest.mark.parametrize("pair", [("2020-01-01", "2021-1-1"), ("0", "1"), (pd.NaT, pd.NaT), (1,)])
 def test_another_pair_is_refused(pair):
-    with pytest.raises(DatasetError, match=r"'x' is \(.*a pair \(lowest, highest\) of numbers or"):
+    with pytest.raises(DatasetError, match=r"'x' must be a pair \(lowest, highest\) of numbers or"):
         Schema({"x": pair}, label=[0, 1])
 
 

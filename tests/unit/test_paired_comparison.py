@@ -199,5 +199,5 @@ def test_the_figure_marks_differences_in_points():
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
     assert [text.get_text() for text in panel.get_yticklabels()] == ["A method"]
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have rows to draw"):
         comparison.draw(table.iloc[:0], each, {"a": "A method"}, "the base")

@@ -143,7 +143,7 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
     assert set(frame["n_rounds"]) == {1, 2}
     nodes = sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="n_nodes"), {})
     assert set(sweep.points(nodes, dataclasses.replace(AXES, y="n_nodes"))["n_nodes"]) == {7}
-    with pytest.raises(ValueError, match="setting is not a number"):
+    with pytest.raises(ValueError, match="setting must be a number"):
         sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="setting"), {})
 
 

@@ -105,7 +105,7 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 
 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Assign two lines closer than half a name's height one common name, on the upper line.
+    """Join the names of two lines closer than half a name's height, on the upper line.
 
     Three names would be wider than a panel.
     """
