@@ -291,7 +291,7 @@ def _is_finite(number: Any) -> bool:
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return the fault of a Python value that YAML can't have, such as a NumPy type, or ""."""
+    """Return the fault of a Python value of the wrong type (a number or a text), or ""."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
