@@ -51,7 +51,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(value: float) -> str:
-    """Return a number as text; a small power of ten becomes 10⁻⁵ rather than 1e-05."""
+    """Return a number as text, with 10⁻⁵ in place of 1e-05."""
     digits, e, exponent = f"{value:g}".partition("e")
     if not e:
         return digits

@@ -293,7 +293,7 @@ def _is_finite(number: Any) -> bool:
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return the fault of a value given in Python whose type YAML would read differently; or ""."""
+    """Return the fault of a Python value of the wrong type (a number or a text), or ""."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):

@@ -65,7 +65,7 @@ class Guesses(NamedTuple):
 
 
 def most_refuted(n_fits: int, delta: float, error: float) -> float:
-    """Return the largest ε that `n_fits` fits can refute: the result for right guesses only."""
+    """Return the largest ε that `n_fits` fits can refute, if all guesses are right."""
     n_guessed = n_fits * int(GUESSED * CANARIES)
     return Guesses(n_fits * CANARIES, n_guessed, n_guessed).refuted_epsilon(delta, error)
 

@@ -102,7 +102,7 @@ def requests(learner: str) -> Iterator[tuple[Request, str]]:
     """
     entry = registry.entry(TUNED if learner == CHOOSE else learner)
     if learner not in releasable():
-        raise ValueError(f"{learner} can't be released: there are {', '.join(releasable())}")
+        raise ValueError(f"{learner} can't be released; choose one of: {', '.join(releasable())}")
     for relation in entry.neighbours:
         for delta in [0.0] * entry.pure + [DELTA] * entry.approximate:
             settings = SETTINGS.get(relation, {})
@@ -307,7 +307,7 @@ def _release(
             raise BreachError(CONTROL, why) from error
     for replay in used:
         replay.close()
-        if replay.statement is None:  # it has made its calls without a fit
+        if replay.statement is None:  # a curator outside a fit
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
             replay.statement = PrivacyStatement(
                 "release", *spent, None, BASIC, replay.ledger, status=CLAIMED, caveat=AUTHORS_WORD

@@ -101,7 +101,7 @@ def add_whole(
 
 @compiled
 def clip_norms(rows: Floats, longest: float) -> Floats:
-    """Return rows with longer ones shortened to the L2 norm `longest`.
+    """Return rows, shortened to the L2 norm `longest` if they are longer.
 
     Rows without a finite norm become 0.
     """

@@ -53,7 +53,7 @@ class Shape:
 
     @property
     def drawn(self) -> Shape:
-        """The shape to draw: categories with people, or the bins from the first to the last with.
+        """The shape to draw: categories with people, or all bins between bins with people.
 
         Without counts of people the result has all bins, and adjacent equal bins are merged.
         """

@@ -39,7 +39,7 @@ from privcurve.files import append, lock_folder, open_private, sync, write_error
 from privcurve.privacy import budget as words
 from privcurve.releases.errors import BudgetError, LedgerError
 
-# The folder of all ledgers, from the working folder; kept out of git.
+# Folder of all ledgers, in the working folder; git ignores it.
 RELEASES = Path("releases")
 LEDGER = "ledger.jsonl"
 
