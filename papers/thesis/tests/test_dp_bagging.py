@@ -72,7 +72,7 @@ def test_the_student_sees_no_record(monkeypatch):
     for seed in (0, 1):
         X, y, n_bins = problem(200, seed)
         DPBaggingClassifier(n_bins=n_bins, random_state=7).fit(X, y)
-    # The pool comes from the domain alone: other records, the same pool.
+    # The pool depends on the domain alone: other records give the same pool.
     assert np.array_equal(*queries)
     assert queries[0].shape == (300, 3)
     assert (queries[0].max(axis=0) + 1 == n_bins).all()

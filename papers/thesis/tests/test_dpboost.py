@@ -41,7 +41,7 @@ def test_tree_is_that_of_plain_python(thresholds, seed):
         assert [None if s is None else starts[s[0]] + s[1] for s in expected] == [
             None if s == NO_QUESTION else s for s in splits.tolist()
         ]
-    # "Is it a?" and "is it b?" tie where a and b are all that is left: the sides swap.
+    # "Is it a?" and "is it b?" tie if only the bins a and b can still occur: the sides swap.
     assert sorted(zip(totals, sums, strict=True)) == [
         (n, pytest.approx(total)) for total, n in sorted(leaves, key=lambda leaf: leaf[::-1])
     ]
@@ -51,7 +51,7 @@ def test_questions_run_out():
     X = np.array([[0], [1], [1]], dtype=np.uint8)
     splits, _, totals = grown(X, np.array([1.0, -1.0, 0.5]), [2], 3, True)
     assert splits.tolist() == [0] + [NO_QUESTION] * 6
-    # A node without a question sends all to its first child.
+    # A node without a question sends all records to its first child.
     assert totals.tolist() == [1, 0, 0, 0, 2, 0, 0, 0]
 
 
