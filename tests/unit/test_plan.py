@@ -60,16 +60,13 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ),
         (
             [{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}],
-            "draws must be at least 2, for a standard",
+            "draws must be at least",
         ),
         (
             [{"advantage_and_margins": {**MARGINS, "rounds": 5}}],
             "rounds must be above 19 and below",
         ),
-        (
-            [{"advantage_and_margins": {**MARGINS, "density": 2}}],
-            "density must be above 0 and below 1; got 2",
-        ),
+        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and"),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
@@ -197,7 +194,7 @@ def test_notes_are_of_the_studies_of_a_command_line_or_of_the_configured_ones(tm
     assert run.notes(["good", "--cores", "2"]) == run.notes(["-n"]) == []
 
 
-def test_epsilons_that_no_learner_takes_are_told(tmp_path):
+def test_epsilons_that_no_learner_takes_are_reported(tmp_path):
     own = {**SMALL["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
     both = {**own, "gam": {"learner": "privgam"}}
     run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})

@@ -116,7 +116,7 @@ def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
     assert "1 torn or damaged lines were skipped, the first is line 1" in caplog.text
 
 
-def test_damaged_lines_are_told_of_once(tmp_path, caplog):
+def test_damaged_lines_are_reported_once(tmp_path, caplog):
     with Store(tmp_path) as store:
         for n in range(20):
             store.add(f"{n:064x}", {"x": 7}, "c0de")
@@ -127,7 +127,7 @@ def test_damaged_lines_are_told_of_once(tmp_path, caplog):
     assert "12 torn or damaged lines" in caplog.text
 
 
-def test_lines_of_earlier_versions_are_read_and_told_of_once(tmp_path, caplog):
+def test_lines_of_earlier_versions_are_read_and_reported_once(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     (tmp_path / "1.jsonl").write_bytes(b"".join(lines(A, B)))
     (tmp_path / "2.jsonl").write_bytes(b"".join(lines(C)))

@@ -39,7 +39,7 @@ def boosted(more, errors, epsilon=1.0, **rest):
     return runs("bdpe", setting, errors, epsilon)
 
 
-def test_folds_stand_side_by_side():
+def test_folds_are_side_by_side():
     shuffled = boosted(OC, [0.1, 0.2, 0.6]).iloc[[2, 0, 1]]
     table = errors_of(shuffled, runs("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
     row = table[table["learner"] == "bdpe"].iloc[0]
@@ -244,7 +244,7 @@ def test_a_profile_rises_from_nothing_to_all():
     assert failed["value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3])
 
 
-def test_printed_numbers_are_those_of_the_text():
+def test_printed_numbers_match_the_text():
     wins = pd.read_csv(PRINTED / "table4_wins_against_forests.csv", dtype={"alpha": "str"})
     # 19 domains, three depths, two sizes, two forests, three α.
     assert len(wins) == 19 * 3 * 2 * 2 * 3 == 684

@@ -92,7 +92,7 @@ def test_weights_and_leaves():
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
+def test_curves_of_the_surrogate_match_the_loss(alpha):
     margins = np.linspace(-4.03, 4.03, 87)
     assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
     # Its slope is −ψ⁻¹(−z), and its second derivative is the slope of the slope.
@@ -107,7 +107,7 @@ def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
     assert m_alpha_curves.curvature(margins, alpha) == pytest.approx(bends, abs=1e-4)
 
 
-def test_the_log_odds_of_a_margin_are_those_of_the_inverse_link():
+def test_the_log_odds_of_a_margin_match_the_inverse_link():
     scores = np.linspace(-6, 6, 25)
     for alpha in (0.3, 1.0):
         inverse = record_weights(scores, -np.ones(25, dtype=np.int8), alpha)

@@ -53,7 +53,7 @@ CASES += [(3, c) for c in ("gini", "entropy", "zero_one")]
 
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
 @pytest.mark.parametrize("n_splits", [5, 60])
-def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, n_splits):
+def test_published_trees_match_the_plain_algorithm(n_classes, criterion, n_splits):
     triples = reference.questions(N_BINS, ORDERED)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
     for seed in range(4):
@@ -76,7 +76,7 @@ def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, 
 
 
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
-def test_proved_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
+def test_proved_trees_match_the_plain_algorithm(n_classes, criterion):
     triples = reference.questions(N_BINS, ORDERED)
     for seed in range(4):
         X, y = problem(60, n_classes, seed)
@@ -88,7 +88,7 @@ def test_proved_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("trust", ["secure_sum", "local"])
-def test_random_trees_are_those_of_the_plain_algorithm(n_classes, trust):
+def test_random_trees_match_the_plain_algorithm(n_classes, trust):
     X, y = problem(80, n_classes)
     model = learner("random_trees", n_classes, n_trees=7, batch=3, depth=2, trust=trust)
     model.fit(X, labels_of(y, n_classes))

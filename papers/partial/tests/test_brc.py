@@ -29,7 +29,7 @@ def fit(X, y, counts=None, **parameters):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_weights_are_those_of_plain_python_with_counts_as_records(seed):
+def test_weights_match_plain_python_with_counts_as_records(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, 5, 30)
     n = int(counts.sum())

@@ -31,7 +31,7 @@ def plain_votes(X, y, order, ends, n_bins, n_passes, pool):
     return votes
 
 
-def test_teachers_are_those_of_plain_python():
+def test_teachers_match_plain_python():
     X, y, n_bins = problem(90)
     pool = problem(25, seed=1)[0]
     order = np.random.default_rng(0).permutation(90)

@@ -46,7 +46,7 @@ def selected(setting, epsilon=0.4):
     return pd.DataFrame([row])
 
 
-def test_models_are_those_of_the_fresh_trainings(tested, methods, tmp_path):
+def test_models_match_the_fresh_trainings(tested, methods, tmp_path):
     point = methods[BOOST].points[0]
     inspected = list(models.train_afresh(tested, methods[BOOST], point, 3, 7))
     trainer = train.Trainer(tested, methods[BOOST], 7, tmp_path)
@@ -132,7 +132,7 @@ def test_the_notes_hold_the_statement(tested, methods):
     assert "sick" in notes[0]
 
 
-def test_without_a_test_part_no_accuracy_is_told():
+def test_without_a_test_part_no_accuracy_is_reported():
     lines = model_card.headings("LazyBB", "Toy", 0.4, None)
     notes = model_card.notes_of("sick", "{}", "statement", trees=False, tested=False)
     assert "nan" not in " ".join([*lines, *notes])
