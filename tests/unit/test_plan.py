@@ -58,14 +58,8 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
             "learner must be LazyBB with 1-rules; got majority",
         ),
-        (
-            [{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}],
-            "draws must be at least",
-        ),
-        (
-            [{"advantage_and_margins": {**MARGINS, "rounds": 5}}],
-            "rounds must be above 19 and below",
-        ),
+        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws must be at"),
+        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds must be above 19"),
         ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and"),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
@@ -97,11 +91,7 @@ def test_what_can_not_be_made_is_named(outputs, says):
 @pytest.mark.parametrize(
     ("file", "calibrations", "says"),
     [
-        (
-            "sparsty",
-            ["published", "proved"],
-            "must have a file named sparsity, rademacher, model_c",
-        ),
+        ("sparsty", ["published", "proved"], "must have a file named sparsity, rademacher, m"),
         ("model_card", ["published", "proved"], "must have model_accuracy if it has model_card"),
         ("settings", ["proved"], "learner must have the calibrations published, proved"),
     ],
