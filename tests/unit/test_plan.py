@@ -1,4 +1,4 @@
-"""The plan of a run: what is asked for, what is refused, and what a change makes again."""
+"""The plan of a run: requested files, refusals, and files that a change makes again."""
 
 import json
 import math
