@@ -162,7 +162,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     kept = expected > 0
     statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
     free = kept.sum() - 1
-    # Wilson and Hilferty's cube root: one false alarm in 30,000 runs of the four tests.
+    # Wilson and Hilferty's approximation: the four tests fail by chance once in 30,000 runs.
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 
