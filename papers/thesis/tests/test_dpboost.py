@@ -103,5 +103,5 @@ def test_learning_rate_one_leaves_nothing_to_a_second_ensemble():
     rng = np.random.default_rng(0)
     rows, labels = rng.integers(0, 4, (60, 2)), rng.integers(0, 2, 60)
     model = DPBoostClassifier(n_trees=4, trees_per_ensemble=2, learning_rate=1.0, n_bins=4)
-    with pytest.raises(ValueError, match="all trees after the first are 0"):
+    with pytest.raises(ValueError, match="learning_rate must be below 1 with several"):
         model.fit(rows, labels)
