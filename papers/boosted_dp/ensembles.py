@@ -162,7 +162,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: the number of datasets that each α wins at each ε, by chance, and in Table 1."""
+    """Table: datasets won by each α at each ε, the number expected by chance, and Table 1."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2

@@ -241,7 +241,7 @@ def _loss(
 
 
 def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Compare the margin bound, and the accuracy in the same row.
+    """Compare our margin bound and accuracy with the printed numbers.
 
     The thesis does not state the number of trainings: a printed number counts as one training.
     """

@@ -189,7 +189,7 @@ def test_commands_are_quiet_or_tell_machines(folder, capsys):
 
 
 @pytest.mark.parametrize(("epsilon", "is_told"), [("0.01", True), ("1000", False)])
-def test_a_release_with_too_small_a_budget_for_the_columns_is_told(
+def test_a_release_with_too_small_a_budget_for_the_columns_is_reported(
     folder, capsys, epsilon, is_told
 ):
     code, _, err = told(capsys, f"release patients --learner privgam --epsilon {epsilon}")

@@ -123,7 +123,7 @@ def test_one_mechanism_is_one_row():
     assert "B  " in told.lines()[1]
 
 
-def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told():
+def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_reported():
     first = TABLE.assign(kind="hyperparameters chosen without privacy")
     first.loc[0, ["calibration", "accuracy"]] = "published", 0.9
     made = ranking(first, "d", 1, TITLES)
@@ -180,7 +180,7 @@ def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
     assert alike["gam~proved"] == "PrivGAM"
 
 
-def test_of_a_rare_label_more_than_the_accuracy_is_told():
+def test_of_a_rare_label_more_than_the_accuracy_is_reported():
     made = ranking(RARE, "d", 1, TITLES)
     assert made.sentence().startswith(
         "at ε = 1 nothing is better than always predicting the most frequent label (0.9983): B, "

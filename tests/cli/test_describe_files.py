@@ -299,7 +299,7 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
         assert by_another(capsys, "test.csv")[0] == 0
 
 
-def test_lines_and_labels_that_can_t_be_read_are_told_of(folder, capsys):
+def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
     assert "2 records have no label" in described(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
     said = described(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
     assert "line 3 of t.csv must have 2 fields; it has 3" in said

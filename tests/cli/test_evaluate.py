@@ -76,7 +76,7 @@ def rows(capsys, options):
     return {row["group"]: row for row in told["groups"]}, told
 
 
-def test_measures_are_those_of_the_records_of_each_group(table, capsys):
+def test_measures_match_the_records_of_each_group(table, capsys):
     by_sex, told = rows(capsys, "--by sex")
     assert list(by_sex) == ["all", "f", "m"]
     assert told["notes"][0] == "Fewer than 30 records, not measured: x."

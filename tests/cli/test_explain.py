@@ -73,7 +73,7 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
     assert b"<svg" in Path("shapes.svg").read_bytes()
 
 
-def test_what_can_not_be_explained_is_told(model, tmp_path, capsys, monkeypatch):
+def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypatch):
     refuse(tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1")
     refuse(
         tmp_path,

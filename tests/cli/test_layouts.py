@@ -281,7 +281,7 @@ def test_names_in_the_first_line_are_understood_by_any_model(capsys):
     assert predict(capsys, "new.svm")[0] == expected(data)
 
 
-def test_names_that_are_equal_are_told_apart_as_in_the_draft(capsys):
+def test_names_that_are_equal_are_distinguished_as_in_the_draft(capsys):
     _, data, _ = train(*OTHERS["equal names"])
     write("new.csv", lines(names=["town", "age", "age"], rows=[(t, a, i) for i, a, t, _ in ROWS]))
     assert predict(capsys, "new.csv")[0] == expected(data)
@@ -407,7 +407,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     )
 
 
-def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
+def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
     _, data, _ = train(*CASES["rows"])
     workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
     answers, told = predict(capsys, "new.xlsx")

@@ -161,7 +161,7 @@ def test_answers_that_standard_output_has_no_letters_for_are_refused(
     assert (code, b"\\u2013" in shares) == (0, True)
 
 
-def test_what_is_left_out_and_answers_that_are_all_alike_are_told(folder, capsys):
+def test_what_is_left_out_and_answers_that_are_all_alike_are_reported(folder, capsys):
     ends = TABLE.replace("note", "sick").replace("\n", ",\n").replace("\n,\n", "\n\n")
     (folder / "new.csv").write_text(ends)
     assert predict("new.csv -o deep/out.csv") == 0
@@ -246,7 +246,7 @@ def test_a_record_that_can_not_be_read_gets_an_empty_answer(folder, capsys, monk
     assert capsys.readouterr().err.count("\n") == 4
 
 
-def test_each_fault_of_a_skipped_record_is_told_in_every_form(folder, capsys):
+def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys):
     bad = TABLE.replace('P2,"Rome, north",95', "P2,Osl,old").replace("60", "inf")
     (folder / "new.csv").write_text(bad)
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
@@ -458,7 +458,7 @@ def test_a_name_of_a_column_may_have_two_lines(folder, capsys, fitted):
         assert answers(capsys) == plain
 
 
-def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitted):
+def test_a_column_that_is_written_in_another_way_is_reported(folder, capsys, fitted):
     towns = (("Oslo", "Oslo"), ("other", "other"), ("?", "?"))
     town = Column("town", "categorical", categories=towns, patterns=True)
     domain = Domain((DOMAIN.columns[0], town, DOMAIN.columns[2]), DOMAIN.label, missing=("", "NA"))
@@ -483,7 +483,7 @@ def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     assert "Secretville" not in told
 
 
-def test_blanks_may_stand_between_fields(folder, capsys):
+def test_blanks_may_be_between_fields(folder, capsys):
     rows = [("age", "town", "day"), ("31", "Oslo", "2020-01-05"), ("95", "NA", "2022-03-01")]
     (folder / "new.csv").write_text("\n".join(map(",".join, rows)))
     expected = answers(capsys, "new.csv --proba")

@@ -87,7 +87,7 @@ def test_scikit_learn_of_others_and_without_noise(estimator):
 
 
 @learners
-def test_defaults_and_public_facts_are_those_of_the_estimator(name):
+def test_defaults_and_public_facts_match_the_estimator(name):
     signature = estimator_class(name)().get_params()
     learner = entry(name)
     assert learner.defaults == {key: signature[key] for key in learner.parameters}

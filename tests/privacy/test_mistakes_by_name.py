@@ -565,7 +565,7 @@ def test_a_mistake_is_caught(monkeypatch, one):
     assert one.out
 
 
-def test_names_are_told_apart():
+def test_names_are_distinguished():
     names = [*NAMED, *(one.name for one in MUTANTS)]
     assert len({*names}) == len(names)
     assert EPSILONS[0] < 1 < EPSILONS[1]

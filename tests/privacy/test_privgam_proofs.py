@@ -90,7 +90,7 @@ def test_no_record_moves_sums_or_totals_further_than_is_stated(n_classes, norm, 
             assert largest > bound * 0.99
 
 
-def test_stated_sensitivities_are_those_of_the_page():
+def test_stated_sensitivities_match_the_page():
     """Of a column; of d columns they are d times as large in L1, √d times in L2."""
     page = {(REPLACE_ONE, True): (1.0, 2.0), (REPLACE_ONE, False): (0.5**0.5, 1.0)}
     page |= {(ADD_REMOVE, True): (0.5, 1.0), (ADD_REMOVE, False): (0.5, 0.5**0.5)}

@@ -285,7 +285,7 @@ def test_a_selection_that_forgets_its_cost_is_flagged(monkeypatch, part, flagged
     assert (rows["verdict"] == VIOLATED).sum() == flagged
 
 
-def test_the_densities_of_the_attack_are_those_of_fits():
+def test_the_densities_of_the_attack_match_fits():
     """Shares of margins and scores of real fits; calls right ones wrong with a chance of 1e-6."""
     c = replace(DENSITIES[0], setting={**MAJORITY, "score_share": 0.5, "expected_runs": 2.0})
     side = one_sided(c, TARGET)[1].left

@@ -117,7 +117,7 @@ def plainly(learner, n, side=SIDE):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_scores_are_those_of_a_fit(learner, monkeypatch):
+def test_scores_match_a_fit(learner, monkeypatch):
     monkeypatch.setattr("privcurve.audit.fits.BATCH", 4)
     signs = [SIDE.labels[0], -OTHER.labels[0]]
     expected = [model.decision_function(DRAWN.canaries) @ signs for model in plainly(learner, 10)]

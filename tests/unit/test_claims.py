@@ -133,7 +133,7 @@ def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
         ({"each": ["kin"]}, "has no column 'kin'; did you mean 'kind'?"),
     ],
 )
-def test_a_misspelt_column_of_accuracy_is_told_before_training(
+def test_a_misspelt_column_of_accuracy_is_reported_before_training(
     tmp_path, monkeypatch, name, words, says
 ):
     claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": name}
@@ -161,7 +161,7 @@ def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch
         verdicts.output.make(plan.context(verdicts))
 
 
-def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
+def test_claims_about_a_study_that_does_not_judge_them_are_reported(tmp_path):
     with contextlib.chdir(tmp_path):
         assert lay_out(tmp_path).notes([]) == []
         (note,) = lay_out(tmp_path, outputs=["accuracy"]).notes([])

@@ -106,7 +106,7 @@ def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacin
 
 @pytest.mark.parametrize("spacing", [coding.EQUAL, coding.LOG, coding.LOG1P])
 @pytest.mark.parametrize(("low", "high", "n_bins"), [(0.1, 0.7, 6), (3.0, 99999.0, 17), (1, 2, 2)])
-def test_edges_are_those_of_exact_arithmetic(low, high, n_bins, spacing):
+def test_edges_match_exact_arithmetic(low, high, n_bins, spacing):
     shift = int(spacing == coding.LOG1P)
     with localcontext() as context:
         context.prec = 60

@@ -177,7 +177,7 @@ def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
 # Descriptions ----------------------------------------------------------------------
 
 
-def test_all_faults_of_a_description_are_told(own):
+def test_all_faults_of_a_description_are_reported(own):
     own(
         columns=[{**AGE, "bounds": [1, 0]}, TOWN, TOWN, {**TOWN, "name": "sick"}],
         parser={"kind": "delimited", "header": True, "encoding": "latin-one"},
@@ -191,7 +191,7 @@ def test_all_faults_of_a_description_are_told(own):
 # Files -----------------------------------------------------------------------------
 
 
-def test_all_faults_of_a_file_are_told(own):
+def test_all_faults_of_a_file_are_reported(own):
     own([LINES[0], "31,Paris,x,yes", "old,Oslo,y,no", "1,Oslo", "2,Paris,z,maybe", "3,Oslo,w,no"])
     message = refused()
     for part in (
@@ -211,7 +211,7 @@ def test_all_faults_of_a_file_are_told(own):
     assert "write n_rows: 5" not in message
 
 
-def test_no_more_than_twenty_faults_are_told(own):
+def test_no_more_than_twenty_faults_are_reported(own):
     own([LINES[0], *(f"31,Town {k},x,yes" for k in range(1000))], n_rows=1000)
     message = refused()
     assert "at least 20 problems" in message

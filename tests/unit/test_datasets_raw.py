@@ -116,7 +116,7 @@ LIBSVM = {
 }
 
 
-def test_indices_are_those_of_fields_and_stand_once_in_a_record(own):
+def test_indices_match_fields_and_stand_once_in_a_record(own):
     own(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **LIBSVM)
     assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
     own(["1 2:35", "-1 1:4_0", "-1 1:40 0:1 1:50", "1"], **LIBSVM)
@@ -137,7 +137,7 @@ def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(ow
     assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
 
 
-def test_categories_of_many_digits_are_told_apart(own):
+def test_categories_of_many_digits_are_distinguished(own):
     codes = {"name": "p", "kind": "categorical", "categories": [12345678901, 12345678902]}
     lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]
     own(lines, **{**LIBSVM, "columns": [codes]})

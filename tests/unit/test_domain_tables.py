@@ -233,7 +233,7 @@ def many(gaps):
     return pd.DataFrame(rows)
 
 
-def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
+def test_pairs_that_always_differ_are_distinguished():
     frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
     tests = ranks.compare_pairs(frame).set_index(["method", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4

@@ -104,7 +104,7 @@ def test_one_panel_a_dataset_and_one_line_an_method(n):
     assert figure.get_size_inches()[0] == width
 
 
-def test_the_values_are_those_of_the_frame():
+def test_the_values_match_the_frame():
     frame = accuracy(TWO).sample(frac=1, random_state=3)
     curve = line(draw(frame, TWO).axes[1], "dp_lr~published")
     rows = frame[(frame["dataset"] == "codrna") & (frame["method"] == "dp_lr~published")]
@@ -245,7 +245,7 @@ def test_each_measure_has_panels_of_those_that_have_it():
     assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
 
 
-def test_a_measure_that_no_learner_has_is_told():
+def test_a_measure_that_no_learner_has_is_reported():
     one = study_of({"votes": {"learner": "lazybb"}})
     frame = accuracy(one.datasets).assign(log_loss=math.nan)
     curves.check_measured(one, frame, measures=["accuracy"])

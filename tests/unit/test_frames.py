@@ -99,7 +99,7 @@ def test_what_has_no_code_is_named(frame, message):
         encode_frame(DOMAIN, frame)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     with pytest.raises(DatasetError, match="2 problems"):
         encode_frame(DOMAIN, FRAME.assign(smokes=2, since="x"))
 
@@ -199,7 +199,7 @@ def test_no_records_are_no_codes():
     assert encode_frame(DOMAIN, FRAME[:0]).shape == (0, len(DOMAIN.columns))
 
 
-def test_columns_of_different_indexes_are_told_of():
+def test_columns_of_different_indexes_are_reported():
     columns = dict(FRAME.items())
     assert encode_frame(DOMAIN, columns).tolist() == CODES
     with pytest.warns(UserWarning, match="have different indexes: they are joined by position"):

@@ -481,7 +481,7 @@ def test_a_loaded_model_is_explained(fitted, loaded):
 
 
 @pytest.mark.parametrize("schema", [{"a": (0, 1)}, "schema.yaml", Schema])
-def test_what_is_no_schema_is_told_of(schema):
+def test_what_is_no_schema_is_reported(schema):
     with pytest.raises(
         ValueError, match=r"schema must be a privcurve\.Schema; got .*schema=Schema"
     ):
@@ -490,7 +490,7 @@ def test_what_is_no_schema_is_told_of(schema):
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("epsilon", [1e300, 1.7e308, 2e100])
-def test_an_epsilon_that_overflows_is_told_of(delta, epsilon):
+def test_an_epsilon_that_overflows_is_reported(delta, epsilon):
     with pytest.raises(ValueError, match=r"epsilon must be at most 1e\+100, or inf .*; got [12]"):
         PrivGAMClassifier(epsilon=epsilon, delta=delta, n_bins=4).fit([[0], [3]], [0, 1])
     PrivGAMClassifier(epsilon=1e100, delta=delta, n_bins=4).fit([[0], [3]], [0, 1])

@@ -136,7 +136,7 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkey
         release(request(epsilon=1e-3))
 
 
-def test_for_add_remove_no_size_is_told(mine):
+def test_for_add_remove_no_size_is_reported(mine):
     mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
     private = request(
         learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 50}, holdout=SHARE

@@ -185,7 +185,7 @@ def test_a_selection_reads_the_parts_and_what_follows_reads_the_selection():
 
 @pytest.mark.parametrize("changes", [{}, ALL, HOLDOUTS])
 @pytest.mark.parametrize("share", [2, 0.3, 1e-9])
-def test_a_process_finds_its_job_by_what_it_is_told(changes, share):
+def test_a_process_finds_its_job_by_its_arguments(changes, share):
     seconds = sum(one.seconds for one in jobs_of(**changes).curves.values())
     cut = jobs_of(share * seconds, **changes)
     for job in cut.jobs.values():

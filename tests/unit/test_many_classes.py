@@ -217,7 +217,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("ill")
-def test_a_setting_for_fewer_classes_is_told_before_training(
+def test_a_setting_for_fewer_classes_is_reported_before_training(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def check_classes(self: LogisticRegressionClassifier, n_classes: int) -> None:

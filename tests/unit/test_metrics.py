@@ -175,7 +175,7 @@ def test_a_delta_that_was_not_asked_for_is_a_failure():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_average_precision_and_the_brier_score_are_those_of_scikit_learn(n_classes):
+def test_average_precision_and_the_brier_score_match_scikit_learn(n_classes):
     rng = np.random.default_rng(n_classes)
     chances = rng.dirichlet(np.ones(n_classes), 80).round(1 if n_classes == 2 else 2)
     chances /= chances.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The plan of a run: what is asked for, what is refused, and what a change makes again."""
+"""The plan of a run: requested files, refusals, and files that a change makes again."""
 
 import json
 import math
@@ -58,18 +58,9 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
             "learner must be LazyBB with 1-rules; got majority",
         ),
-        (
-            [{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}],
-            "draws must be at least 2, for a standard",
-        ),
-        (
-            [{"advantage_and_margins": {**MARGINS, "rounds": 5}}],
-            "rounds must be above 19 and below",
-        ),
-        (
-            [{"advantage_and_margins": {**MARGINS, "density": 2}}],
-            "density must be above 0 and below 1; got 2",
-        ),
+        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws must be at"),
+        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds must be above 19"),
+        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and"),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
         (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
         ([{"sweep": {"x": "n_round"}}], "of a learner; got 'n_round'"),
@@ -106,11 +97,7 @@ def test_what_can_not_be_made_is_named(outputs, says):
 @pytest.mark.parametrize(
     ("file", "calibrations", "says"),
     [
-        (
-            "sparsty",
-            ["published", "proved"],
-            "must have a file named sparsity, rademacher, model_c",
-        ),
+        ("sparsty", ["published", "proved"], "must have a file named sparsity, rademacher, m"),
         ("model_card", ["published", "proved"], "must have model_accuracy if it has model_card"),
         ("settings", ["proved"], "learner must have the calibrations published, proved"),
     ],
@@ -203,7 +190,7 @@ def test_notes_are_of_the_studies_of_a_command_line_or_of_the_configured_ones(tm
     assert run.notes(["good", "--cores", "2"]) == run.notes(["-n"]) == []
 
 
-def test_epsilons_that_no_learner_takes_are_told(tmp_path):
+def test_epsilons_that_no_learner_takes_are_reported(tmp_path):
     own = {**SMALL["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
     both = {**own, "gam": {"learner": "privgam"}}
     run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})

@@ -93,7 +93,7 @@ def test_a_learner_that_has_the_name_of_the_model_on_raw_columns_is_refused():
         request_of("raw", learners={"raw": {"learner": "logistic_regression"}})
 
 
-def test_raw_columns_are_those_of_the_file(folder):
+def test_raw_columns_match_the_file(folder):
     table = shop()
     table.loc[3, "seconds"] = 250_000.5  # beyond its bound
     write(table)

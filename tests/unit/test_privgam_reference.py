@@ -36,7 +36,7 @@ def sums_of(X, y, n_classes, norm, counts=1):
 
 
 @pytest.mark.parametrize(("n_classes", "norm"), [(2, 1), (3, 1), (7, 1), (3, 2), (7, 2)])
-def test_sums_are_those_of_the_plain_program(n_classes, norm):
+def test_sums_match_the_plain_program(n_classes, norm):
     rng = np.random.default_rng(0)
     X, y = problem(500, n_classes)
     counts = rng.integers(0, 3, 500)

@@ -233,7 +233,7 @@ def test_a_draft_takes_any_frame_or_says_why_not_and_shows_no_value(table) -> No
             Schema.draft(frame, "Churn")
 
 
-def test_names_with_numbers_are_those_of_the_frame(tmp_path) -> None:
+def test_names_with_numbers_match_the_frame(tmp_path) -> None:
     """A draft describes x1 and x2 at once, as a description may; braces may be part of a name."""
     values = np.random.default_rng(0).random((60, 3))
     frame = pd.DataFrame(values, columns=["x1", "x2", "w{1..3}"]).assign(y=["n", "y"] * 30)
@@ -310,7 +310,7 @@ def test_days_and_units_of_a_schema() -> None:
         Schema({"a": (0, 1)}, ["n", "y"], unit="who")
 
 
-def test_labels_of_a_frame_and_in_another_order_are_taken_and_told_of(table, schema) -> None:
+def test_labels_of_a_frame_and_in_another_order_are_taken_and_reported(table, schema) -> None:
     plain = learner(schema).fit(table, table.Churn).predict(table)
     with pytest.warns(DataConversionWarning):
         np.testing.assert_array_equal(
@@ -327,7 +327,7 @@ def test_labels_of_a_frame_and_in_another_order_are_taken_and_told_of(table, sch
         learner(schema).fit(table, table.Churn, counts=counts)
 
 
-def test_values_in_another_unit_are_told_of_and_leave_no_trace(table, schema) -> None:
+def test_values_in_another_unit_are_reported_and_leave_no_trace(table, schema) -> None:
     fitted = learner(schema).fit(table, table.Churn)
     days = table.assign(tenure=table.tenure * 365 + 101)
     with pytest.warns(UserWarning, match="all 1,500 values of 'tenure' lie above its upper"):

@@ -298,7 +298,7 @@ def test_all_training_records_train_and_no_test_record(mine, tmp_path):
     )
 
 
-def test_with_add_remove_no_number_of_records_is_told(mine):
+def test_with_add_remove_no_number_of_records_is_reported(mine):
     mine(lines=LINES[:48], budget={"epsilon": 5, "neighbours": ADD_REMOVE})
     released = release(
         request(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 100})

@@ -206,7 +206,7 @@ def test_truth_values_where_words_are_meant_are_one_message():
     ]
 
 
-def test_what_two_schemas_refuse_at_one_place_is_told_once():
+def test_what_two_schemas_refuse_at_one_place_is_reported_once():
     path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
     content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
     numeric = next(entry for entry in content["columns"] if "bounds" in entry)

@@ -340,7 +340,7 @@ def test_the_stored_word_is_told_what_it_is_called_now():
         NoisyMajorityClassifier(n_bins=2, calibration="certified").fit(X, Y)
 
 
-def test_stored_words_are_those_of_names_and_calibrations_alone():
+def test_stored_words_are_only_names_and_calibrations():
     words = {
         "proved": "certified",
         "gam~proved~delta=1e-05": "gam~certified~delta=1e-05",

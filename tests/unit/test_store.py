@@ -120,7 +120,7 @@ def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
     assert "1 torn or damaged lines were skipped, the first is line 1" in caplog.text
 
 
-def test_damaged_lines_are_told_of_once(tmp_path, caplog):
+def test_damaged_lines_are_reported_once(tmp_path, caplog):
     with Store(tmp_path) as store:
         for n in range(20):
             store.add(f"{n:064x}", {"x": 7}, "c0de")

@@ -47,7 +47,7 @@ def test_methods_and_points_are_the_whole_product():
     assert made.figure == "s"
 
 
-def test_what_has_no_effect_may_stand_at_its_default():
+def test_what_has_no_effect_may_be_at_its_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
     assert made.methods["boost~proved"].settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
@@ -132,7 +132,7 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
         study.from_mapping(without_folds, "s", "s.yaml")
 
 
-def test_curves_that_only_their_learner_names_are_told_of():
+def test_curves_that_only_their_learner_names_are_reported():
     plain = {"learner": "majority_class"}
     made = study_of({"one": plain, "other": plain, "last": {**plain, "title": "last"}})
     descriptions = {"toy-line": describe("toy-line")}

@@ -13,7 +13,7 @@ from privcurve.workflow import reading
 
 
 @pytest.mark.parametrize("ending", [".yml", ".YAML"])
-def test_a_study_of_another_ending_is_told_of(tmp_path, monkeypatch, ending):
+def test_a_study_of_another_ending_is_reported(tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
     configuration = read(tmp_path, good=SMALL).configuration
     (tmp_path / f"config/studies/bad{ending}").write_text("title: [")

@@ -149,7 +149,7 @@ def test_what_is_varied_is_an_method_of_its_own():
     assert not ids(one, all_rows.name) & ids(one, part.name)
 
 
-def test_varied_runs_are_those_of_a_grid():
+def test_varied_runs_match_a_grid():
     grid = made({"boost": {**BOOST, "grid": {"n_rounds": [5, 9], "density": [0.25]}}})
     vary = made({"boost": {**BOOST, "vary": {"density": [0.25]}}})
     assert ids(grid, "boost~proved") == ids(vary, "boost~proved~density=0.25")
@@ -248,7 +248,7 @@ def test_estimates_are_of_the_rows_that_a_share_leaves():
     assert part.seconds < all_rows.seconds
 
 
-def test_too_few_records_and_missing_probabilities_are_told_before_training():
+def test_too_few_records_and_missing_probabilities_are_reported_before_training():
     data = datasets.load("toy-line")
     for changes in ({}, {"splits": HOLDOUTS}, {"metric": "auc"}, {"train_shares": [0.001, 1]}):
         readiness.check(made(**changes), data)
@@ -283,7 +283,7 @@ def test_public_columns_of_a_learner_need_the_relation():
     assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
 
 
-def test_answers_that_are_not_paid_for_are_told_before_training():
+def test_answers_that_are_not_paid_for_are_reported_before_training():
     data = datasets.load("toy-line-fine")
 
     def study_of(n_answers):

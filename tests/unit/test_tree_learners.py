@@ -77,7 +77,7 @@ def test_wrong_combinations_are_errors():
             fit(**parameters)
 
 
-def test_published_rates_are_those_of_the_thesis():
+def test_published_rates_match_the_thesis():
     noise = lazybb_trees(
         learner="lazybb", n=1000, n_rounds=5, density=0.3, learning_rate=0.4, depth=3, n_splits=7,
         criterion="gini", split_share=None, leaves="labels", epsilon=1.0, delta=0.0,

@@ -185,7 +185,7 @@ def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, 
 
 
 @pytest.mark.parametrize("other", ["P10", "P 31", "P-31", "P31a", "31", "Q31", "P3.1", "P310"])
-def test_names_that_differ_are_those_of_persons(persons, other, capsys):
+def test_names_that_differ_are_different_persons(persons, other, capsys):
     persons(
         [*lines_of([*PERSONS, "P31"]), f"{other},30,Oslo,yes"], n_rows=KEPT + 2 - (other == "P10")
     )
@@ -453,7 +453,7 @@ def test_persons_who_train_test_no_model(persons):
 
 
 @pytest.mark.parametrize("balance", [None, "random"])
-def test_raw_columns_are_those_of_the_records_that_are_kept(persons, balance):
+def test_raw_columns_match_the_records_that_are_kept(persons, balance):
     if balance:
         n_sick = sum(line.endswith("no") for line in lines_of(PERSONS))
         records = {"balance": balance, "seed": 3}
@@ -491,7 +491,7 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
         model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
 
 
-def test_rows_that_train_are_those_of_a_release(persons):
+def test_rows_that_train_match_a_release(persons):
     schema, frame = in_python()
     data = datasets.load("mine")
     assert np.array_equal(schema.encode(frame)[schema.training_rows(frame)], data.X)

@@ -1,4 +1,4 @@
-"""What published leaves of boosted ensembles lose, and what their claim is worth."""
+"""Privacy loss of the published leaves of boosted ensembles, and status of their claim."""
 
 import math
 
@@ -12,13 +12,13 @@ from privcurve.papers.boosted_dp.learners.bdpe.noise import _flip_loss, publishe
     ("epsilon", "clamp", "lost"), [(0.1, 10.0, 8.6), (1.0, 10.0, 6.2), (0.1, 1.0, 57.0)]
 )
 def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
-    """One leaf, one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
+    """Loss of one leaf with one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
     link = largest_link(1.0)
     assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
 
 
 def test_what_published_leaves_are_worth():
-    """α = 0.1, M = 10: 1.2 ε is lost for certain, and 2R/M times ε by the proof; splits none."""
+    """With α = 0.1, M = 10 the loss is at least 1.2 ε, at most 2R/M times ε; splits add nothing."""
 
     def truth(**changes):
         settings = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}

@@ -52,7 +52,7 @@ FITS = 40
 
 @pytest.fixture(scope="module")
 def coded():
-    """Return codes, their number in each column, and labels of either dataset."""
+    """Return bins, numbers of bins, and labels of one of the datasets."""
     graded = datasets.load("breastwisc")
     path = Path(os.environ["PRIVCURVE_DATA"], "banknote/data_banknote_authentication.txt")
     values = np.loadtxt(path, delimiter=",")[:, :4]
@@ -82,7 +82,7 @@ def test_errors_of_fixed_settings(
             model = registry.estimator_class(learner)(**setting, **budget, **facts)
             model.fit(X[folds != k], y[folds != k])
             errors.append(1 - model.score(X[folds == k], y[folds == k]))
-    # Two standard errors of the difference of two means, and two points for what is left open: with
-    # other seeds a false alarm in less than one of twenty.
+    # Two standard errors of the difference of two means, plus two points for details that the
+    # reference does not state: with other seeds, a false alarm in less than one of twenty.
     reach = 0.02 + 2 * sd / math.sqrt(FITS) * math.sqrt(2)
     assert np.mean(errors) == pytest.approx(mean, abs=reach)

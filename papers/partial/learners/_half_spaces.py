@@ -250,7 +250,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
 
     @property
     def joins_columns(self) -> bool:
-        """Columns may act together in a few cells alone, on one side of a half-space."""
+        """True: a half-space may depend on columns jointly, in a few cells of the domain."""
         return True
 
     def _points(self, codes: Codes, public: bool) -> Floats:

@@ -88,7 +88,7 @@ def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records by `factor`, in place.
 
-    A product is rounded down; one that is not between the caps changes nothing.
+    A product is rounded down; a product outside the caps leaves the weight unchanged.
     """
     for i in range(len(weights)):
         if wrong[i]:

@@ -1,4 +1,4 @@
-"""BRC: how far one record moves an estimate, by the real dynamics of weights."""
+"""BRC: the change of an estimate by one record, with the actual update of weights."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ def noise_of(n, rounds, calibration="proved", **other):
 
 
 def reached(n, rounds, alphas, c1, c2):
-    """Largest change of the last round's error over all records' answers (real dynamics)."""
+    """Return the largest change of the last round's error over all answers of records."""
     worst = 0.0
     patterns = list(itertools.product((False, True), repeat=rounds))
     for others in itertools.combinations_with_replacement(patterns, n - 1):

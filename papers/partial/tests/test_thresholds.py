@@ -22,7 +22,7 @@ STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}
 
 
 def ask(learner=BRC, given=None, **changes):
-    """Ask for the thresholds of a study; `learner` and `given` are what is different."""
+    """Request the thresholds of a study with changes `learner` and `given`."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     return request_of("thresholds", options, **{**LINE, "learners": {"brc": learner}, **changes})
 
@@ -46,7 +46,7 @@ def test_thresholds_and_weights_give_every_score():
     assert not any(vote.public for vote in learner.votes_)
     frame = threshold_frame(rounds, data.domain.columns[0].edges)
     assert len(frame) == 20
-    # A bin of the fine line is a point: its code is its position.
+    # Each bin of the fine line is a point: the bin is its position.
     positions = np.arange(2000)
     sides = np.where(positions[:, None] >= frame["threshold"].to_numpy(), 1, -1)
     X = np.column_stack([positions, np.zeros(2000)]).astype(np.uint16)
@@ -129,7 +129,7 @@ def test_flipped_labels_are_boosted_as_the_paper_says():
     votes = flipped_labels.vote_on_flipped_labels(
         codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
     )
-    # Algorithm 3, written down once more.
+    # Algorithm 3, implemented a second time.
     rng, weights = np.random.default_rng(1), np.ones(40)
     cuts, alphas = [], []
     for _ in range(6):

@@ -92,7 +92,7 @@ def test_constants_count_as_rules(fitted):
     share = counts[y > 0].sum() / counts.sum()
     first, second = round_advantages(other, X, y, counts)
     assert first == pytest.approx(share - 0.5, abs=1e-12)
-    # After a vote for +1, negative records weigh e^{0.8} times as much.
+    # After a vote for +1, the weight of negative records is e^{0.8} times larger.
     negative = (1 - share) * np.exp(0.8)
     assert second == pytest.approx(negative / (negative + share) - 0.5, abs=1e-9)
 

@@ -1,4 +1,4 @@
-"""The complexity against enumeration of all sign vectors; the bound against its formula."""
+"""The complexity equals an enumeration of all sign vectors, the bound its formula."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ def rows(n, seed):
 
 
 def hypotheses(codes):
-    """All 1-rules, written out: both signs of each bin's literal and of the constant."""
+    """Return all 1-rules: both signs of each bin's literal and of the constant."""
     values = [np.ones(len(codes), dtype=int)]
     for j, bins in enumerate(N_BINS):
         values += [np.where(codes[:, j] == code, 1, -1) for code in range(bins)]
@@ -60,7 +60,7 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
     expected = exact(np.repeat(codes, counts, axis=0))
     result = rademacher.estimate(codes, N_BINS, counts, 4000, np.random.default_rng(3))
     assert result.value == pytest.approx(expected, abs=4.5 * result.standard_error)
-    # One draw must vary as a draw of 14 signs does, not as one of 6.
+    # A draw must have the variance of 14 signs, not of 6.
     assert abs(result.value - exact(codes)) > 10 * result.standard_error
 
 

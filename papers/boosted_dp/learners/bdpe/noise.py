@@ -68,8 +68,8 @@ def published_noise(
         return PrivacyStatement.not_private(LEARNER)
     if delta > 0:
         raise ValueError(
-            "bdpe: the paper has no composition for delta > 0: use calibration='proved', "
-            "or delta = 0"
+            f"bdpe: delta must be 0 for calibration='published'; got {delta:g}: use "
+            "calibration='proved', or delta = 0"
         )
     spent = [tree_share * epsilon / (n_trees * depth * 2**level) for level in range(depth)]
     each_leaf = (1 - tree_share) * epsilon / n_trees

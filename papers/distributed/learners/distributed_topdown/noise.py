@@ -191,7 +191,7 @@ class PublishedNoise:
         return 2 / self.level(depth)
 
     def families_scale(self, budget: float, n_questions: int) -> float:
-        """Return the scale of NoisyCounts, 3|H|/α′ (A3: the other one printed is a typo)."""
+        """Return the noise scale 3|H|/α′ of NoisyCounts (A3: the other printed one is a typo)."""
         return noisy_counts_published(n_questions) / budget
 
     @property

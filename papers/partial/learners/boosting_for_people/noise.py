@@ -62,7 +62,7 @@ class PeopleNoise:
         return call_of(self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE))
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
+        """Return the statement of a fit; see :meth:`BRCNoise.statement`."""
         calls = [
             call
             for t in range(self.error.n_rounds)

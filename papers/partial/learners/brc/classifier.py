@@ -110,7 +110,8 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
             )
         if self.weights == "adaboost" and is_private(self.epsilon):
             raise ValueError(
-                "brc: weights = 'adaboost' has no noise; take epsilon = inf, or 'clipped'"
+                "brc: weights must be 'clipped' unless epsilon = inf; got 'adaboost', which has "
+                "no noise"
             )
         self._noise(1)
 

@@ -1,4 +1,4 @@
-"""Private bagging: teachers on the parts of several partitions answer a student."""
+"""Private bagging: a student learns from noisy votes of teachers, each trained on a part."""
 
 from __future__ import annotations
 

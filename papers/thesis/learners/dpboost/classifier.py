@@ -202,7 +202,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 
     def _ensemble_size(self) -> int:
-        """Return the number of trees of an ensemble, at most `n_trees`: all chunks are used."""
+        """Return the number of trees of an ensemble, at most `n_trees`."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, records: Records) -> None:

@@ -115,14 +115,14 @@ def dpboost(
     published = calibration == PUBLISHED
     if published and delta > 0:
         raise ValueError(
-            "dpboost: the paper has no composition for delta > 0: use calibration='proved', "
-            "or delta = 0"
+            f"dpboost: delta must be 0 for calibration='published'; got {delta:g}: use "
+            "calibration='proved', or delta = 0"
         )
     n_ensembles = math.ceil(n_trees / trees_per_ensemble)
     if learning_rate == 1 and n_ensembles > 1:
         raise ValueError(
-            "dpboost: with learning_rate = 1 all trees after the first are 0, and ensembles after "
-            "the first have nothing to say: give a smaller one, or fewer trees (n_trees)"
+            "dpboost: learning_rate must be below 1 with several ensembles; got 1, for which all "
+            "trees after the first are 0: give a smaller one, or fewer trees (n_trees)"
         )
     # In units of an ensemble's share of a pure ε.
     levels = Cost(BOUNDED_RANGE_KIND, 0.5 / max_depth, max_depth * n_ensembles)

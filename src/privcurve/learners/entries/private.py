@@ -190,7 +190,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         peak=(39, 3.8),
         proof=Proof(
             "docs/proofs.md, 'PrivGAM'",
-            "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_are_those_of_the_page",
+            "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_match_the_page",
         ),
     ),
     # Logistic regression on one-hot codes, all columns at once.
