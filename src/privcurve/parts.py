@@ -435,6 +435,9 @@ class Totals:
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
         self._learner, self._make = records.learner, make
+        if isinstance(records, Records) and records.batch:
+            what = "totals of a sampled batch, which their sums do not name"
+            raise SealedError(self._learner, what, "take sums of rows (curator.rows)")
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(_open_parts(records.parts), make)

@@ -14,8 +14,7 @@ from privcurve.privacy.accountants import compose as c
 from privcurve.privacy.accountants import game
 from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
 from privcurve.privacy.accountants.compose import kov_delta
-from privcurve.privacy.accountants.cost import Cost, on_batches, zcdp_delta
-from privcurve.privacy.budget import REPLACE_ONE
+from privcurve.privacy.accountants.cost import Cost, zcdp_delta
 
 
 def game_with_moves_on_a_grid(bounded_range, n_calls, epsilon, steps):

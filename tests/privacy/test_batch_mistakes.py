@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from privcurve.audit.contract import CHARGE, SEALED, SENSITIVITY, Case, check
+from privcurve.coding import Records
 from privcurve.learners.linear import dp_sgd
 from privcurve.learners.linear.dp_sgd import GRADIENT, DPSGDClassifier
+from privcurve.parts import Totals
 from privcurve.privacy.curator import Curator, DoorError
-from privcurve.privacy.noise import Announced
+from privcurve.privacy.noise import Announced, noise_of
 from privcurve.privacy.sealed import SealedError, kernel
+from privcurve.privacy.sums import Sum
 
 SETTING = {"n_epochs": 1, "batch_rate": 0.5, "delta": 1e-2}
 CASE = Case("dp_sgd", SETTING)
@@ -149,6 +152,33 @@ def test_the_size_of_a_batch_is_sealed(monkeypatch):
     with pytest.raises(SealedError, match="the number of records"):
         fit()
     assert check(CASE, n_random=5).breach.point == SEALED
+
+
+def test_totals_of_a_batch_are_refused(monkeypatch):
+    def batch(self, call, records, rate):
+        return Totals(own_batch(self, call, records, rate), dict)
+
+    monkeypatch.setattr(Curator, "batch", batch)
+    with pytest.raises(SealedError, match="totals of a sampled batch"):
+        fit()
+
+
+def test_whole_noise_is_for_the_derived_sensitivity():
+    """Not for that of 1, with which the call is announced."""
+    statement = noise_of("test", (Announced("sums"),), epsilon=0.25, status="proved")
+    curator = Curator(np.random.default_rng(1))
+    curator.announce(statement)
+    codes, labels = np.zeros((1, 1), dtype=np.uint8), np.ones(1, dtype=np.int8)
+    rows, _ = curator.rows(Records(codes, labels, np.ones(1, dtype=np.int64), np.array([9])))
+    total = rows.sum(axis=0)
+    total = Sum.make(np.zeros(1, dtype=np.int64), "", total._bounds)
+    answers = []
+    for k in range(200):
+        again = Curator(np.random.default_rng([2, k]))
+        again.announce(statement)
+        answers.append(float(again.whole_numbers(again.call("sums"), total)[0]))
+    # The mean size of Laplace noise is its scale, 8 / 0.25: of 200 numbers, within a third.
+    assert np.abs(answers).mean() == pytest.approx(32, rel=0.34)
 
 
 @pytest.mark.parametrize("hidden", [0, 2])

@@ -248,8 +248,8 @@ class Curator(Account):
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
         exact : ndarray of int64, or Sum of such
         """
-        values = self._require_whole(call, exact)
-        self._charge(self.price(call, exact), NUMBERS, self._is_derived(exact))
+        values = self._require_whole(call := self.price(call, exact), exact)
+        self._charge(call, NUMBERS, self._is_derived(exact))
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
