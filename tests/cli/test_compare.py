@@ -329,8 +329,11 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
     ("arguments", "says"),
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
-        (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
-        (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
+        (
+            ["wdbc", "--epsilon", "0"],
+            "--epsilon: epsilon must be a number > 0 (inf: not private); got 0.0",
+        ),
+        (["wdbc", "--delta", "1"], "--delta: delta must be a number in [0, 1); got 1.0"),
         (["wdbc", "--repeats", "1"], "--repeats must be at least 2; got 1"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
         (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
