@@ -261,7 +261,7 @@ ODD = [
     (f"{NEW} -o ./t.csv --force", "t.csv is an input: name another", {"t.csv": TABLE}),
     (f"{NEW} --name=-x", "no - at the start", {"t.csv": TABLE}),
     (f"{NEW} --name {'a' * 300}", "at most 100", {"t.csv": TABLE}),
-    (f"compare {PATIENTS}", "did you mean 'patients'. A name is of"),
+    (f"compare {PATIENTS}", "did you mean 'patients'. A name must have only letters"),
     ("check d", r"unknown dataset 'd'\. Your own: patients\.", {"descriptions/d.yaml/x": ""}),
     (f"{TUNED} --set settings=", "settings: nothing is"),
     (
@@ -302,7 +302,7 @@ DESCRIPTIONS = [
     (grouped("[Oslo, OSLO]"), "text that matches 'OSLO' matches the earlier pattern 'Oslo'"),
     (
         grouped("{a: 'O*', b: Oslo}"),
-        "line 10: groups of 'town': text that matches 'Oslo' matches the earlier pattern 'O.'",
+        "line 10: groups of 'town': every text that matches 'Oslo' matches the earlier pattern 'O.'",
     ),
     (grouped("['', Oslo]"), "an empty pattern matches nothing"),
     (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),

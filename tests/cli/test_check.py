@@ -133,7 +133,7 @@ def test_each_part_is_checked_by_itself(folder):
     # Records that are left out are counted.
     assert by_another("records: {balance: first}\n", 4) == []
     ((line, message),) = by_another("records: {balance: first}\n", 5)
-    assert (line, message[:23]) == (3, "records keeps 4 records")
+    assert (line, message[:24]) == (3, "records leaves 4 records")
 
 
 def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
