@@ -91,7 +91,7 @@ def test_the_size_of_ones_own_file_is_checked(own, sha256):
         file["sha256"] = sha256_of(Path("data/mine.csv"))
     own(files={"train": file})
     size = Path("data/mine.csv").stat().st_size
-    assert f"data/mine.csv has 7 bytes, as its description says; it has {size}" in refused()
+    assert f"data/mine.csv must have 7 bytes, as its description says; it has {size}" in refused()
     own(files={"train": {**file, "bytes": size}})
     assert len(datasets.load("mine").y) == 4
 

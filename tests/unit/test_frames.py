@@ -87,7 +87,7 @@ def test_a_frame_is_coded_as_the_file_is():
         (FRAME.assign(since="1970-01-01"), "not a date of the form"),
         (FRAME.assign(age=[[1]] * 5), "'age' of the frame is of the type list"),
         (pd.concat([FRAME, FRAME["age"]], axis=1), "2 columns 'age'"),
-        ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "different lengths"),
+        ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "must have equal lengths"),
         (np.zeros((2, 3)), "must have the 4 columns"),
         (7, "must have the 4 columns"),
         ({**FRAME, "age": 50}, "'age' of the frame is of the type int, not a column"),

@@ -68,7 +68,7 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
             "density must be above 0 and below 1; got 2",
         ),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
-        (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
+        (["accuracy", {"accuracy": {}}], "accuracy occurs twice; give each its own name"),
         ([{"sweep": {"x": "n_round"}}], "of a learner; got 'n_round'"),
         ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "got 'wide'"),
         ([{"sweep": {"x": "epsilon", "y": "Acuracy"}}], "training; got 'Acuracy'; did you mean"),
@@ -82,14 +82,14 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
         (["claims"], "must be in papers/claims.yaml, which does not exist"),
-        ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
+        ([{"printed": {"learner": "boost"}}], "paper must have printed numbers"),
         (
             [{"audit": {"learners": ["lazyb"]}}],
             "no audit exists of 'lazyb'; did you mean 'lazybb'?",
         ),
         ([{"audit": {"learners": [["lazybb"]]}}], "of \"['lazybb']\""),
         ([{"ledgers": {"epsilons": [[1]]}}], "an ε of the study; got [1]"),
-        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures: [['auc']] is not"),
+        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures must be a list of"),
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):

@@ -98,7 +98,7 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
     ("changes", "says"),
     [
         ({"epsilon": math.inf}, "epsilon = inf"),
-        ({"epsilon": 1e-9}, "nothing is left for a training"),
+        ({"epsilon": 1e-9}, "nothing remains for a training"),
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
         ({"parameters": {"eta": -1}}, "eta = -1 is not"),

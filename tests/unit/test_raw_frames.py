@@ -65,7 +65,7 @@ def test_each_learner_is_what_it_is_on_the_codes(name, table, schema) -> None:
     if name == "tuned":
         made.set_params(learner="lazybb", settings={"n_rounds": [3, 5]})
     if name == "pate":
-        with pytest.raises(ValueError, match="beside which the label is public"):
+        with pytest.raises(ValueError, match="must list the positions of public columns"):
             made.fit(table, table.Churn)  # the schema does not say that the label is public
         made.set_params(public_columns=(0,))
     raw = made.fit(table, table.Churn)

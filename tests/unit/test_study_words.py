@@ -292,5 +292,5 @@ def test_answers_that_are_not_paid_for_are_told_before_training():
 
     # 1,500 records to train on, and 500 points to score, no two alike.
     readiness.check(study_of(2000), data)
-    with pytest.raises(ValueError, match="pate: n_answers must be at least .* for 1500 training"):
+    with pytest.raises(ValueError, match=r"pate: n_answers must be at least .* for 1500 training"):
         readiness.check(study_of(1999), data)

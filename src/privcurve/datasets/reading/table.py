@@ -142,7 +142,7 @@ def find_fields(
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
-            f"{source} has none of the columns {names}, nor any other required one, in the line "
+            f"{source} has no {names}, nor any other required one, in the line "
             f"that should name its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:
@@ -215,8 +215,10 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
     if description.label is None:
         reason = getattr(error, "strerror", None) or error
         return DatasetError(f"{source} can't be read: {reason}")
+    # A suggestion ends the sentence itself.
+    why = f"{str(error).rstrip('.')}." if not str(error).endswith("?") else str(error)
     return DatasetError(
-        f"{subject(description)}{source} can't be read: {error}. "
+        f"{subject(description)}{source} can't be read: {why} "
         f"Correct parser (encoding, separator, sheet) in {description.path}, or replace the file."
     )
 
