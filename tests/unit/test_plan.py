@@ -123,7 +123,7 @@ def test_printed_numbers_that_nothing_is_beside_are_refused(
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
 def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
-    with pytest.raises(StudyError, match="boost~proved adds its votes to a public start"):
+    with pytest.raises(StudyError, match="must not have a public start; got boost~proved"):
         small(output, learners={"boost": boost}, neighbours="private-columns")
 
 
@@ -180,7 +180,7 @@ def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
     # The audit is of the first study, too.
     run = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
     assert set(run.refusals) == {"bad", "all", "manifest", "papers", "audit", "leaderboard"}
-    assert "epsilon = -1.0 is not a number" in run.refusals["audit"]
+    assert "epsilon must be a number > 0 (inf: not private); got -1.0" in run.refusals["audit"]
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
@@ -257,8 +257,8 @@ def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
     run = reading.read(configuration, tmp_path)
     assert list(run.studies) == ["good"]
     assert run.broken == {
-        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml are two "
-        "studies with one name; rename one"
+        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml "
+        "must not have the same name; rename one"
     }
     # The configured folder's counts before any paper's.
     shutil.copy("config/studies/good.yaml", "config/studies/first.yaml")

@@ -142,7 +142,7 @@ def test_noise_without_room_is_refused():
     assert bits < 30
     assert all(grid_scale(e.noise_rate, bits) <= 2**46 for e in rule.plan(small).ledger)
     X, y = problem(50)
-    with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
+    with pytest.raises(ValueError, match="epsilon must be larger; got 1e-12"):
         learner(epsilon=1e-12).fit(X, y)
 
 

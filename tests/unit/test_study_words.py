@@ -102,7 +102,7 @@ def test_words_that_contradict_each_other_are_named(changes, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"grid": {"density": [0.5, math.nan]}}, "density = nan is not a number in (0, 1]"),
+        ({"grid": {"density": [0.5, math.nan]}}, "density must be a number in (0, 1]; got nan"),
         ({"epsilons": [1, 0.5, 1.0]}, "epsilon must be distinct; 1 occurs twice"),
         ({"deltas": [1e-5, 1e-5]}, "delta must be distinct; 1e-05 occurs twice"),
         ({"vary": {"density": []}}, "vary: axis 'density' must have a value"),

@@ -151,7 +151,7 @@ def test_without_privacy_all_settings_are_tried():
     ("change", "says"),
     [
         ({"learner": "lazyb"}, "unknown learner 'lazyb'; did you mean 'lazybb'"),
-        ({"learner": 3}, "learner = 3 is not the name of a learner"),
+        ({"learner": 3}, "learner must be the name of a learner; got 3"),
         ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it selects settings"),
         ({"learner": "majority_class"}, "majority_class can't be chosen privately: it is not priv"),
         ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it belongs to another library"),
@@ -164,7 +164,7 @@ def test_without_privacy_all_settings_are_tried():
             {"settings": {"start": ["public"]}},
             "lazybb needs to know for start = 'public' which columns are public",
         ),
-        ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
+        ({"expected_runs": 0.5}, r"expected_runs must be a number in \[1, 1000\]; got 0\.5"),
         (
             {"settings": [{"learner": "random_trees", "placement": "label"}]},
             "random_trees: placement = 'label' has no proved guarantee",
