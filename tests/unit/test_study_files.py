@@ -78,7 +78,7 @@ ODD = [
     ({**SMALL, "learners": {"a": "lazybb"}}, "'lazybb' has no keys: wr"),
     (
         boost(fixed={"n_rounds": 10**30}),
-        r"n_rounds must be a whole number in \[1, 1e\+09\]; got 10{30}",
+        r"n_rounds must be a whole number in .*; got 10{30}",
     ),
     (named("a" * 300), "must have at most 200 letters"),
     ("", "nothing is written there"),
