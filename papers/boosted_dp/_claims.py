@@ -9,7 +9,7 @@ from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, values_of
 
 
-@computed("mean over {over} of {value} less that at dataset = banknote-50")
+@computed("mean over {over} of {value} minus {value} at dataset = banknote-50")
 def gain_of_fifty_bins(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
     """Subtract the value on banknote with fifty bins from the value on banknote."""
     values = values_of(claim, rows)

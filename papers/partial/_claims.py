@@ -9,13 +9,13 @@ from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, values_of
 
 
-@computed("{value} less that at n_kept = 25")
+@computed("{value} minus {value} at n_kept = 25")
 def missing_of_round_25(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
     """Subtract the value at round 25 from each value; the round is the last key."""
     return _subtract_last_key(values_of(claim, rows), "25")
 
 
-@computed("{value} less that at epsilon = 0.01")
+@computed("{value} minus {value} at epsilon = 0.01")
 def gain_since_least_epsilon(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
     """Subtract the value at ε = 0.01 from each value; ε is the last key."""
     return _subtract_last_key(values_of(claim, rows), "0.01")

@@ -9,14 +9,14 @@ from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 
-@computed("accuracy less accuracy and accuracy_std")
+@computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
     """Subtract the accuracy of `less` and its standard deviation from the accuracy."""
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))
 
 
-@computed("{value} less accuracy")
+@computed("{value} minus accuracy")
 def less_accuracy(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
     """Subtract the accuracy of a row from the claim's value of the row."""
     value = claim["value"]

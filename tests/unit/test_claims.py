@@ -472,7 +472,9 @@ def test_gains_since_a_base_are_compared():
         pytest.approx(0),
     )
     assert row["verdict"] == judge.HOLDS
-    assert row["criterion"].startswith("difference of accuracy less that at epsilon = 0.01 0 ±")
+    assert row["criterion"].startswith(
+        "difference of accuracy minus accuracy at epsilon = 0.01 0 ±"
+    )
     assert verdict(claim, table)["verdict"] == judge.FAILS
     # A value without a base is not computed.
     lacks = table[~((table["dataset"] == "a") & (table["epsilon"] == 0.01))]

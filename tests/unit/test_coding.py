@@ -166,5 +166,6 @@ def test_edges_that_rounding_moves_are_told_from_those_of_before():
 
 
 def test_shipped_datasets_have_the_edges_of_their_stored_runs():
-    for name in datasets.names():
+    # No run of electricity is older than rounded edges.
+    for name in {*datasets.names()} - {"electricity"}:
         assert "rounded" not in datasets.describe(name).domain.to_json(), name

@@ -171,7 +171,7 @@ def test_a_mirror_that_is_no_folder(own, monkeypatch, tmp_path):
     own(files={"train": entry})
     message = refused()
     assert "PRIVCURVE_DATA (or data_mirror" in message
-    assert "must be a folder; got" in message
+    assert "PRIVCURVE_DATA (or data_mirror of the configuration) must be a folder; got " in message
 
 
 # Descriptions ----------------------------------------------------------------------

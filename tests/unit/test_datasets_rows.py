@@ -72,5 +72,5 @@ def test_distinct_round_trip(data, dtype):
 
 
 def test_distinct_refuses_unequal_lengths():
-    with pytest.raises(ValueError, match="same number of rows; got 3 and 2"):
+    with pytest.raises(ValueError, match="X and y must have the same number of rows; got 3 and 2"):
         distinct(np.zeros((3, 1), dtype=np.uint8), np.array([1, -1]))

@@ -42,7 +42,7 @@ def parsed(**changes):
         (of(TOWN, AGE, categories=["A", "A"]), "listed twice"),
         (of(TOWN, AGE, categories={NAN: "x"}), "YAML reads .nan as nan; put it in quotes"),
         (of(TOWN, AGE, n_bins=3), "follows from its"),
-        (of(AGE, TOWN, name="p{9..1}"), "expand to 1 to 65536 names; got 0"),
+        (of(AGE, TOWN, name="p{9..1}"), "must expand to 1 to 65536 names; got 0"),
         (of(AGE, TOWN, spacing="log"), "bounds of 'age' must lie above 0: spacing log"),
         (of(AGE, TOWN, spacing="logs"), "'logs' is not one of"),
         (of(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
@@ -182,7 +182,7 @@ def test_records_of_a_file_of_its_own(many):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"records": {"balance": "first"}, "n_rows": 21}, "records keeps 20 records.*n_rows: 21"),
+        ({"records": {"balance": "first"}, "n_rows": 21}, "records leaves 20 records.*n_rows: 21"),
         ({"records": {"first": 50}, "n_rows": 50}, "first is 50, but there are 40"),
         ({"records": {"balance": "random"}, "n_rows": 20}, "missing key 'seed'"),
         ({"records": {"first": 20, "seed": 1}, "n_rows": 20}, "seed: does not belong here"),
@@ -193,7 +193,10 @@ def test_records_of_a_file_of_its_own(many):
         ({"n_bins": {"town": 5}}, "n_bins of 'town' follows from its categories"),
         ({"n_bins": {"age": 65537}}, "greater than the maximum of 65536"),
         ({"based_on": "minne", "n_bins": 5}, "did you mean 'mine'"),
-        ({"based_on": "adult-fine", "n_bins": 5}, "based on 'adult'. Name that"),
+        (
+            {"based_on": "adult-fine", "n_bins": 5},
+            "another; got adult-fine, based on 'adult'. Name",
+        ),
         ({}, "must have at least 3 keys; it has 2"),
         ({"columns": [{"name": "note", "kind": "numeric"}]}, "columns.note: missing key 'bounds'"),
         ({"columns": [{"name": "age", "bounds": [0, 9]}]}, "source"),
@@ -259,7 +262,7 @@ def test_patterns_of_names():
     for name in ("a{1..3}", r"a\{1..3}", r"\\{2..1}{0..1}", "a{x}", "a\\b"):
         assert names_of(escape_name(name)) == [name]
     for pattern in ("x{3..2}", "x{0..70000}"):
-        with pytest.raises(ValueError, match="names; got"):
+        with pytest.raises(ValueError, match="must expand to 1 to 65536 names; got"):
             names_of(pattern)
 
 

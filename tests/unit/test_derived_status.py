@@ -230,7 +230,7 @@ def test_a_kernel_has_no_word_about_bounds(make):
             "from privcurve.privacy.sums import Sum\n"
         ),
     })  # fmt: skip
-    with pytest.raises(SealedError, match=r"argument of a kernel|forge returns rows or sums"):
+    with pytest.raises(SealedError, match=r"as an argument of a kernel|forge returns rows or sums"):
         lying.fit(X, Y)
 
 
@@ -327,7 +327,7 @@ def test_a_choice_takes_its_range_from_the_sums(make):
 
 def test_more_records_than_whole_sums_hold_are_refused():
     model = NoisyMajorityClassifier(n_bins=3, classes=(-1, 1))
-    with pytest.raises(ValueError, match="over at most 4,294,967,296 records"):
+    with pytest.raises(ValueError, match="must be over at most 4,294,967,296 records"):
         model.fit([[0, 0], [1, 1]], [-1, 1], counts=[2**32, 1])
 
 

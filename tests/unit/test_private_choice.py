@@ -101,7 +101,7 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
         ({"epsilon": 1e-9}, "nothing remains for a training"),
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
-        ({"parameters": {"eta": -1}}, "eta = -1 is not"),
+        ({"parameters": {"eta": -1}}, "eta must be .*; got -1"),
         (
             {"learner": "tuned", "parameters": {"learner": "majority_class"}},
             "a selection costs nothing",

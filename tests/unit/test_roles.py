@@ -28,9 +28,9 @@ def test_positions():
 @pytest.mark.parametrize(
     ("public", "message"),
     [
-        ([4], "got 4"),
-        ([-1], "got -1"),
-        ([1, 1], "distinct"),
+        ([4], "must be in 0 … 3; got 4"),
+        ([-1], "must be in 0 … 3; got -1"),
+        ([1, 1], "must be distinct"),
         ([0, 1, 2, 3], "must leave a column to protect"),
         (["age"], "positions"),
         ([0.5], "positions"),

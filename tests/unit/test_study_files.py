@@ -79,7 +79,10 @@ ODD = [
     (named("a\n"), r"learners: 'a\\n' is not of letters"),
     ({**SMALL, "datasets": ["toy-line\n"]}, "datasets.0: .*is not of letters"),
     ({**SMALL, "learners": {"a": "lazybb"}}, "'lazybb' has no keys: wr"),
-    (boost(fixed={"n_rounds": 10**30}), r"must be a whole number in \[1, 1e\+09\]"),
+    (
+        boost(fixed={"n_rounds": 10**30}),
+        r"n_rounds must be a whole number in .*; got 10{30}",
+    ),
     (named("a" * 300), "must have at most 200 letters"),
     ("", "nothing is written there"),
 ]

@@ -164,7 +164,7 @@ def test_without_privacy_all_settings_are_tried():
             {"settings": {"start": ["public"]}},
             "lazybb needs to know for start = 'public' which columns are public",
         ),
-        ({"expected_runs": 0.5}, r"expected_runs must be a number in \[1, 1000\]; got 0.5"),
+        ({"expected_runs": 0.5}, r"expected_runs must be a number in \[1, 1000\]; got 0\.5"),
         (
             {"settings": [{"learner": "random_trees", "placement": "label"}]},
             "random_trees: placement = 'label' has no proved guarantee",

@@ -193,7 +193,7 @@ def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[s
     for path in (path for folder in folders for path in sorted(folder.glob(STUDY_FILES))):
         other = seen.setdefault((path.parents[2], path.stem), path)
         if other != path == chosen[path.stem]:
-            messages[path.stem] = f"{other} and {path} are studies with one name; rename one"
+            messages[path.stem] = f"{other} and {path} must not have the same name; rename one"
     return messages
 
 
