@@ -302,7 +302,7 @@ DESCRIPTIONS = [
     (grouped("[Oslo, OSLO]"), "text that matches 'OSLO' matches the earlier pattern 'Oslo'"),
     (
         grouped("{a: 'O*', b: Oslo}"),
-        "line 10: groups of 'town': .*matches the earlier pattern 'O.'",
+        "line 10: groups of 'town': .*matches 'Oslo' matches the earlier pattern 'O.'",
     ),
     (grouped("['', Oslo]"), "an empty pattern matches nothing"),
     (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),

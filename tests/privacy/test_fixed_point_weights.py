@@ -136,7 +136,7 @@ def test_published_depends_on_the_number_of_records_alone():
         given = {**SETTING, **more, "calibration": "published"}
         assert calibrate(n=2, density=1e-20, **given).statement.private
         assert calibrate(n=2**26, density=0.01, **given).statement.private
-        with pytest.raises(ValueError, match=f"density must be ≥ 1 for n = {2**26 + 1} "):
+        with pytest.raises(ValueError, match=f"{TOO_SMALL}{2**26 + 1} records; got 0.99"):
             calibrate(n=2**26 + 1, density=0.99, **given)
         assert calibrate(n=2**26 + 1, density=1.0, **given).statement.private
 

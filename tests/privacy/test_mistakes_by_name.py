@@ -190,7 +190,7 @@ def a_second_entry_of_half_the_budget(own, self, n):
 @mutant(
     "a public start reads one column more", "a private column, by the model",
     by(check, next(case for case in CASES if case.parameters.get("start") == "public")),
-    CHARGE, "opened as public must be public", Curator, "public",
+    CHARGE, "opened as public must be public in the statement", Curator, "public",
 )  # fmt: skip
 def a_column_more_is_public(own, self, columns, gather, records):
     own(self, [*columns, max(columns) + 1], lambda *given: None, records)
@@ -228,7 +228,7 @@ def two_runs_at_most(own, self, rng):
 
 @mutant(
     "a run is left out after the draw", "whether it failed", by_selection(), FIT,
-    "runs, as drawn", Curator, "inner",
+    "runs, as drawn; there are", Curator, "inner",
 )  # fmt: skip
 def the_last_run_is_left_out(own, self, call, n):
     doors = own(self, call, n)
@@ -295,7 +295,7 @@ def n_codes(records):
 
 @mutant(
     "a warning with the number of codes that occur", "that number, in the log of a job",
-    by(check_distant, MAJORITY, sizes=()), POST_PROCESSING, "prints, warns of or logs differs",
+    by(check_distant, MAJORITY, sizes=()), POST_PROCESSING, "prints, warns of or logs differ",
     NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
@@ -325,7 +325,7 @@ def printed(labels):
 
 @mutant(
     "a kernel prints", "which labels occur, on the screen", by(check, MAJORITY, n_random=6),
-    POST_PROCESSING, "prints, warns of or logs differs", NoisyMajorityClassifier, "_release",
+    POST_PROCESSING, "prints, warns of or logs differ", NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
 def a_kernel_prints(self, records, curator):

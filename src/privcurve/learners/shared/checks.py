@@ -343,7 +343,9 @@ def check_labels(
         unknown ^= matches
         positions += position * matches
     if unknown.any():
-        raise ValueError(f"y must have labels of classes={classes!r}; got {given[unknown][0]!r}")
+        raise ValueError(
+            f"y must have labels of classes={classes!r}; got {given[unknown].tolist()[0]!r}"
+        )
     return labels, positions
 
 
