@@ -205,7 +205,7 @@ def test_all_faults_of_a_file_are_told(own):
         assert part in message
     assert "5 problems" in message
     # Advice is to decide, never to copy a value.
-    assert "decide from what is public" in message
+    assert "from public knowledge" in message
     assert "decide whether it may be known" in message
     assert "Add 'Paris'" not in message
     assert "write n_rows: 5" not in message

@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "one title": ({"classes": dict.fromkeys(CLASSES, "x")}, "classes must be three or more; got 1"),
     "both": ({"positive": "no"}, "label.positive: does not belong here"),
     "twice": ({"classes": [*CLASSES, "no"]}, "the label 'no' is listed twice in classes; keep one"),
-    "many": ({"classes": list(range(200))}, "classes are 200, more than 128"),
+    "many": ({"classes": list(range(200))}, "classes must be at most 128; got 200"),
 }
 
 

@@ -270,7 +270,7 @@ CHANGES = [
     (put("classes", ["yes", "no"]), r"the classes \['yes', 'no'\], but the domain's are"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
-    (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', does not tell"),
+    (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', must contain year"),
     # One edge more than it has bins.
     (put("domain", "columns", 0, "merged", [*range(0, 96, 8)]), "merged bins of the column 'age'"),
     (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),

@@ -97,7 +97,7 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"epsilon": math.inf}, "epsilon = inf"),
+        ({"epsilon": math.inf}, "epsilon must be finite for a private selection; got inf"),
         ({"epsilon": 1e-9}, "nothing remains for a training"),
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
@@ -106,7 +106,10 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
             {"learner": "tuned", "parameters": {"learner": "majority_class"}},
             "a selection costs nothing",
         ),
-        ({"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}}, "not the name of a"),
+        (
+            {"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}},
+            "must be the name of a",
+        ),
     ],
 )
 def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, changes, says):
