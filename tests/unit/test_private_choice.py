@@ -193,7 +193,7 @@ def test_learners_of_two_classes_are_refused_for_more(graded):
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
         release(Request("mine", 2.0, learner="lazybb"))
     # What both name in its place can be released.
-    names = str(plain.value).partition("there are: ")[2].rstrip(".")
-    assert str(choice.value).endswith(f" there are: {names}.")
+    names = str(plain.value).partition("classes are: ")[2].rstrip(".")
+    assert str(choice.value).endswith(f" classes are: {names}.")
     for name in names.split(", "):
         release(Request("mine", 0.1, 0.0 if registry.entry(name).pure else 1e-6, name))

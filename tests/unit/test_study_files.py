@@ -40,7 +40,7 @@ def test_studies_of_a_paper_that_is_not_there_are_left_out(tmp_path, monkeypatch
     assert made.studies == ("convergence", "small_data")
     for names, said in (
         ({"thesis": ["smooth_boosting"]}, "at least one of its papers must exist: thesis"),
-        ({"parti": ["convergence"]}, "no paper 'parti'; did you mean 'partial'"),
+        ({"parti": ["convergence"]}, "'parti' is not a paper; did you mean 'partial'"),
     ):
         with pytest.raises(StudyError, match=said):
             study.from_mapping({**gathers, "studies": names}, "s", "s.yaml")
@@ -68,9 +68,9 @@ ODD = [
         boost(grid=ENDLESS),
         "the grid: the number of combinations must be at most 1,000,000; got 100,000",
     ),
-    (boost(vary=ENDLESS), "vary: 100,000,000,000,000,000,000 combinations"),
-    ({**SMALL, "epsilons": [10**400]}, "boost: 10000000000000000000… is too large for a number"),
-    (boost(grid={"n_rounds": [5, 10**400]}), "n_rounds: 10000000000000000000… is too large for a"),
+    (boost(vary=ENDLESS), r"vary: .* combinations must be at most 1,000,000; got 100,000,0"),
+    ({**SMALL, "epsilons": [10**400]}, "boost: a number must be at most 1.8e308; got 10{19}…"),
+    (boost(grid={"n_rounds": [5, 10**400]}), "n_rounds: a number must be at most 1.8e308; got 1"),
     (
         boost(grid={"density": [0.3, 0.1 + 0.2]}),
         "density = 0.3 and 0.30000000000000004 differ only",
