@@ -221,7 +221,7 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
         ({"tune": {"grid": {}}}, "'tune' needs a 'grid'"),
         (
             {"tune": {**ENTRY["tune"], "expected_runs": 0.5}},
-            "tune: tuned: expected_runs must be .*; got 0.5",
+            "tuned: expected_runs must be ",
         ),
         (
             {"calibrations": ["published"]},
