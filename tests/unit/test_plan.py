@@ -598,9 +598,12 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
 def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
     own()
     plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
-    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
+    with pytest.raises(
+        StudyError,
+        match=r"studies/mine\.yaml: the seed must be secret .* 'mine'",
+    ):
         plan.refuse("mine")
     # Another study is not stopped by it, and is told of it.
     plan.refuse("good")
-    assert any("'mine' are private" in note for note in plan.notes(["good"]))
+    assert any("private records of 'mine'" in note for note in plan.notes(["good"]))
     assert list(plan.studies) == ["good"]

@@ -264,7 +264,10 @@ def test_nothing_that_is_written_holds_a_secret():
 def test_a_public_seed_is_not_for_private_records():
     seeds.check(1, "adult", True)
     seeds.check(A, "patients", False)
-    with pytest.raises(SeedError, match=r"'patients' are private.*seed: secret.*public_benchmark"):
+    with pytest.raises(
+        SeedError,
+        match=r"must be secret .*'patients'.*seed: secret.*public_benchmark",
+    ):
         seeds.check(1, "patients", False)
 
 
