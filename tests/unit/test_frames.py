@@ -85,13 +85,13 @@ def test_a_frame_is_coded_as_the_file_is():
         (FRAME.assign(age=["x"] * 5), "'age' is 'x', not a number"),
         (FRAME.assign(age=np.inf), "not a finite number"),
         (FRAME.assign(since="1970-01-01"), "not a date of the form"),
-        (FRAME.assign(age=[[1]] * 5), "'age' of the frame is of the type list"),
-        (pd.concat([FRAME, FRAME["age"]], axis=1), "2 columns 'age'"),
+        (FRAME.assign(age=[[1]] * 5), "'age' of the frame has the type list"),
+        (pd.concat([FRAME, FRAME["age"]], axis=1), "must have one column 'age'; it has 2"),
         ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "must have equal lengths"),
         (np.zeros((2, 3)), "must have the 4 columns"),
         (7, "must have the 4 columns"),
         ({**FRAME, "age": 50}, "'age' of the frame is of the type int, not a column"),
-        (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame is of the type"),
+        (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame has the type"),
     ],
 )
 def test_what_has_no_code_is_named(frame, message):
@@ -211,5 +211,5 @@ def test_a_table_of_arrow_is_a_frame():
     assert encode_frame(DOMAIN, table).tolist() == CODES
     assert encode_frame(DOMAIN, pyarrow.concat_tables([table, table])).tolist() == CODES * 2
     twice = table.append_column("age", table["age"])
-    with pytest.raises(DatasetError, match="2 columns 'age'"):
+    with pytest.raises(DatasetError, match="must have one column 'age'; it has 2"):
         encode_frame(DOMAIN, twice)

@@ -131,7 +131,7 @@ def test_rows_with_names_are_taken_by_name(rows, fitted, loaded):
 
 def test_names_that_do_not_tell_columns_apart_are_refused(fitted):
     twice = pd.concat([FRAME, FRAME.a], axis=1)
-    with pytest.raises(DatasetError, match="2 columns 'a'"):
+    with pytest.raises(DatasetError, match="must have one column 'a'; it has 2"):
         fitted.predict(twice)
     with pytest.raises(DatasetError, match="no columns 'a', 'b'"):
         fitted.predict(FRAME.set_axis(["x", "y"], axis=1))
@@ -229,7 +229,7 @@ def test_a_query_has_no_rows(kind, way, fitted, loaded):
 )
 def test_spans_of_time_are_no_column(values, says):
     for can in ((0, 9), ("2000-01-01", "2030-01-01"), ["1 days", "2000-01"]):
-        with pytest.raises(DatasetError, match=f"'a' of the frame is of the type {says}"):
+        with pytest.raises(DatasetError, match=f"'a' of the frame has the type {says}"):
             Schema({"a": can}, ["no", "yes"]).encode({"a": values})
     with pytest.raises(DatasetError, match=r"must be texts.*got (Timedelta|Period)"):
         Schema({"a": list(values[:1])}, ["no", "yes"])
