@@ -90,7 +90,7 @@ def test_a_frame_is_coded_as_the_file_is():
         ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "must have equal lengths"),
         (np.zeros((2, 3)), "must have the 4 columns"),
         (7, "must have the 4 columns"),
-        ({**FRAME, "age": 50}, "'age' of the frame is of the type int, not a column"),
+        ({**FRAME, "age": 50}, "'age' of the frame has the type int, not a column"),
         (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame has the type"),
     ],
 )
