@@ -500,7 +500,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     ("changes", "says"),
     [
         ({"studies": ["tyny"]}, "studies: there is no study 'tyny'; did you mean 'tiny'?"),
-        ({"studies": ["other"]}, "studies: other has no output claims; add that"),
+        ({"studies": ["other"]}, "studies: other has no output claims; add it"),
         ({"studies": ["more"]}, "studies: more combines tables of other studies"),
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
         ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
@@ -525,7 +525,7 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     ("tables", "says"),
     [
         (["god/accuracy"], "leaderboard: there is no study 'god'; did you mean 'good'?"),
-        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add that"),
+        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add it"),
         (["ill/accuracy"], "leaderboard: ill: config/studies/ill.yaml: learners"),
         (["good/selected_settings"], "tables: good/accuracy is required to include good"),
         (["good"], "tables: each must be <study>/<accuracy or"),
