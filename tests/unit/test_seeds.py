@@ -203,7 +203,7 @@ def test_a_secret_seed_begins_chacha20_with_all_of_its_256_bits():
     assert isinstance(public.bit_generator, np.random.PCG64)
     assert [len(one) for one in seeds.stream_starts(public, 2, 4)] == [4, 4]
     assert seeds.fresh_stream().integers(2**63) != seeds.fresh_stream().integers(2**63)
-    with pytest.raises(ValueError, match="32 bytes, not 16"):
+    with pytest.raises(ValueError, match="must have 32 bytes; got 16"):
         seeds.stream(bytes(16))
 
 
