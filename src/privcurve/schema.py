@@ -337,7 +337,7 @@ def _reason(error: Any) -> str:
         no_keys = f"{given!r} has no keys: write it as {{key: value, …}}"
         return no_keys + _expectation(error, ". Expected: ")
     if isinstance(given, bool) and allowed in ("number", "integer"):
-        return "YAML reads it as a truth value, and a number belongs here"
+        return "YAML reads it as a truth value; it must be a number"
     if isinstance(given, bool):
         return _TRUTH
     if allowed in ("number", ["number", INFINITE]) and _means_a_number(given):

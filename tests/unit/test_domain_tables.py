@@ -335,13 +335,8 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),
         ("ensemble_errors", {}, {}, "select: all"),
-        (
-            "ensemble_errors",
-            {},
-            {**GRID, "learners": {"boost": BOOST}},
-            "study must have a learner bdpe",
-        ),
-        ("ensemble_errors", {}, TWO_DELTAS, "learners must differ in"),
+        ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "must have a learner bdpe"),
+        ("ensemble_errors", {}, TWO_DELTAS, "must differ in forest, .*; got the same for"),
         (
             "ensemble_errors",
             {},
@@ -349,7 +344,7 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
             "calibration must be published; got another for",
         ),
         ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
-        ("ensemble_wins", {}, NO_FOREST, "study must have a learner dp_forest"),
+        ("ensemble_wins", {}, NO_FOREST, "must have a learner dp_forest"),
     ],
 )
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):

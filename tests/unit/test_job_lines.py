@@ -86,7 +86,7 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
 
     for failure, says in (
-        (OSError("no space left"), "the run has failed.\nerror: no space left\nComplete log"),
+        (OSError("no space left"), "the run has failed.\nerror: no space left\nComplete log: log"),
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nComplete log: log"),
     ):
 
@@ -163,7 +163,7 @@ def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
     with pytest.raises(SystemExit) as caught:
         program.run(lambda: replace_text(tmp_path / "file/x", ""))
     assert caught.value.code.startswith(f"error: {tmp_path / 'file/x'} can't be written: ")
-    assert caught.value.code.endswith("then try again. What is trained is kept.")
+    assert caught.value.code.endswith("then try again. Finished trainings are kept.")
 
 
 def test_a_description_that_was_changed_during_a_run_is_named(own):

@@ -467,7 +467,7 @@ def test_damage_is_named_wherever_it_is(tmp_path, page, fill):
         except IncompleteError as error:
             messages.append(str(error))
     assert set(messages) == {
-        f"{path} is damaged; delete it and run the same command again. What is trained is kept."
+        f"{path} is damaged; delete it and run the same command again. Finished trainings are kept."
     }
     # Where nobody looks, there is little.
     assert len(messages) > 0.9 * len(range(0, len(bytes_), page // 2))

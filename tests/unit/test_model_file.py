@@ -270,10 +270,10 @@ CHANGES = [
     (put("classes", ["yes", "no"]), r"the classes \['yes', 'no'\], but the domain's are"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
-    (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', does not tell"),
+    (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', must contain year"),
     # One edge more than it has bins.
     (put("domain", "columns", 0, "merged", [*range(0, 96, 8)]), "merged bins of the column 'age'"),
-    (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),
+    (put("domain", "columns", 0, "bins", 65536), "has must have at most 65,536 codes; got 65,537"),
     (
         lambda content: content["domain"]["columns"][0].update(dates="iso", bounds=[-1e9, 1e9]),
         "bounds of 'age' days=-1000000000",
@@ -412,7 +412,7 @@ def test_a_column_may_have_as_many_codes_as_there_can_be(tmp_path):
     models.save(tmp_path / "model.json", model.fit(X, y), domain)
     loaded = models.load(tmp_path / "model.json")
     assert np.array_equal(loaded.decision_function(X), model.decision_function(X))
-    with pytest.raises(ValueError, match="65,537 codes, more than 65,536"):
+    with pytest.raises(ValueError, match="must have at most 65,536 codes; got 65,537"):
         encode_frame(Domain((Column("x", "numeric", (0.0, 1.0), 2**16 + 1),), label), {"x": [0.5]})
 
 

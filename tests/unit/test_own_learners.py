@@ -52,7 +52,7 @@ def test_a_file_is_a_learner_like_the_others(folder):
     assert entry.private
     assert dataclasses.replace(entry, seconds=lambda *size: 0).cost({}, 1, 1) > 0
     registry.check_parameters("noisy_label", {"caution": 0.5})
-    with pytest.raises(ValueError, match="caution = 2"):
+    with pytest.raises(ValueError, match=r"caution must be .*; got 2"):
         registry.check_parameters("noisy_label", {"caution": 2})
     made = registry.estimator_class("noisy_label")(epsilon=1.0, n_bins=2, random_state=1)
     X = np.array([[0], [1], [1]], dtype=np.uint8)

@@ -97,7 +97,7 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"epsilon": math.inf}, "epsilon = inf"),
+        ({"epsilon": math.inf}, "epsilon must be finite for a private selection; got inf"),
         ({"epsilon": 1e-9}, "nothing remains for a training"),
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
@@ -106,7 +106,10 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
             {"learner": "tuned", "parameters": {"learner": "majority_class"}},
             "a selection costs nothing",
         ),
-        ({"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}}, "not the name of a"),
+        (
+            {"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}},
+            "must be the name of a",
+        ),
     ],
 )
 def test_what_can_not_be_chosen_is_refused_before_anything_is_spent(mine, changes, says):
@@ -190,7 +193,7 @@ def test_learners_of_two_classes_are_refused_for_more(graded):
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
         release(Request("mine", 2.0, learner="lazybb"))
     # What both name in its place can be released.
-    names = str(plain.value).partition("there are: ")[2].rstrip(".")
-    assert str(choice.value).endswith(f" there are: {names}.")
+    names = str(plain.value).partition("classes are: ")[2].rstrip(".")
+    assert str(choice.value).endswith(f" classes are: {names}.")
     for name in names.split(", "):
         release(Request("mine", 0.1, 0.0 if registry.entry(name).pure else 1e-6, name))

@@ -445,7 +445,7 @@ COMMANDS = [
     ("mine --epsilon 1 --set n_estimate=9 --set n_estimate=9", 2, "given twice"),
     ("mine --epsilon 1 --learner privgam --set n_estimate=many", 1, "n_estimate = 'many'"),
     ("mine --epsilon 1 --seed secrt", 1, "must be a number, the word"),
-    ("mine --epsilon 1 --seed 1", 1, "are private"),
+    ("mine --epsilon 1 --seed 1", 1, "must be secret for the private records"),
     ("mine --epsilon 3", 5, "this release would cost epsilon = 3"),
 ]
 

@@ -203,7 +203,7 @@ def test_a_secret_seed_begins_chacha20_with_all_of_its_256_bits():
     assert isinstance(public.bit_generator, np.random.PCG64)
     assert [len(one) for one in seeds.stream_starts(public, 2, 4)] == [4, 4]
     assert seeds.fresh_stream().integers(2**63) != seeds.fresh_stream().integers(2**63)
-    with pytest.raises(ValueError, match="32 bytes; got 16"):
+    with pytest.raises(ValueError, match="must have 32 bytes; got 16"):
         seeds.stream(bytes(16))
 
 
@@ -265,7 +265,8 @@ def test_a_public_seed_is_not_for_private_records():
     seeds.check(1, "adult", True)
     seeds.check(A, "patients", False)
     with pytest.raises(
-        SeedError, match=r"private records of 'patients'.*seed: secret.*public_benchmark"
+        SeedError,
+        match=r"must be secret .*'patients'.*seed: secret.*public_benchmark",
     ):
         seeds.check(1, "patients", False)
 

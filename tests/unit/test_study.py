@@ -85,7 +85,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             "depth = 2 has no effect with n_splits = 4: leave it out, or give n_splits = None",
         ),
         (content({"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
-        (content(LEARNERS, epsilons=None), "epsilons must be a list of ε"),
+        (content(LEARNERS, epsilons=None), "epsilons must be a list of ε; add it"),
         (
             content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
             "epsilon = 0.3 and 0.30000000000000004 differ only",
@@ -95,7 +95,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             two(title=" Lazybb "),
             "is also the title of boost~proved. Give one of them another title",
         ),
-        (two("Boost"), "its name must differ from boost~proved"),
+        (two("Boost"), "Boost: its name must differ from boost~proved"),
     ],
 )
 def test_what_is_not_allowed_is_named(raw, says):

@@ -219,7 +219,10 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
     [
         ({"grid": {"density": [0.5]}}, "'grid' and 'tune' exclude each other"),
         ({"tune": {"grid": {}}}, "'tune' needs a 'grid'"),
-        ({"tune": {**ENTRY["tune"], "expected_runs": 0.5}}, "tune: tuned: expected_runs must be"),
+        (
+            {"tune": {**ENTRY["tune"], "expected_runs": 0.5}},
+            "tuned: expected_runs must be ",
+        ),
         (
             {"calibrations": ["published"]},
             "calibration must be 'proved' for private selection; got 'published'",

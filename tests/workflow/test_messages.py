@@ -37,7 +37,13 @@ def test_the_training_of_the_network_is_a_target(project):
 def test_more_folds_than_records_of_a_class(project):
     # WDBC has 212 records of the rarer class, toy-line 1,000.
     project.write_study(datasets=["toy-line", "wdbc"], folds=300)
-    refused(project, "config/studies/tiny.yaml", "wdbc", "use at most 212 folds")
+    refused(
+        project,
+        "config/studies/tiny.yaml",
+        "wdbc",
+        "n_folds must be at most the number of records",
+        "212; got 300",
+    )
 
 
 def test_configuration(project):

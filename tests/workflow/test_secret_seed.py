@@ -45,4 +45,4 @@ def test_a_step_by_hand_refuses_too(private):
     project.run("results/data/patients/encoded.npz", "--config", "seed=secret", **seeds)
     words = ("--study", "tiny", "--dataset", "patients", "--part", "x", "--config", "seed=1")
     said = project.job("train", *words)
-    assert "are private" in said
+    assert "must be secret for the private records" in said

@@ -142,7 +142,7 @@ def train(run: Run, study: str, dataset: str, part: str) -> None:
     if job is None:
         raise StudyError(
             f"{path}, or the configuration, was changed after the workflow had read it; run the "
-            "same command again. What is trained is kept."
+            "same command again. Finished trainings are kept."
         )
     work(job, STARTED, fresh=bool(os.environ.get(provenance.FRESH)))
 
@@ -349,7 +349,7 @@ def run(work: Callable[[], None]) -> None:
 
 def explain(error: Exception) -> str:
     """Return the message of an expected error."""
-    kept = " What is trained is kept." if isinstance(error, WriteError) else ""
+    kept = " Finished trainings are kept." if isinstance(error, WriteError) else ""
     return f"error: {error}{kept}"
 
 

@@ -152,7 +152,7 @@ def _convert(name: str, values: Any) -> Any:
         return values
     if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
         raise DatasetError(
-            f"{name!r} of {FRAME} is of the type {type(values).__name__}, not a column: of one "
+            f"{name!r} of {FRAME} has the type {type(values).__name__}, not a column: of one "
             "record give a list of one value"
         )
     kind = getattr(values, "dtype", np.dtype(object))
