@@ -532,7 +532,7 @@ def test_messages_to_python_do_not_speak_of_yaml():
         ({1: (0, 1)}, {}, "1 is a number; it must be a text: write '1'"),
         ({True: (0, 1)}, {}, "True is a truth value; it must be a text: write 'True'"),
         ({"a": (0, 1)}, {"unit": {"column": 3, "at_most": 2}}, "unit.column: 3 is a number"),
-        ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: '3' is a text, and a number belongs here"),
+        ({"a": (0, 1)}, {"n_bins": "3"}, "n_bins: '3' is a text; it must be a number"),
     ):
         with pytest.raises(DatasetError) as caught:
             Schema(columns, ["no", "yes"], **more)
