@@ -150,7 +150,7 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
 
 
 def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
-    """Return some runs of a part at each ε, by id; none if its data have changed."""
+    """Return a few runs of a part for each ε, by id, or none if its data have changed."""
     curve, job = part.curve, part.job
     read = job.read_fresh if curve.is_fresh(part.name) else job.read_grid
     try:

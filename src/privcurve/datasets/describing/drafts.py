@@ -85,7 +85,7 @@ def draft(
             raise
         first = " ".join(problems.messages[:1])
         raise DatasetError(
-            f"{error} Of {path} {problems.n_unread:,} lines can't be read: {first}"
+            f"{str(error).rstrip('.')}. {problems.n_unread:,} lines of {path} can't be read: {first}"
         ) from None
     decimal, thousands = _find_marks(form, profiles)
     columns = proposals(form, profiles, public)
