@@ -84,8 +84,9 @@ def draft(
         if not problems.n_unread:
             raise
         first = " ".join(problems.messages[:1])
+        what = str(error).rstrip(".")
         raise DatasetError(
-            f"{str(error).rstrip('.')}. {problems.n_unread:,} lines of {path} can't be read: {first}"
+            f"{what}. {problems.n_unread:,} lines of {path} can't be read: {first}"
         ) from None
     decimal, thousands = _find_marks(form, profiles)
     columns = proposals(form, profiles, public)
