@@ -81,7 +81,7 @@ DESCRIBE = [
     (f"{OWN} --positive yes no", "are named as positive: 'no'.*Leave out the negative ones"),
     (
         NEW,
-        "a single value, 'mild'.*where 'none' is no missing label.*by --negative",
+        "a single value, 'mild'.*where 'none' is a class.*by --negative",
         {"t.csv": "a,sick\n1,mild\n2,none\n"},
     ),
     (NEW, "must have a column to learn from", {"t.csv": "a,sick\n1,yes\n1,no\n"}),
@@ -183,7 +183,7 @@ CHECKS = [
     (CHECK, "line 6: bounds of 'age'.*low < high", described("[0, ", "[999, ")),
     (CHECK, "decide on negative of the label", described('"no"', "")),
     (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
-    (CHECK, "has no columns 'age'", {"patients.csv": ""}),
+    (CHECK, "has none of the columns 'age'", {"patients.csv": ""}),
     (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
     (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
     (

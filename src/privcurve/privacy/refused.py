@@ -71,6 +71,6 @@ def _line() -> str:
 
 
 def name_line(path: str, number: int) -> str:
-    """Return the text for a line of a file in errors."""
+    """Return how errors name a line of a file: folder, file, number, and the line itself."""
     place = "/".join(Path(path).parts[-2:])
     return f"{place}, line {number} ({linecache.getline(path, number).strip()})"

@@ -97,8 +97,8 @@ def _check_values(
     if n_classes < 2:
         what = f"a single value, {next(iter(counts))!r}" if counts else "no value"
         words = (
-            f"; or, where {' and '.join(map(repr, absent))} is no missing label but one of the "
-            "classes, name it by --negative or --positive"
+            f"; or, where {' and '.join(map(repr, absent))} is a class and not a missing "
+            "label, name it by --negative or --positive"
         )
         raise DatasetError(
             f"the label {choice.column!r} must have two classes; it holds {what}. Name the "

@@ -462,7 +462,7 @@ class _Checker:
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
         """Check how many records of each class are kept: a hold-out needs more than one.
 
-        `trained` has the number of records in the files by the text of the label.
+        `trained` maps each text of the label to its number of records in the training files.
         """
         label, whose, sizes = description.label, "record", Counter[int]()
         for text, n in trained.items():

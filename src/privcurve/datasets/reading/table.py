@@ -190,7 +190,7 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
 def convert_columns(
     description: AnyDescription, source: str, columns: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Convert the cells of each column: :func:`convert_cells`."""
+    """Convert each column by :func:`convert_cells`."""
     column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     fix = f". Leave it out of {description.path}, or write it in another way."

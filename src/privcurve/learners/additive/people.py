@@ -85,7 +85,10 @@ def released_people(learner: Any) -> tuple[Floats, ...] | None:
 
 
 def code_weights(learner: Any) -> list[Floats]:
-    """Return the weight of each code of each column: its people if released, else equal weights."""
+    """Return one weight per code for each column.
+
+    The weight is the released number of people with the code, or 1 if none was released.
+    """
     n_codes = learner._as_fitted()._n_codes.tolist()
     people = released_people(learner)
     if people is not None and [len(own) for own in people] == n_codes:

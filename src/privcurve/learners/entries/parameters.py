@@ -11,8 +11,8 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# Best numbers of mixed bins per column: FEW for learners that ask about single bins, SOME for
-# learners with a number per bin; from public tables (docs/research/coding.md).
+# Numbers of mixed bins per column that were best on public tables (docs/research/coding.md): FEW
+# for learners that test a single bin, SOME for learners that estimate a number for each bin.
 FEW, SOME = 8, 12
 
 

@@ -62,7 +62,10 @@ def explain_missing_schema(learner: str, names: list[Any]) -> str:
 
 
 def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
-    """Return the position of each label among a fit's classes; of other labels, by the schema."""
+    """Return the position of each label among a fit's classes.
+
+    If a label is none of them, the schema determines the positions of all.
+    """
     place = {label: k for k, label in enumerate(classes.tolist())}
     given = labels.tolist()
     if labels.dtype.kind != "M" and place.keys() >= set(given):

@@ -63,7 +63,7 @@ def _at_grid_points(before: Floats, chance: Floats, size: int) -> Floats:
 def _pieces_with_peaks(
     before: Floats, steps: int, width: float, shrink: float
 ) -> tuple[Ints, Floats]:
-    """Return the pieces of W on which values can have a peak, and A/B e^{−ε₀−(j+1)h} of each.
+    """Return the pieces of W on which a value can peak, and A/B e^{−ε₀−(j+1)h} on each.
 
     With t strictly between grid points j and j + 1, s − t lies in piece l = i + steps − j − 1 of
     W, and s − t + ε₀ in piece l + steps. On piece l, which starts at u_l,
