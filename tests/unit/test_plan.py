@@ -244,7 +244,7 @@ def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
     run = reading.read(configuration, tmp_path)
     assert list(run.studies) == ["good"]
     assert run.broken == {
-        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml are two "
+        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml are "
         "studies with one name; rename one"
     }
     # The configured folder's counts before any paper's.
