@@ -161,7 +161,7 @@ def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # By reason, then by position (including an unknown key): the position that the message names.
+    # By position (with an unknown key as the last step) and reason: positions for the message.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
