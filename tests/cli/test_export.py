@@ -324,7 +324,7 @@ def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkey
     bayes = NoisyBayesClassifier(n_bins=8, classes=("no", "yes"))
     bayes.fit(codes, np.where(codes[:, 1] > 3, "yes", "no"))
     models.save("model.json", bayes, Domain(columns, Label("y", "no", "yes")))
-    message = f"the columns 'alter ö' and '{other}' are one column to SQL"
+    message = f"the columns 'alter ö' and '{other}' are equal for SQL"
     refuse(tmp_path, capsys, "export model.json", message)
 
 

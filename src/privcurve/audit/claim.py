@@ -56,7 +56,8 @@ class Claim:
     learner: str
     calibration: str
     epsilon: float
-    pairs: MakePairs  # `pairs(claim, target)`: neighbours, tiny ones or canaries in the target
+    # `pairs(claim, target)`: neighbours, either tiny tables or canaries in the target.
+    pairs: MakePairs
     delta: float = 0.0
     # Hyperparameters, and public facts: `public_columns` (if given, the label is public, too),
     # `ordered` (default: all columns) and `n_classes` (default 2).

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from privcurve.learners.base import CodedClassifier
 
-# Number of random rows that test whether a score is a sum, for each pair of bins of two columns. A
-# pair then is in no row with probability e^-10. Smallest and largest number of rows:
+# Random rows test whether a score is a sum. Their number for each pair of bins of two columns, such
+# that a pair is in no row with probability e^-10; and their smallest and largest number:
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
 # If a score is no sum, the effect of a column is a mean over all cells, or over so many.

@@ -74,8 +74,8 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
         twin = same.setdefault(column.name.lower(), column.name)
         if twin != column.name:
             raise ModelError(
-                f"the columns {twin!r} and {column.name!r} are one column to SQL, whose names have "
-                "no case: rename one in the table and its description and train again, or predict "
+                f"the columns {twin!r} and {column.name!r} are equal for SQL, which ignores "
+                "case: rename one in the table and its description and train again, or predict "
                 "with privcurve"
             )
         if column.patterns and any("*" in pattern for pattern in column.codes):

@@ -133,7 +133,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
             proved = [key for key, own in LEARNERS.items() if own.proved and not own.requires]
             raise ValueError(
                 f"{name} has no proved guarantee of this project: its models may be compared, "
-                f"but not released. There are: {', '.join(proved)}."
+                f"but not released. Choose one of: {', '.join(proved)}."
             )
         kind = registry.estimator_class(name)
         if not (kind._released or name == TUNED):

@@ -187,9 +187,9 @@ class Plan:
         return kinds
 
     def targets(self, words: Iterable[str]) -> dict[str, list[str]]:
-        """Return the files of configured studies, and of studies and outputs that words name.
+        """Return the files of configured studies, and of the studies and outputs in `words`.
 
-        Where this workflow is a module, names have a prefix on the command line.
+        If another workflow imports this one as a module, words have the module's prefix.
         """
         files = {name: self.files_of([name]) for name in (*self.studies, *self.refusals)}
         files |= {name: [*map(str, one.files.all)] for name, one in self.outputs.items()}
