@@ -192,7 +192,7 @@ def exact_number(own, self, call, exact):
 
 @mistake(Curator, "call", SENSITIVITY, BETA)
 def budgets_swapped(own, self, what):
-    """What is chosen gets the noise of what is counted, and the other way round."""
+    """A choice gets the noise of a count, and a count the noise of a choice."""
     first, *_, last = self._announced.values()
     return replace(own(self, what), scale=(last if own(self, what) == first else first).scale)
 
@@ -206,7 +206,7 @@ def gaussian_noise_for_a_pure_epsilon(own, self, what):
 
 
 def written(point, release, called):
-    """The noisy majority with another `_release`, which is told the exact margin."""
+    """The noisy majority with another `_release`, which gets the exact margin."""
 
     def released(own, self, records, curator):
         self.n_records_, self.n_features_used_ = records.n, 0
