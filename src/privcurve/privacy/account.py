@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.privacy.budget import PROVED, REPLACE_ONE
+from privcurve.privacy.budget import ADD_REMOVE, PROVED, REPLACE_ONE
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
@@ -231,7 +231,10 @@ class Account:
             return call
         if not is_open(exact):
             self._check_batches(entry, exact)
-        moves = exact.moves(stated.neighbours, of_batch=entry.sampled < 1)
+        moves = exact.moves(stated.neighbours)
+        if entry.sampled < 1 and stated.neighbours != ADD_REMOVE:
+            # A replaced record counts as two: docs/proofs.md, 'Poisson batches'.
+            moves = exact.moves(ADD_REMOVE).times(2.0)
         bound = float(moves.l1 if call.mechanism == LAPLACE else moves.l2)
         if is_choice:
             bound = exact.score_range(stated.neighbours)

@@ -160,14 +160,8 @@ class Sum(Bounded):
         """The names of the batches that it is of; the empty name is that of all records."""
         return self._bounds.batches
 
-    def moves(self, neighbours: str, of_batch: bool = False) -> Moves:
-        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2.
-
-        Of a sum over a sampled batch a replaced record counts twice (docs/proofs.md, 'Poisson
-        batches').
-        """
-        if of_batch and neighbours != ADD_REMOVE:
-            return self._bounds.size.times(2.0)
+    def moves(self, neighbours: str) -> Moves:
+        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2."""
         moves = self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
         # a copy, so that writing into it changes nothing
         return moves.with_entries(moves.entries.copy())
