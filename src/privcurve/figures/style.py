@@ -39,7 +39,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
-    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 7), "dpl_random_forest": (3, 1)},
+    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 4), "dpl_random_forest": (3, 1)},
     **{"dpl_decision_tree": (3, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
