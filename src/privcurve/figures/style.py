@@ -35,12 +35,12 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 # same in all figures. Other names get a look from a hash (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
-    **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (0, 3)},
+    **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (2, 7), "lazybb_trees_tuned": (0, 3)},
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
     **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 4), "dpl_random_forest": (3, 1)},
-    **{"dpl_decision_tree": (3, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
+    **{"dpl_decision_tree": (2, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
     **{"votes_local": (0, 0), "votes_sums": (4, 5), "histograms_local": (4, 1)},
