@@ -68,7 +68,7 @@ def main() -> None:
 def against_plain(fits: int) -> dict[str, Any]:
     name, X, y, n_bins, ordered = coded_adult()
     labels = (y > 0).astype(int)
-    plan = rule.plan(rule.Facts(len(y), ordered, 2, *BUDGET.values(), REPLACE_ONE))
+    plan = rule.plan(rule.FitFacts(len(y), ordered, 2, *BUDGET.values(), REPLACE_ONE))
     noise = len(y) / (plan.m * (2 * len(ordered)) ** 0.5)
 
     def plain(seed: int) -> None:
@@ -117,7 +117,7 @@ def over_columns(fits: int) -> list[dict[str, float]]:
 
 
 def report(shown: int, n_rows: int, n_columns: int, ms: float) -> dict[str, float]:
-    facts = rule.Facts(n_rows, (False,) * n_columns, 2, *BUDGET.values(), REPLACE_ONE)
+    facts = rule.FitFacts(n_rows, (False,) * n_columns, 2, *BUDGET.values(), REPLACE_ONE)
     each = ms * 1e6 / (n_rows * n_columns * len(rule.plan(facts).releases))
     print(f"{shown:9d} {ms:9.1f} {each:29.2f}")
     return {"rows": n_rows, "columns": n_columns, "fit_ms": ms, "ns_each": each}

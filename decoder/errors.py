@@ -59,9 +59,11 @@ def main() -> None:
     """Fit, train, and write the file."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--pool", type=Path, required=True, help="folder of simulated tables")
-    parser.add_argument("--fits", type=int, default=12_000)
+    parser.add_argument("--fits", type=int, default=9_000)
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
+    import jax  # noqa: F401  (fail before the fits, which take minutes)
+
     with ProcessPoolExecutor(options.processes) as pool:
         paths = sorted(options.pool.glob("*[0-9].npz"), key=lambda path: int(path.stem))
         draw = partial(draw_case, paths)

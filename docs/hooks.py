@@ -1,4 +1,4 @@
-"""What the site has beside the pages of this folder: pages from elsewhere, and generated ones."""
+"""Add pages to the site: Markdown files outside this folder, and generated reference pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, Files
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 
-# Files of the repository that are pages too, by where they are there.
+# Files outside docs/ that become pages: path in the repository → path in the site.
 PAGES = {
     "config/README.md": "config.md",
     **{
@@ -35,7 +35,7 @@ LINK = re.compile(r"\[([^\]]*)\]\(([^)#\s]+\.\w+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that are not in this folder."""
+    """Add the pages from outside this folder and the generated pages."""
     for source, page in PAGES.items():
         text = (ROOT / source).read_text("utf-8")
         files.append(File.generated(config, page, content=_linked(text, (ROOT / source).parent)))
@@ -45,25 +45,25 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Lead links out of this folder to the pages that are made of those files."""
+    """Point links to files outside this folder to the pages made from these files."""
     source = page.file.abs_src_path
     return _linked(markdown, Path(source).parent) if source else markdown
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Drop the roles that docstrings have for other tools."""
+    """Drop the Sphinx roles of docstrings."""
     return re.sub(r":(?:class|func|meth|mod):<code>~?", "<code>", html)
 
 
 def on_post_page(output: str, page: Any, **_: Any) -> str:
-    """Refuse a page that asks for something from a network."""
+    """Refuse a page that loads anything from a network."""
     if match := ASKS.search(output):
-        raise PluginError(f"{page.file.src_uri} asks for {match[0]}")
+        raise PluginError(f"{page.file.src_uri} must not load from a network; got {match[0]}")
     return output
 
 
 def _linked(text: str, folder: Path) -> str:
-    """Return a page whose links to files of the repository lead to pages, or are plain text."""
+    """Replace links to files of the repository by links to pages of the site, or by plain text."""
     below = folder.relative_to(DOCS) if folder.is_relative_to(DOCS) else Path()
     up = "../" * len(below.parts)
 
@@ -87,7 +87,7 @@ def _commands() -> Iterator[str]:
     from privcurve.cli.main import COMMANDS, _parser
 
     parser = _parser()
-    yield "# Commands\n\nAs `privcurve --help` and `privcurve <command> --help` print it.\n"
+    yield "# Commands\n\nThe output of `privcurve --help` and `privcurve <command> --help`.\n"
     yield _help("privcurve", parser)
     (choices,) = (action.choices for action in parser._actions if isinstance(action.choices, dict))
     for name in COMMANDS:
@@ -99,10 +99,10 @@ def _help(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _learners() -> Iterator[str]:
-    """Yield the registry: what each learner is called, offers and takes."""
+    """Yield the registry: names, calibrations and parameters of the learners."""
     from privcurve.learners.registry import LEARNERS
 
-    yield "# Learners\n\nThe registry. The names are those of study files and of `--learner`.\n"
+    yield "# Learners\n\nThe registry. Study files and `--learner` use these names.\n"
     for name, entry in LEARNERS.items():
         path = entry.path.replace(":", ".")
         yield f"## {name}\n\n**{entry.title}**, version {entry.version}. `{path}`\n"
@@ -133,8 +133,8 @@ def _outputs() -> Iterator[str]:
     from privcurve.outputs.base import REQUIRED
     from privcurve.outputs.registry import OUTPUTS
 
-    yield "# Outputs\n\nWhat a study may name under `outputs`; `python -m privcurve.outputs` prints"
-    yield "the same. Each takes a `name` too: its file below `results/tables` and"
+    yield "# Outputs\n\nA study lists outputs under `outputs`; `python -m privcurve.outputs` prints"
+    yield "this list too. Each output also takes a `name`: its file below `results/tables` and"
     yield "`results/figures`, and its target.\n"
     for word, output in OUTPUTS.items():
         yield f"## {word}\n\n{(output.__doc__ or '').splitlines()[0].replace('``', '`')}\n"
@@ -149,9 +149,9 @@ def _datasets() -> Iterator[str]:
     from privcurve.datasets import describe
 
     yield "# Datasets that ship\n\nFrom their descriptions, `resources/datasets/<name>.yaml`."
-    yield "[Datasets](../datasets.md) says what they are made for. *Codes* are the bins and"
+    yield "[Datasets](../datasets.md) says where they are used. *Bins* are the intervals and"
     yield "categories of all columns together.\n"
-    yield "| name | title | records | test | columns | codes |\n|---|---|---|---|---|---|"
+    yield "| name | title | records | test | columns | bins |\n|---|---|---|---|---|---|"
     for path in sorted((ROOT / "resources/datasets").glob("*.yaml")):
         one = describe(path.stem)
         sizes = (one.n_rows, one.n_test, len(one.domain.columns), sum(one.domain.n_bins))
@@ -160,10 +160,10 @@ def _datasets() -> Iterator[str]:
 
 
 def _description() -> Iterator[str]:
-    """Yield the words of a description of data, from the schema that checks it."""
+    """Yield the keys of a description, from the schema that checks it."""
     schema = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())
-    yield "# Words of a description\n\nFrom the schema that checks each description."
-    yield "[Datasets](../datasets.md) explains those that need more words.\n"
+    yield "# Keys of a description\n\nFrom the schema that checks each description."
+    yield "[Datasets](../datasets.md) explains some of them further.\n"
     yield from _keys(schema, schema, "")
 
 

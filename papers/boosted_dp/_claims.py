@@ -1,4 +1,4 @@
-"""What claims of this paper compute, beside differences and means."""
+"""Functions that compute the values of some claims of this paper."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, values_of
 
 
-@computed("mean over {over} of {value} less that at dataset = banknote-50")
+@computed("mean over {over} of {value} minus {value} at dataset = banknote-50")
 def gain_of_fifty_bins(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the value on banknote less the one on banknote with fifty bins."""
+    """Subtract the value on banknote with fifty bins from the value on banknote."""
     values = values_of(claim, rows)
     gains = [values[dataset,] for dataset in ("banknote", "banknote-50") if (dataset,) in values]
     return {(): gains[0] - gains[1]} if len(gains) == 2 else {}

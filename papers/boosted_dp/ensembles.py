@@ -1,7 +1,7 @@
-"""Grids of boosted ensembles and private forests, of which every setting is a result.
+"""Grids of boosted ensembles and private forests, with every setting as a result.
 
-Tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and Henecka
-2022): fold errors of each setting first, then what follows from them (papers/boosted_dp/README.md).
+Tables of *Boosted and Differentially Private Ensembles of Decision Trees* (Nock and Henecka 2022):
+the fold errors of each setting, then tables computed from them (papers/boosted_dp/README.md).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ERRORS = "errors"
 RUN_COLUMNS = [
     *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
 ]
-# Columns that tell settings apart; a forest has only the first.
+# Columns that identify a setting; a forest has only the first.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
 KEYS = ["dataset", "learner", "epsilon", *SETTING]
 CALIBRATED = "O.C."
@@ -41,14 +41,14 @@ BOOSTED, FOREST = LEARNERS = "bdpe", "dp_forest"
 EXACT = "exact"
 # The paper's clamp M.
 CLAMP = 10.0
-# Errors of a fold are multiples of 1/n: smaller differences are rounding.
+# Errors of a fold are multiples of 1/n: smaller differences are rounding errors.
 ROUNDING = 1e-9
-# The least ε of the paper; below it, the study looks for a leak.
+# The smallest ε in the paper; with smaller ε the study looks for a leak.
 LEAST_EPSILON = 0.01
 SMALL_DEPTH, SMALL_TREES = 3, 5
 ALL, NOTHING = "all", "-"
 SHUFFLES = 200
-# Number of domains in the paper, of which its counts are.
+# Number of domains in the paper; its counts are out of this number.
 DOMAINS = 19
 RUNS = (
     "Errors are means over the ten folds of one partition, and the best of a grid on the folds "
@@ -64,7 +64,7 @@ OF_WINS = (
 
 
 class EnsembleErrors(Output):
-    """File: errors of all folds of each setting of `bdpe` and `dp_forest`; others read it."""
+    """File: fold errors of each setting of `bdpe` and `dp_forest`; other outputs read it."""
 
     word: ClassVar[str] = WORD
     selects: ClassVar[bool] = False
@@ -74,19 +74,21 @@ class EnsembleErrors(Output):
         of = request.study
         if of.select != study.ALL or not of.folds or of.repeats:
             needed = "select: all and splits: {folds: 10}"
-            raise ValueError(f"it is of all runs: give the study {needed}")
+            raise ValueError(f"study must have {needed}, because this output reads all runs")
         if not any(method.learner == BOOSTED for method in of.methods.values()):
-            raise ValueError(f"the study has no learner {BOOSTED}, and it is about them")
+            raise ValueError(f"study must have a learner {BOOSTED}; got none")
         seen: dict[tuple[Any, ...], str] = {}
         for method in of.methods.values():
             if method.learner in LEARNERS and method.calibration != PUBLISHED:
-                raise ValueError(f"it is of published noise alone, and {method.name} has another")
+                raise ValueError(f"calibration must be published; got another for {method.name}")
             for point in method.points if method.learner in LEARNERS else ():
                 own = {**registry.entry(method.learner).defaults, **point.setting}
                 key = (method.learner, point.epsilon, *_setting(method.learner, own).values())
                 if key in seen:
-                    rule = f"tells settings apart by {', '.join(SETTING)} alone"
-                    raise ValueError(f"it {rule}: {seen[key]} and {method.name} have the same")
+                    raise ValueError(
+                        f"learners must differ in {', '.join(SETTING)}; got the same for "
+                        f"{seen[key]} and {method.name}"
+                    )
                 seen[key] = method.name
 
     def files(self, request: OutputRequest) -> Files:
@@ -97,7 +99,8 @@ class EnsembleErrors(Output):
         return Reads(request.curves_of(method for method in methods if method.learner in LEARNERS))
 
     def make(self, context: Context) -> None:
-        # A curve at a time: memory does not grow with the study. Jobs may have single folds of it.
+        # Read one curve at a time, so that memory does not grow with the study. A curve may be
+        # split into jobs with single folds.
         parts = (pd.concat(context.jobs.results(curve, RUN_COLUMNS)) for curve in context.curves)
         frame = fold_errors(parts, {name: registry.entry(name).defaults for name in LEARNERS})
         text = stored_frame(frame).to_csv(index=False, float_format="%.12g", lineterminator="\n")
@@ -112,7 +115,7 @@ def read_errors(context: Context) -> pd.DataFrame:
 
 
 class _Ensembles(Output):
-    """A table made from the errors of all settings, and from printed numbers."""
+    """Base class of tables computed from the errors of all settings and from printed numbers."""
 
     selects: ClassVar[bool] = False
     printed: ClassVar[str] = ""
@@ -122,7 +125,7 @@ class _Ensembles(Output):
     def check(self, request: OutputRequest) -> None:
         path = self._printed_path(request)
         if self.printed and not path.is_file():
-            raise ValueError(f"there is no {path}, whose numbers stand beside ours")
+            raise ValueError(f"printed numbers must be in {path}; got no such file")
 
     def reads(self, request: OutputRequest) -> Reads:
         resources = (self._printed_path(request),) if self.printed else ()
@@ -144,7 +147,7 @@ class _Ensembles(Output):
 
 
 class EnsembleLeast(_Ensembles):
-    """Table: the least error over the grid, for each dataset, ε and α, and its setting."""
+    """Table: the smallest error over the grid for each dataset, ε and α, with its setting."""
 
     word: ClassVar[str] = "ensemble_least"
     caption: ClassVar[str] = "Least error over the grid"
@@ -159,7 +162,7 @@ class EnsembleLeast(_Ensembles):
 
 
 class EnsembleAlphas(_Ensembles):
-    """Table: how many datasets each α wins at each ε, beside chance and the printed Table 1."""
+    """Table: datasets won by each α at each ε, the number expected by chance, and Table 1."""
 
     word: ClassVar[str] = "ensemble_alphas"
     version: ClassVar[int] = 2
@@ -176,7 +179,7 @@ class EnsembleAlphas(_Ensembles):
 
 
 class EnsembleSizes(_Ensembles):
-    """Table: depth and number of trees of the least error of each dataset, beside Table 3."""
+    """Table: depth and number of trees with the smallest error of each dataset, and Table 3."""
 
     word: ClassVar[str] = "ensemble_sizes"
     version: ClassVar[int] = 2
@@ -193,7 +196,7 @@ class EnsembleSizes(_Ensembles):
 
 
 class EnsembleDomains(_Ensembles):
-    """Table: records and features of each dataset beside Table 2, and Theorem 13's Td ≤ log m."""
+    """Table: records and features of each dataset, Table 2, and Theorem 13's Td ≤ log m."""
 
     word: ClassVar[str] = "ensemble_domains"
     printed: ClassVar[str] = "table2_domains.csv"
@@ -213,7 +216,7 @@ class EnsembleDomains(_Ensembles):
 
 
 class EnsembleWins(_Ensembles):
-    """Table: who wins against the forests on each dataset (Table 4), beside the printed one."""
+    """Table: wins against the forests on each dataset, and the printed Table 4."""
 
     word: ClassVar[str] = "ensemble_wins"
     version: ClassVar[int] = 2
@@ -224,14 +227,14 @@ class EnsembleWins(_Ensembles):
     def check(self, request: OutputRequest) -> None:
         super().check(request)
         if not any(method.learner == FOREST for method in request.study.methods.values()):
-            raise ValueError(f"the study has no learner {FOREST} to win against")
+            raise ValueError(f"study must have a learner {FOREST} for the comparison; got none")
 
     def frame(self, errors: pd.DataFrame, context: Context) -> pd.DataFrame:
         return dataset_wins(compare_with_forests(errors), self.read_printed(context))
 
 
 class EnsembleWinsOverall(EnsembleWins):
-    """Table: the same over all datasets, at each ε and in all, with β exact and constant."""
+    """Table: wins against the forests over all datasets, by ε and in all, for both kinds of β."""
 
     word: ClassVar[str] = "ensemble_wins_overall"
     printed: ClassVar[str] = "table4_overall.csv"
@@ -246,11 +249,11 @@ class EnsembleWinsOverall(EnsembleWins):
 def fold_errors(
     parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Put the folds of each setting side by side; all folds of a setting are in one part.
+    """Return one row for each setting, with the errors of its folds in columns.
 
-    `KEYS`; over the folds, `error` and `error_std`, and means of `expected_depth` and `n_leaves`;
-    and the errors of the folds, ``fold~1/10``, …. A setting of which a fold has failed lacks its
-    mean. By learner, `defaults` says what a setting that does not name a parameter has.
+    The columns are `KEYS`; over the folds, `error` and `error_std`, and means of `expected_depth`
+    and `n_leaves`; and the errors of the folds, ``fold~1/10``, …. The mean is missing if a fold has
+    failed. `defaults` has, by learner, the values of parameters that a setting does not name.
     """
     frames = [_one_part(part, defaults) for part in parts]
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
@@ -303,11 +306,11 @@ def keep_paper(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the least mean error over the grid, for each dataset, ε, clamp M and α.
+    """Return the smallest mean error over the grid, for each dataset, ε, clamp M and α.
 
-    With its setting (the first of equals), how far it is `behind` the best α, and `share_spread`:
-    the largest less the smallest of the least errors over the values of `tree_share`. Where a
-    setting has failed there is no row.
+    Each row has the setting (the first of equals), the difference `behind` to the best α, and
+    `share_spread`: over the values of `tree_share`, the largest smallest error minus the smallest.
+    A row is missing if a setting has failed.
     """
     rows = []
     mine = frame[(frame["learner"] == BOOSTED) & (frame["leverage"] == EXACT)]
@@ -328,9 +331,10 @@ def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
 def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Count the datasets that each α wins, at each ε (Table 1).
 
-    A row an ε and α: `n_best` (who is equal to the best wins too), `lead` over the next α,
-    `printed` (beside as many domains alone), and the mean and the 95 % quantile of `n_best` over
-    `SHUFFLES` shuffles of the α within each setting, where no α is better than another.
+    Each row is an ε and an α, with `n_best` (ties with the best count as wins), `lead` over the
+    next α, `printed` (only if the study has all domains of the paper), and the mean and the 95 %
+    quantile of `n_best` over `SHUFFLES` shuffles of the α within each setting, under which no α is
+    better than another.
     """
     rng = np.random.default_rng(np.random.SeedSequence([seed, len(frame)]))
     columns = printed[["epsilon", "alpha", "n_domains_best"]].itertuples(index=False)
@@ -360,7 +364,7 @@ def best_alphas(frame: pd.DataFrame, printed: pd.DataFrame, seed: int) -> pd.Dat
 
 
 def _by_alpha(part: pd.DataFrame, alphas: Sequence[str]) -> list[NDArray[np.float64]]:
-    """Return, for each dataset, errors of shape (n_settings, n_alphas); settings of all α alone."""
+    """Return errors of shape (n_settings, n_alphas) by dataset, for settings that have all α."""
     wide = part.pivot(index=["dataset", *SETTING[4:]], columns="alpha", values="error")
     wide = wide.reindex(columns=list(alphas)).dropna()
     return [own.to_numpy(dtype=float) for _, own in wide.groupby("dataset", sort=True)]
@@ -375,10 +379,10 @@ def _counts(errors: Sequence[NDArray[np.float64]], n_alphas: int) -> NDArray[np.
 
 
 def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the depth and number of trees of the least private error of each dataset (Table 3).
+    """Return depth and number of trees with the smallest private error of each dataset (Table 3).
 
-    Depths up to `SMALL_DEPTH` and `SMALL_TREES` trees are small. Beside them are the printed sizes,
-    and whether they are the same (1 or 0). A dataset on which a setting has failed has no row.
+    Depths up to `SMALL_DEPTH` with up to `SMALL_TREES` trees are small. Further columns have the
+    printed sizes, and whether the two agree (1 or 0). A dataset with a failed setting has no row.
     """
     theirs: dict[str, str] = {}
     for depth, n_trees, domain in printed[["depth", "n_trees", "domain"]].itertuples(index=False):
@@ -402,10 +406,11 @@ def best_sizes(frame: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 def domains(
     frame: pd.DataFrame, shapes: Mapping[str, tuple[int, ...]], printed: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return records and features of each dataset beside the printed ones (Table 2).
+    """Return our and the printed numbers of records and features of each dataset (Table 2).
 
-    With the settings of the published booster's grid, pairs of T and d, that Theorem 13 is about
-    (Td ≤ log m), and Td of the least private error, missing where a setting has failed.
+    Further columns count the pairs (T, d) of the published booster's grid that satisfy the
+    condition of Theorem 13 (Td ≤ log m), and have Td of the smallest private error, missing where a
+    setting has failed.
     """
     theirs = {our_name(str(row["domain"])): row for row in printed.to_dict("records")}
     mine = keep_paper(keep_published(frame))
@@ -430,11 +435,11 @@ def domains(
 
 
 def our_name(domain: str) -> str:
-    """Return our name of a domain: a file's name has no +."""
+    """Return our name of a domain, without `+`, which our file names do not contain."""
     return domain.replace("+", "-")
 
 
-# Significance and depths are those of Table 4.
+# Level of significance and depths of Table 4.
 LEVEL = 0.01
 DEPTHS = (2, 4, 6)
 
@@ -442,9 +447,9 @@ DEPTHS = (2, 4, 6)
 def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     """Compare each boosted setting with each forest of its depth, by Student's paired t-test.
 
-    `gain` is the forest's error less the booster's; a duel is `significant` at `LEVEL`, and `won`.
-    A fold that failed on either side does not count; where fewer than two are left there is no
-    duel.
+    `gain` is the forest's error minus the booster's error; `significant` is the result of the test
+    at `LEVEL`, and `won` marks wins of the booster. A fold that failed on either side is skipped; a
+    pair with fewer than two folds is skipped.
     """
     folds = [name for name in map(str, frame.columns) if name.startswith("fold~")]
     keys = ["dataset", "epsilon", "depth"]
@@ -460,7 +465,7 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
     gain = np.nanmean(gaps, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = gain / (np.nanstd(gaps, axis=1, ddof=1) / np.sqrt(n_pairs))
-    # No difference if all folds are equal; certainty if all gaps are.
+    # The t-test is undefined if all gaps are equal: p is 1 if they are 0, and 0 otherwise.
     p_value = np.where(np.isnan(t), 1.0, 2 * stats.t.sf(np.abs(t), n_pairs - 1))
     fights = both[[*keys, "alpha", "leverage", "n_trees", "tree_share", "forest"]]
     fights = fights.assign(gain=gain, p_value=p_value, significant=p_value < LEVEL)
@@ -468,7 +473,7 @@ def compare_with_forests(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return the share of significant duels that the booster wins; missing if there is none."""
+    """Return the share of significant comparisons that the booster wins; NaN without any."""
     groups = fights.groupby(list(by), sort=True)
     frame = groups.agg(
         n_runs=("won", "size"), n_significant=("significant", "sum"), n_wins=("won", "sum")
@@ -480,7 +485,7 @@ def win_shares(fights: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins of β exact on each dataset beside the printed ones (Table 4)."""
+    """Return the wins with exact β on each dataset, and the printed wins (Table 4)."""
     by = ["dataset", "depth", "n_trees", "forest", "alpha"]
     mine = fights[(fights["leverage"] == EXACT) & (fights["epsilon"] >= LEAST_EPSILON)]
     mine = mine[mine["depth"].isin(DEPTHS)]
@@ -490,9 +495,9 @@ def dataset_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
 
 
 def overall_wins(fights: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the wins over all datasets, at each ε and in all, beside the printed overall line.
+    """Return the wins over all datasets, by ε and in all, and the printed overall line.
 
-    In all are the ε of the paper; printed is β exact.
+    "In all" covers the ε of the paper; the printed numbers have exact β.
     """
     by = ["n_trees", "forest", "alpha"]
     keys = ["leverage", "epsilon", *by]

@@ -26,14 +26,12 @@ from . import ensembles
 
 
 class ErrorShares(Output):
-    """Table: the share of runs with an error up to a bar, for each dataset and α."""
+    """Table: the share of runs with an error up to a threshold, for each dataset and α."""
 
     word: ClassVar[str] = "error_shares"
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
-    options: ClassVar = {
-        "at": Option("an error: the table says which share of runs is not above it", float, 0.2)
-    }
+    options: ClassVar = {"at": Option("threshold of the error for the share of runs", float, 0.2)}
 
     def reads(self, request: OutputRequest) -> Reads:
         return Reads(data=request.study.datasets, outputs=(ensembles.WORD,))
@@ -47,10 +45,10 @@ class ErrorShares(Output):
 
 
 class ErrorProfiles(Output):
-    """Figures: the share of runs with an error up to x, and the sizes of these, by dataset.
+    """Figures: the share of runs with an error up to x, and the sizes of these runs, by dataset.
 
-    For each dataset three: by α, and of each α by ε (the paper's Figures 9, 12 … 60); by α at each
-    ε (10, 13 … 61); and depth and leaves of runs with an error up to x (8, 11 … 59).
+    Each dataset has three figures: by α, and for each α by ε (the paper's Figures 9, 12 … 60); by α
+    at each ε (10, 13 … 61); and depth and leaves of runs with an error up to x (8, 11 … 59).
     """
 
     word: ClassVar[str] = "error_profiles"
@@ -80,14 +78,15 @@ class ErrorProfiles(Output):
 class BinProfiles(Output):
     """Figures: the errors of private runs on the same records in fewer and in more bins.
 
-    Of all ε and of the least one, by α, for each pair of datasets (the paper's Figure 62).
+    One panel for all ε and one for the smallest ε, by α, for each pair of datasets (the paper's
+    Figure 62).
     """
 
     word: ClassVar[str] = "bin_profiles"
     selects: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
     options: ClassVar = {
-        "pairs": Option("a dataset and the same one in more bins, as {few: more, …}", dict)
+        "pairs": Option("pairs of a dataset and its version with more bins, {few: more, …}", dict)
     }
 
     def check(self, request: OutputRequest) -> None:
@@ -95,7 +94,9 @@ class BinProfiles(Output):
             for name in (few, more):
                 request.check_dataset(name)
             if source_of(few) != source_of(more):
-                raise ValueError(f"pairs: {few} and {more} are not of the same records")
+                raise ValueError(
+                    f"pairs must have datasets with the same records; got {few} and {more}"
+                )
 
     def files(self, request: OutputRequest) -> Files:
         return Files(figures=tuple(request.figure / name for name in request.options["pairs"]))
@@ -139,7 +140,7 @@ def _by_alpha(frame: pd.DataFrame) -> pd.Series:
 
 
 def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the profiles by α without and with privacy, and those of each α by ε."""
+    """Return the profiles by α without and with privacy, and the profiles of each α by ε."""
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     parts = [profile(free, "without privacy", _by_alpha(free))] if len(free) else []
     for end in ("", CROPPED):
@@ -155,7 +156,7 @@ def _main_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the profiles by α at each ε, all of them in full and then cropped."""
+    """Return the profiles by α at each ε: all panels in full, then all panels cropped."""
     groups = list(ensembles.keep_paper(frame).groupby("epsilon", sort=True))
     return [
         profile(part, f"ε = {epsilon:g}{end}", _by_alpha(part))
@@ -165,7 +166,7 @@ def _epsilon_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return depth and leaves of the runs with an error up to x, without and with privacy."""
+    """Return depth and leaves of the runs with an error up to x, without and with noise."""
     free, private = frame[np.isinf(frame["epsilon"])], ensembles.keep_paper(frame)
     return [
         running_means(part, f"{what}, {kind}", _by_alpha(part), name)
@@ -176,7 +177,7 @@ def _size_panels(frame: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def _pair_panels(frame: pd.DataFrame, titles: Mapping[str, str]) -> list[pd.DataFrame]:
-    """Return for each α the profiles of both codings: of all ε, and of the least one."""
+    """Return, for each α, the profiles of both encodings: for all ε, and for the smallest ε."""
     least = frame["epsilon"].min()
     parts = {"all ε": frame, f"ε = {least:g}": frame[frame["epsilon"] == least]}
     return [
@@ -199,7 +200,8 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
     """Return the spread of errors over a grid: a profile in numbers.
 
     For ``private`` (all ε of the paper) and ``none``, by α and n_trees (or ``all``): the share of
-    runs with an error up to `at`, the least, median and largest error, and that of the majority.
+    runs with an error up to `at`, the smallest, median and largest error, and the error of the
+    majority class.
     """
     rows = []
     published = ensembles.keep_published(frame)
@@ -223,15 +225,15 @@ def profile_shares(frame: pd.DataFrame, majority: dict[str, float], at: float) -
 
 
 def profile(frame: pd.DataFrame, panel: str, lines: pd.Series) -> pd.DataFrame:
-    """Return the steps of a panel's curves: shares of a curve's runs with an error up to x.
+    """Return the steps of a panel's curves: the share of a curve's runs with an error up to x.
 
-    A failed run has no error: its curve ends below 1.
+    A failed run has no error, so a curve with a failed run ends below 1.
     """
     parts = []
     for line, part in frame.groupby(lines.to_numpy(), sort=False):
         errors = np.sort(part["error"].dropna().to_numpy(dtype=float))
         shares = np.arange(len(errors) + 1) / len(part)
-        # From nothing to the largest error of all curves.
+        # Extend each curve from share 0 to the largest error of all curves.
         ends = [*errors, frame["error"].max()]
         steps = {"error": [ends[0], *ends], "value": [*shares, shares[-1]]}
         parts.append(pd.DataFrame({**steps, "line": str(line)}))
@@ -250,7 +252,7 @@ def running_means(frame: pd.DataFrame, panel: str, lines: pd.Series, name: str) 
 
 
 def draw(frame: pd.DataFrame, title: str, majority: float) -> Figure:
-    """Draw the profiles of a dataset, a panel each."""
+    """Draw the profiles of a dataset, one in each panel."""
     style.check_not_empty(frame)
     names = list(dict.fromkeys(frame["panel"]))
     with style.paper():

@@ -1,4 +1,4 @@
-"""What the Mα-loss looks like: Figures 1 and 5 of the paper on boosted private ensembles."""
+"""Plots of the Mα-loss: Figures 1 and 5 of the paper on boosted private ensembles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MAlphaCurves(Output):
     def check(self, request: OutputRequest) -> None:
         for alpha in request.options["alphas"]:
             if not (isinstance(alpha, (int, float)) and 0 < alpha <= 1):
-                raise ValueError(f"alphas: {alpha!r} is not above 0 and at most 1")
+                raise ValueError(f"alphas must be above 0 and at most 1; got {alpha!r}")
 
     def reads(self, request: OutputRequest) -> Reads:
         return Reads()
@@ -45,7 +45,7 @@ def surrogate(margins: Floats, alpha: float) -> Floats:
 
 
 def curvature(margins: Floats, alpha: float) -> Floats:
-    """Return F″(z), for α above 0: 0 where |z| < 2(1 − α), and it leaps there."""
+    """Return F″(z) for α > 0: 0 where |z| < 2(1 − α), with a jump at |z| = 2(1 − α)."""
     beyond = np.abs(margins) / 2 - (1 - alpha)
     inside = alpha**2 / (4 * np.hypot(alpha, np.maximum(beyond, 0.0)) ** 3)
     return np.asarray(np.where(beyond >= 0, inside, 0.0))
@@ -61,7 +61,7 @@ RECORDS = np.unique(np.geomspace(10, 10_000, 61).round())
 
 
 class Panel(NamedTuple):
-    """What is drawn in a panel: its title, the name of its x axis, places, and values at them."""
+    """Content of a panel: title, name of the x axis, positions on it, and values there."""
 
     title: str
     x: str
@@ -71,7 +71,7 @@ class Panel(NamedTuple):
 
 def panels() -> list[Panel]:
     """Return the panels of the figure."""
-    # Compiled code, which a plan of all outputs must not load.
+    # Imported here: planning all outputs must not load compiled code.
     from .learners._m_alpha import bayes_weight, inverse_link, link
 
     sensitivity = _vectorise(lambda m, alpha: boosted_split_published(int(m), "m_alpha", alpha))

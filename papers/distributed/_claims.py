@@ -1,4 +1,4 @@
-"""What claims of this paper compute, beside differences and means."""
+"""Functions that compute the values of some claims of this paper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rank_correlation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
 
 @computed("smallest step over {over} of {value}")
 def smallest_step(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the smallest difference of a value and the one before, in the order of `over`."""
+    """Return the smallest difference between consecutive values, in the order of `over`."""
     return values_of(
         claim, rows, summary=lambda over, values: values.loc[over.sort_values().index].diff().min()
     )
@@ -25,7 +25,7 @@ def smallest_step(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
 
 @computed("smallest {over} with a {value} of 0 or more", has_error=False)
 def first_reached(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the smallest value of `over` whose value is at least 0; ∞ if there is none."""
+    """Return the smallest value of `over` whose value is at least 0, else ∞."""
     return values_of(
         claim, rows, summary=lambda over, values: min(over[values >= 0], default=float("inf"))
     )
@@ -33,5 +33,5 @@ def first_reached(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
 
 @computed("difference of standard deviation of accuracy")
 def spread(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return how much more the accuracies of the claimed runs spread over the splits."""
+    """Return the difference of the accuracies' standard deviations over the splits."""
     return values_of(claim, rows, average="std")

@@ -29,7 +29,9 @@ class Communication(Output):
         for learner in request.options["learners"] or ():
             request.check_epsilon(learner, request.options["epsilon"])
         if not _methods(request):
-            raise ValueError(f"no learner of it has epsilon = {request.options['epsilon']:g}")
+            raise ValueError(
+                f"epsilon must be an ε of a learner; got {request.options['epsilon']:g}"
+            )
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = _methods(request)
@@ -56,12 +58,12 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 
 def _methods(request: OutputRequest) -> list[Method]:
-    """Return the methods of the wanted learners that are trained at the ε."""
+    """Return the methods of the requested learners that are trained at the requested ε."""
     epsilon = request.options["epsilon"]
     return [method for method in request.wanted_methods() if epsilon in method.epsilons]
 
 
-# Measures of messages: those of the party with the largest, except for the total.
+# Measures of messages, each for the party with the largest value, except the total.
 MESSAGES = ("rounds", "messages", "bytes_per_holder", "bytes_down_per_holder", "bytes_total")
 ABOUT = ("dataset", "entry", "calibration", "delta", "epsilon")
 # Parameters of a protocol that are always shown.
@@ -80,11 +82,11 @@ NOTES = (
 
 
 def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
-    """Return one row a protocol: its rounds, its bytes, its accuracy at one ε.
+    """Return one row for each protocol: its rounds, bytes and accuracy at one ε.
 
-    The columns `ABOUT`; those of `HOLDERS` that a learner has, and parameters that tell
-    rows of a method apart; `SCORES`. What is sent is null where a learner sends nothing. A
-    row of which a run has failed has no means.
+    The columns are `ABOUT`; the parameters in `HOLDERS` that a learner has, and parameters that
+    distinguish rows of a method; and `SCORES`. Measures of messages are null where a learner sends
+    nothing. A row with a failed run has no means.
     """
     absent = {name: math.nan for name in MESSAGES if name not in runs}
     there = runs[[is_near(value, epsilon) for value in runs["epsilon"]]].assign(**absent)
@@ -101,7 +103,7 @@ def communication(runs: pd.DataFrame, epsilon: float) -> pd.DataFrame:
 
 
 def _scores(runs: pd.DataFrame) -> dict[str, float]:
-    """Return means over the runs of a protocol; none if one has failed."""
+    """Return means over the runs of a protocol; empty if a run has failed."""
     good = runs["status"] == "ok"
     # A booster has rounds, but sends no messages.
     silent = not good.all() or bool(runs[list(MESSAGES)].isna().any(axis=None))

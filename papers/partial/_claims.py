@@ -1,4 +1,4 @@
-"""What claims of this paper compute, beside differences and means."""
+"""Functions that compute the values of some claims of this paper."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, values_of
 
 
-@computed("{value} less that at n_kept = 25")
+@computed("{value} minus {value} at n_kept = 25")
 def missing_of_round_25(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return each value less the one at round 25; round is the last key."""
+    """Subtract the value at round 25 from each value; the round is the last key."""
     return _subtract_last_key(values_of(claim, rows), "25")
 
 
-@computed("{value} less that at epsilon = 0.01")
+@computed("{value} minus {value} at epsilon = 0.01")
 def gain_since_least_epsilon(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return each value less the one at ε = 0.01; ε is the last key."""
+    """Subtract the value at ε = 0.01 from each value; ε is the last key."""
     return _subtract_last_key(values_of(claim, rows), "0.01")
 
 
 def _subtract_last_key(values: Values, base: str) -> Values:
-    """Subtract from each value the one whose last key is `base`; NaN if there is none."""
+    """Subtract the value whose last key is `base` from each other value; NaN without it."""
     return {
         key: value - values.get((*key[:-1], base), float("nan"))
         for key, value in values.items()

@@ -31,9 +31,9 @@ class Boxes(Sweep):
 
 
 def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
-    """Draw the median, the quartiles and all trainings beyond 1.5 times their distance.
+    """Draw the median, the quartiles, and all trainings beyond 1.5 times their distance.
 
-    All panels have the same y axis: they are to be compared.
+    All panels have the same y axis, for comparison.
     """
     style.check_not_empty(frame)
     titles = list(dict.fromkeys(frame["panel"]))
@@ -71,10 +71,10 @@ def draw(frame: pd.DataFrame, x: str, y: str, label: str) -> Figure:
 
 
 def box_statistics(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
-    """Return what a box shows of each point's trainings.
+    """Return the numbers of each box: statistics of the trainings of each point.
 
-    Of `y` the `median`, `lower` and `upper` quartile, `least`, `largest` and `range`. A point of
-    which a training has failed lacks all.
+    They are the `median`, `lower` and `upper` quartile, `least`, `largest` and `range` of `y`. A
+    point with a failed training has none of them.
     """
     shares = {"least": 0.0, "lower": 0.25, "median": 0.5, "upper": 0.75, "largest": 1.0}
     rows = []

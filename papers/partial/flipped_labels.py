@@ -1,7 +1,7 @@
-"""Thresholds that are the best for flipped labels, beside blind ones: the toy of BRC's paper.
+"""The best thresholds for flipped labels, and blind thresholds: the toy example of BRC's paper.
 
-*Classification with Partially Private Features* (Shen et al.), §4 and Figure 1. Thresholds that
-are chosen by labels, flipped or not, read the records: no theorem covers them.
+*Classification with Partially Private Features* (Shen et al.), §4 and Figure 1. A threshold that
+is chosen by labels, flipped or not, reads the records: no theorem covers it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
 
     from .learners._half_spaces import Vote
-    from .learners._noise import BRCNoise
+    from .learners._half_spaces_noise import BRCNoise
 
 BLIND, FLIPPED = "blind", "flipped labels"
 COLOURS = {BLIND: style.COLOURS[4], FLIPPED: style.COLOURS[3]}
@@ -46,12 +46,12 @@ class FlippedLabels(Thresholds):
     def check(self, request: OutputRequest) -> None:
         super().check(request)
         if not 0 <= request.options["flips"] <= 1:
-            raise ValueError(f"flips = {request.options['flips']:g} is not between 0 and 1")
+            raise ValueError(f"flips must be between 0 and 1; got {request.options['flips']:g}")
         if request.options["runs"] < 1:
-            raise ValueError(f"runs = {request.options['runs']} is not above 0")
+            raise ValueError(f"runs must be above 0; got {request.options['runs']}")
         for epsilon in request.options["epsilons"]:
             if not (isinstance(epsilon, (int, float)) and epsilon > 0):
-                raise ValueError(f"epsilons: {epsilon!r} is not a number above 0")
+                raise ValueError(f"epsilons must be numbers above 0; got {epsilon!r}")
 
     def make(self, context: Context) -> None:
         from privcurve.experiments import models
@@ -96,7 +96,7 @@ CAPTION = "Thresholds on a line, drawn blindly and by flipped labels"
 
 def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
     """Return the noise of a method's rounds."""
-    from .learners._noise import BRCNoise
+    from .learners._half_spaces_noise import BRCNoise
 
     setting: dict[str, Any] = {**registry.entry(method.learner).defaults, **method.settings[0]}
     names = ("n_rounds", "smallest", "largest", "estimate")
@@ -108,11 +108,11 @@ def _noise(method: Method, n: int, epsilon: float) -> BRCNoise:
 
 
 def best_cut(codes: Ints, positive: Bools, n_bins: int) -> int:
-    """Return the code from which on a record is called positive, with the fewest mistakes.
+    """Return the threshold with the fewest errors: bins from it on are classified as positive.
 
-    0 calls all positive, `n_bins` none; of equals the first.
+    0 classifies all records as positive, `n_bins` none; of equally good thresholds the first.
     """
-    # A step past a code saves its negatives and loses its positives.
+    # Moving the threshold past a bin corrects its negatives and misclassifies its positives.
     steps = np.bincount(codes, weights=np.where(positive, 1, -1), minlength=n_bins)
     return int(np.argmin(np.concatenate([[0.0], np.cumsum(steps)])))
 
@@ -135,7 +135,7 @@ def vote_on_flipped_labels(
     from .learners._half_spaces import HalfSpace, PrivateWeights, Rounds
 
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
-    # Borders between neighbouring bins, and one beyond each end.
+    # Edges between neighbouring bins, and the two outer edges.
     borders = np.concatenate([[places[0] - 1], (places[1:] + places[:-1]) / 2, [places[-1] + 1]])
 
     class Flipped:
@@ -157,8 +157,8 @@ def summary(
 ) -> pd.DataFrame:
     """Return the thresholds and their mean α for each kind and tenth of the line.
 
-    With facts about the models of a kind: how much more thresholds in the middle half weigh, and
-    the accuracy of the vote on points with these values and labels.
+    Further columns describe all models of a kind: the ratio of mean α in the middle half to mean α
+    elsewhere, and the accuracy of the vote on points with these values and labels.
     """
     width = bounds[1] - bounds[0]
     rows = []
@@ -183,7 +183,7 @@ def summary(
 
 
 def _accuracy(run: pd.DataFrame, values: Any, positive: Bools) -> float:
-    """Return the share of points that the weighted vote of a run's thresholds is right on."""
+    """Return the accuracy of the weighted vote of a run's thresholds."""
     order = np.argsort(run["threshold"].to_numpy(), kind="stable")
     threshold, alpha = run["threshold"].to_numpy()[order], run["alpha"].to_numpy()[order]
     passed = np.concatenate([[0.0], np.cumsum(alpha)])

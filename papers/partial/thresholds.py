@@ -1,4 +1,4 @@
-"""One BRC model of thresholds on a line: where they were drawn, and what each weighs."""
+"""The thresholds of one BRC model on a line, and the weight of each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from .learners._half_spaces import Vote
 
 
-KIND = "thresholds are drawn of brc with intercept: threshold, one setting, on one number"
+KIND = "learner must be brc with intercept: threshold, one setting, and one numeric column"
 
 
 class Thresholds(OneModel):
     """Figure: the thresholds of one BRC model as a histogram, and the weight α of each.
 
-    Of a learner with several calibrations the first is shown.
+    If a learner has several calibrations, the figure shows the first.
     """
 
     word: ClassVar[str] = "thresholds"
@@ -46,8 +46,8 @@ class Thresholds(OneModel):
         boundary = request.options["boundary"]
         if boundary is not None and not column.edges[0] <= boundary <= column.edges[-1]:
             raise ValueError(
-                f"boundary = {boundary:g} is not within the bounds of {column.name}, "
-                f"{column.edges[0]:g} to {column.edges[-1]:g}"
+                f"boundary must be within the bounds of {column.name}, {column.edges[0]:g} to "
+                f"{column.edges[-1]:g}; got {boundary:g}"
             )
 
     def make(self, context: Context) -> None:
@@ -66,26 +66,26 @@ class Thresholds(OneModel):
 
 
 def column_of(method: Method, domain: Domain) -> Column:
-    """Return the only column of a method's thresholds; ValueError if there is none."""
+    """Return the only column of a method's thresholds; ValueError if it has no such column."""
     setting = method.settings[0]
     if method.learner != "brc" or setting.get("intercept") != "threshold":
-        raise ValueError(f"{method.name} is not brc with intercept: threshold, and {KIND}")
+        raise ValueError(f"{KIND}; got {method.name}")
     if is_partial(method):
-        raise ValueError(f"{method.name} has a grid or a share of the records, and {KIND}")
+        raise ValueError(f"{KIND}; got {method.name} with a grid or a share of the records")
     if setting.get("n_kept") is not None:
-        raise ValueError(f"{method.name} has rounds that do not vote (n_kept), and {KIND}")
-    # As the learner does: it draws from the columns that are not public to it.
+        raise ValueError(f"{KIND}; got {method.name} with rounds that do not vote (n_kept)")
+    # Like the learner, which draws from the columns that are not public to it.
     blind = setting.get("algorithm") == "private" or setting.get("weights") == "adaboost"
     public = domain.public_columns if method.claim == PRIVATE_COLUMNS and not blind else ()
     columns = [column for j, column in enumerate(domain.columns) if j not in public]
     if len(columns) != 1 or not columns[0].ordered or columns[0].missing_bin:
         names = ", ".join(column.name for column in columns)
-        raise ValueError(f"{method.name} draws from {names}, and {KIND}")
+        raise ValueError(f"{KIND}; got {method.name} with the columns {names}")
     return columns[0]
 
 
 def votes_frame(votes: Sequence[Vote], edges: Sequence[float]) -> pd.DataFrame:
-    """Return the threshold and the weight of each round in which a threshold votes."""
+    """Return the threshold and the weight of each round where a threshold votes."""
     # Its coefficient is 1.
     borders = [
         (t, -vote.intercept, vote.alpha) for t, vote in enumerate(votes, 1) if not vote.public
@@ -98,9 +98,9 @@ def threshold_frame(
 ) -> pd.DataFrame:
     """Return the threshold and the weight of each round.
 
-    A value at or above its threshold is called positive, one below
-    it negative: it is the lower edge of the first bin above the border, so that it says of
-    each record what the vote says.
+    Values at or above the threshold are classified as positive, smaller values as negative. The
+    threshold is the lower edge of the first positive bin, so that it classifies each record like
+    the vote.
     """
     n_bins = len(edges) - 1
     places = scale_codes(np.arange(n_bins, dtype=np.uint32)[:, None], np.array([n_bins]))[:, 0]
@@ -112,7 +112,7 @@ def threshold_frame(
 
 
 BUCKETS = 10
-ROOM = 0.02  # beside the bounds, for marks on them
+ROOM = 0.02  # margin outside the bounds, for marks on them
 SIGNS = {True: "α ≥ 0: above is positive", False: "α < 0: above is negative"}
 COLOURS = {SIGNS[True]: style.COLOURS[0], SIGNS[False]: style.COLOURS[3]}
 MARKS = {SIGNS[True]: "o", SIGNS[False]: "X"}
@@ -129,7 +129,7 @@ def draw(
 ) -> Figure:
     """Draw the histogram of thresholds at the left, and α against the threshold at the right."""
     if frame.empty:
-        raise ValueError("a model without a threshold of its own has nothing to draw")
+        raise ValueError("model must have at least one threshold; got none")
     with style.paper():
         figure = style.new_figure(style.TEXT_WIDTH, style.SINGLE_PANEL_HEIGHT)
         left, right = figure.subplots(1, 2)
@@ -154,7 +154,7 @@ def draw(
 def finish_weights(
     panel: Axes, column: str, bounds: tuple[float, float], boundary: float | None
 ) -> list[Artist]:
-    """Finish a panel of α against the threshold; return what stands in the legend below."""
+    """Finish a panel of α against the threshold; return the content of the legend below."""
     panel.axhline(0, color="0.2", linewidth=0.6)
     if boundary is not None:
         line: Any = {"color": "0.2", "linewidth": 0.8, "linestyle": DASHES}

@@ -1,4 +1,4 @@
-"""What outputs of the thesis need of a study."""
+"""Checks that a study fits the outputs of the thesis."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from privcurve.outputs.base import OutputRequest
 def check_curves(request: OutputRequest) -> None:
     """Raise ValueError if the option `learner` names several curves of one calibration.
 
-    Tables and figures of the thesis tell curves apart by calibration alone.
+    Tables and figures of the thesis identify curves by calibration alone.
     """
     curves: dict[str | None, str] = {}
     for method in request.methods_of(request.options["learner"]):
         if (other := curves.setdefault(method.calibration, method.name)) != method.name:
             raise ValueError(
-                f"{other} and {method.name} would be mixed up: it tells curves apart by "
-                "calibration alone; name a learner with one curve of each"
+                "learner must have one curve for each calibration; got "
+                f"{other} and {method.name}: name a learner with one curve of each"
             )
 
 
@@ -26,8 +26,8 @@ def check_votes(request: OutputRequest) -> None:
     for method in request.methods_of(request.options["learner"]):
         if any(setting.get("start") == "public" for setting in method.settings):
             raise ValueError(
-                f"{method.name} adds its votes to a public start, and this output is about votes "
-                "alone"
+                f"learner must not have a public start; got {method.name}: this output shows votes "
+                "without a start"
             )
 
 
@@ -42,6 +42,4 @@ def check_one_rules(request: OutputRequest) -> None:
     check_votes(request)
     for method in request.methods_of(request.options["learner"]):
         if not boosts_rules(method):
-            raise ValueError(
-                f"{method.name} is not LazyBB with 1-rules, and this output is about them alone"
-            )
+            raise ValueError(f"learner must be LazyBB with 1-rules; got {method.name}")

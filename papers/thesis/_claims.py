@@ -1,4 +1,4 @@
-"""What claims of this paper compute, beside differences and means."""
+"""Functions that compute the values of some claims of this paper."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from privcurve.lazy import pd
 from privcurve.outputs._verdicts import Values, computed, select_rows, values_of
 
 
-@computed("accuracy less accuracy and accuracy_std")
+@computed("accuracy minus accuracy and accuracy_std")
 def beyond_one_deviation(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the accuracy less the accuracy of `less` and its standard deviation."""
+    """Subtract the accuracy of `less` and its standard deviation from the accuracy."""
     theirs = rows.index.isin(select_rows(rows, claim["less"]).index)
     return values_of(claim, rows.assign(accuracy=rows["accuracy"] + rows["accuracy_std"] * theirs))
 
 
-@computed("{value} less accuracy")
+@computed("{value} minus accuracy")
 def less_accuracy(claim: Mapping[str, Any], rows: pd.DataFrame) -> Values:
-    """Return the claim's value less the accuracy of the same row."""
+    """Subtract the accuracy of a row from the claim's value of the row."""
     value = claim["value"]
     return values_of(claim, rows.assign(**{value: rows[value] - rows["accuracy"]}))

@@ -18,7 +18,7 @@ from privcurve.privacy.seeds import Seed
 
 
 def is_of_trees(model: Inspection) -> bool:
-    """Return whether a model is made of trees."""
+    """Return whether a model consists of trees."""
     return hasattr(model.learner.model_, "forest")
 
 
@@ -42,7 +42,7 @@ def votes_of(model: Inspection, bin_names: tuple[tuple[str, ...], ...]) -> list[
 
 
 def _votes_of_trees(model: Any, bin_names: tuple[tuple[str, ...], ...]) -> list[tuple[int, str]]:
-    """Return the votes of trees, with the path to each leaf; equal paths add up."""
+    """Return the votes of trees by the path to each leaf; votes of equal paths are added."""
     names = [bin_names[j][code] for j, n in enumerate(model.n_bins) for code in range(n)]
     totals: Counter[str] = Counter()
 
@@ -76,11 +76,11 @@ def round_by_round(
     repeats: int,
     seed: Seed,
 ) -> tuple[list[Floats], dict[str, list[tuple[Floats, Any]]]]:
-    """Train a setting, which need not be in any grid, and look at its rounds and margins.
+    """Train a setting, which need not be in any grid, and return its advantages and margins.
 
-    The method has learner, calibration and δ. Without noise (ε = ∞) all runs are the same: one is
-    made. Return the advantages of each run's rounds; and, for "train" and, where there is a test
-    part, "test", the margins and counts of each run.
+    The method gives learner, calibration and δ. Without noise (ε = ∞) all runs are equal, so one
+    run is trained. Return the advantages of each run's rounds; and the margins and counts of each
+    run, for "train" and, if the dataset has a test part, "test".
     """
     point = Point(epsilon, setting, canonical.text(setting))
     advantages = []
@@ -100,9 +100,9 @@ def round_by_round(
 def round_advantages(learner: LazyBBClassifier, codes: Codes, signs: Signs, counts: Ints) -> Floats:
     """Return the advantage of the voter of each round over guessing, in [−1/2, 1/2].
 
-    The weight of the records that it gets right under the normalised distribution of its
-    round, less 1/2 (thesis, Definition 2.3.3), for the rows that the learner was trained on. Not
-    private: for the data owner.
+    The advantage is the weight of the correctly classified records under the normalised
+    distribution of the round, minus 1/2 (thesis, Definition 2.3.3), on the training rows. It is not
+    private: it is for the data owner.
     """
     positive = np.asarray(signs) > 0
     n_rounds = learner.model_.n_rounds

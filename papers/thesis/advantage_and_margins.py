@@ -19,9 +19,9 @@ WITHOUT_NOISE = "without noise"
 
 
 class AdvantageAndMargins(Output):
-    """Figure: how much better than guessing each round is, and the margins that follow.
+    """Figure: the advantage of each round over guessing, and the resulting margins.
 
-    The learning rate is a quarter of the advantage that is assumed, as the theory asks.
+    The learning rate is a quarter of the assumed advantage, as the theory requires.
     """
 
     word: ClassVar[str] = "advantage_and_margins"
@@ -33,9 +33,9 @@ class AdvantageAndMargins(Output):
         "dataset": Option("a dataset of the study", str),
         "epsilon": Option("the budget of all rounds together", float),
         "density": Option("κ, between 0 and 1", float, 0.5),
-        "advantage": Option("γ that is assumed, between 0 and 1/2", float, 0.05),
+        "advantage": Option("the assumed γ, between 0 and 1/2", float, 0.05),
         "rounds": Option("a number of rounds", int, 1000),
-        "runs": Option("a number of runs with noise", int, 10),
+        "runs": Option("number of runs with noise", int, 10),
     }
 
     def check(self, request: OutputRequest) -> None:
@@ -48,7 +48,7 @@ class AdvantageAndMargins(Output):
             most = high.get(name, math.inf)
             if not least < options[name] < most:
                 raise ValueError(
-                    f"{name} = {options[name]:g} is not above {least} and below {most}"
+                    f"{name} must be above {least} and below {most}; got {options[name]:g}"
                 )
 
     def reads(self, request: OutputRequest) -> Reads:
@@ -83,8 +83,8 @@ class AdvantageAndMargins(Output):
         context.draw(draw(frame, options["advantage"], failing, titles, runs[0][0]), frame)
 
 
-# A single round's advantage is noisy: the assumption fails where the mean over this many
-# rounds, from one round on, is below γ.
+# The advantage of a single round is noisy: the assumption fails at the first round where the mean
+# over this number of following rounds is below γ.
 WINDOW = 20
 MARGIN_BINS = 100
 ADVANTAGE, MARGIN = "advantage", "margin"
@@ -101,14 +101,14 @@ def histogram(
 
 
 def rounds_needed(density: float, advantage: float) -> int:
-    """Return the rounds that the thesis' Theorem 3.0.1 asks for: 16 ln(1/κ)/γ²."""
+    """Return the number of rounds in the thesis' Theorem 3.0.1: 16 ln(1/κ)/γ²."""
     return math.ceil(16 * math.log(1 / density) / advantage**2)
 
 
 def failing_round(
     advantages: NDArray[np.float64], required: float, window: int = WINDOW
 ) -> int | None:
-    """Return the first round from which the mean advantage of `window` rounds is too small."""
+    """Return the first round with a mean advantage over the next `window` rounds below γ."""
     below = np.flatnonzero(window_means(advantages, window) < required)
     return int(below[0]) + 1 if len(below) else None
 
@@ -122,7 +122,7 @@ def failing_rounds(frame: pd.DataFrame, required: float) -> dict[str, int | None
 def window_means(advantages: NDArray[np.float64], window: int = WINDOW) -> NDArray[np.float64]:
     """Return the mean of `window` rounds from each round on; NaN where fewer are left."""
     if len(advantages) < window:
-        raise ValueError(f"{len(advantages)} rounds are fewer than the window of {window}")
+        raise ValueError(f"rounds must be at least the window of {window}; got {len(advantages)}")
     means = np.convolve(advantages, np.full(window, 1 / window), mode="valid")
     return np.concatenate([means, np.full(window - 1, math.nan)])
 
@@ -179,13 +179,13 @@ def draw(
 ) -> Figure:
     """Draw the advantage by round above, and the histogram of margins of one calibration below.
 
-    Thin lines are means over runs, thick ones means over a window of rounds too; a mark is
-    the round where the weak learner's assumption, the advantage γ that is required, fails.
+    Thin lines are means over runs, thick lines means over runs and a window of rounds; a mark is
+    the round where the weak learner's assumption, an advantage of γ, fails.
     """
     advantages = frame[frame["quantity"] == ADVANTAGE]
     margins = frame[(frame["quantity"] == MARGIN) & (frame["calibration"] == drawn)]
     if advantages.empty or margins.empty:
-        raise ValueError(f"no advantages, or no margins of {drawn!r}, to draw")
+        raise ValueError(f"frames must have advantages, and margins of {drawn!r}; got none")
     with style.paper():
         figure = style.new_figure(style.COLUMN_WIDTH, HEIGHT)
         upper, lower = figure.subplots(2, 1)

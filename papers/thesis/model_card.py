@@ -1,7 +1,7 @@
 """One private model: its conditions, its accuracy, its privacy statement.
 
-The statement on the card is about its one model. The CSV of votes is for the comparison with
-printed models: it holds the models of all repeats of all methods, whose budgets add up.
+The statement on the card is about one model. The CSV of votes is for the comparison with printed
+models: it has the models of all repeats of all methods, and their budgets add up.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class ModelCard(Output):
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
         for method in request.methods_of(request.options["learner"]):
             if method.learner not in INSPECTED:
-                raise ValueError(f"{method.name}: there are cards of {', '.join(INSPECTED)} alone")
+                raise ValueError(
+                    f"learner must be one of {', '.join(INSPECTED)}; got {method.name}"
+                )
 
     def files(self, request: OutputRequest) -> Files:
         folder = Path("results", request.study.paper or request.study.name)
@@ -115,7 +117,7 @@ class ModelCard(Output):
 
 
 def _bin_names(model: Inspection, domain: Domain) -> tuple[tuple[str, ...], ...]:
-    """Return the names of the bins that the learner saw."""
+    """Return the names of the bins of the learner's input."""
     return model.learner._on_groups(domain)[1].bin_names
 
 
@@ -164,9 +166,9 @@ def notes_of(
 def votes_frame(
     calibration: str, epsilon: float, models: Sequence[tuple[int, float, Sequence[tuple[int, str]]]]
 ) -> pd.DataFrame:
-    """Return the votes of several models, a row a vote, or one without condition.
+    """Return the votes of several models, one row for each vote (at least one for each model).
 
-    Models of the same records: their ε add up, which no statement of one of them says.
+    The models have the same records: their ε add up, which the statement of one model does not say.
     """
     names = ["calibration", "epsilon", "repeat", "accuracy", "votes", "condition"]
     rows = [
@@ -179,7 +181,7 @@ def votes_frame(
 
 HEIGHT_OF_A_BAR = 0.19
 HEIGHT_OF_THE_REST = 1.0
-# A figure has room for so many; the table has all.
+# Largest number of conditions in the figure; the table has all.
 MOST_BARS = 30
 FOR, AGAINST = style.COLOURS[0], style.COLOURS[3]
 WIDEST = 46  # letters of a condition in one line
@@ -192,7 +194,7 @@ def _with_sign(value: float, _: int | None = None) -> str:
 def draw(card: pd.DataFrame, title: str, positive: str) -> Figure:
     """Draw a bar for each vote, in the order of the card."""
     if card.empty:
-        raise ValueError("a model without votes has no card to draw")
+        raise ValueError("card must have at least one vote; got none")
     with style.paper():
         names = [textwrap.fill(text, WIDEST) for text in card["condition"]]
         wide = card["condition"].map(len).max() > WIDEST

@@ -1,7 +1,7 @@
-"""The numbers that the thesis prints, beside ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
+"""Compare the printed numbers of the thesis with ours (Tables 5.2 to 5.4, A.1 to A.3, B.1 to B.3).
 
-Differences are ours less printed, in standard errors. What a standard error is made of:
-docs/research/thesis.md.
+A difference is our number minus the printed number, in standard errors. docs/research/thesis.md
+describes the standard errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from privcurve.tables.table import MISSING, Table
 
 from ._checks import check_curves
 
-# Files of printed numbers, which have the names of the outputs with ours.
+# Files of printed numbers, named like the outputs with our numbers.
 TABLES = ("sparsity", "rademacher", "model_card")
 
 
@@ -38,18 +38,22 @@ class Printed(Output):
         methods = request.methods_of(request.options["learner"])
         if {method.calibration for method in methods} != {*CALIBRATIONS}:
             both = ", ".join(CALIBRATIONS)
-            raise ValueError(f"printed numbers are beside two calibrations of a learner: {both}")
+            raise ValueError(
+                f"learner must have the calibrations {both}, to compare printed numbers with both"
+            )
         files = _files(request)
         if not files:
             papers = sorted({path.parts[1] for path in PAPERS.glob("*/printed/*.csv")})
             raise ValueError(
-                f"{request.paper} has no printed numbers; there are those of: {', '.join(papers)}"
+                f"paper must have printed numbers ({', '.join(papers)}); got {request.paper}"
             )
         if not files.keys() & {*TABLES, "settings"}:
             names = ", ".join((*TABLES, "settings"))
-            raise ValueError(f"{request.paper}/printed: no file is called {names}")
+            raise ValueError(f"{request.paper}/printed must have a file named {names}; got none")
         if "model_card" in files and "model_accuracy" not in files:
-            raise ValueError(f"{request.paper}/printed: model_card needs model_accuracy beside it")
+            raise ValueError(
+                f"{request.paper}/printed must have model_accuracy if it has model_card"
+            )
 
     def reads(self, request: OutputRequest) -> Reads:
         files = _files(request)
@@ -109,14 +113,14 @@ Ours = tuple[float, float, float]  # value, standard error of the difference, di
 
 
 def difference(ours: float, printed: float, standard_error: float) -> float:
-    """Return ours less printed in standard errors; 0 if they are equal, NaN if one is missing."""
+    """Return (ours − printed)/standard error; 0 if they are equal, NaN if one is missing."""
     if ours == printed:
         return 0.0
     return (ours - printed) / standard_error if standard_error > 0 else math.nan
 
 
 def rounding(printed: str) -> float:
-    """Return the standard deviation of what a printed number lost by rounding."""
+    """Return the standard deviation of the rounding error of a printed number."""
     decimals = len(printed.partition(".")[2])
     return 10.0**-decimals / math.sqrt(12)
 
@@ -135,8 +139,8 @@ def keep_comparable(printed: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFra
 def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     """Compare features used: mean, standard deviation and percentage.
 
-    Both sides have the same number n of trainings and divide by n in the standard deviation
-    s: the difference of means has the standard error √((s₁² + s₂²)/(n − 1)), that of
+    Both sides have the same number n of trainings and divide by n in the standard deviation s. So
+    the difference of means has the standard error √((s₁² + s₂²)/(n − 1)), and the difference of
     standard deviations √((s₁² + s₂²)/(2(n − 1))).
     """
     rows = []
@@ -151,13 +155,13 @@ def compare_sparsity(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compare_number(value: float, printed: str, error: float) -> Ours:
-    """Compare a number of standard error `error` with a printed one, which is rounded too."""
+    """Compare a number with standard error `error` with a printed, rounded number."""
     error = math.hypot(error, rounding(printed))
     return value, error, difference(value, float(printed), error)
 
 
 def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed: str) -> Ours:
-    """Compare a mean of n trainings with a printed number that is of one training."""
+    """Compare a mean of n trainings with a printed number from one training."""
     error = values[f"{quantity}_std"] * math.sqrt(1 + 1 / values[n])
     return _compare_number(values[quantity], printed, error)
 
@@ -165,7 +169,7 @@ def _compare_with_one(values: Mapping[str, Any], quantity: str, n: str, printed:
 def _pair_rows(
     printed: pd.DataFrame, ours: pd.DataFrame
 ) -> Iterator[tuple[dict[Any, Any], dict[str, Any]]]:
-    """Return each printed row with ours of both calibrations."""
+    """Return each printed row with our rows of both calibrations."""
     for row in printed.to_dict("records"):
         yield row, {c: _our_row(ours, row, calibration=c) for c in CALIBRATIONS}
 
@@ -181,11 +185,11 @@ def _sparsity_error(quantity: str, printed_std: float, mine: Mapping[str, Any]) 
 def compare_settings(
     printed: pd.DataFrame, selected: pd.DataFrame, runs: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compare selected settings, and what it costs us to use the printed ones.
+    """Compare selected settings, and the loss in accuracy with the printed setting.
 
-    A row a hyperparameter. The difference is the same for all hyperparameters of a setting: that
-    of the cross-validated accuracies of our setting and the printed one, both trained by us, paired
-    by fold.
+    Each row is a hyperparameter. All hyperparameters of a setting have the same difference: the
+    cross-validated accuracy of our setting minus the accuracy of the printed setting, both trained
+    by us, paired by fold.
     """
     folds = _fold_accuracies(runs)
     rows = []
@@ -207,7 +211,7 @@ def compare_settings(
 def keep_settings(
     runs: pd.DataFrame, printed: pd.DataFrame, selected: pd.DataFrame
 ) -> pd.DataFrame:
-    """Keep what :func:`compare_settings` needs of the runs: selected and printed settings."""
+    """Keep the runs that :func:`compare_settings` needs: selected and printed settings."""
     keys = {_setting_key(json.loads(text)) for text in selected["setting"].dropna()}
     keys |= {_setting_key(row) for row in printed.to_dict("records")}
     texts = [text for text in runs["setting"].unique() if _setting_key(json.loads(text)) in keys]
@@ -237,9 +241,9 @@ def _loss(
 
 
 def compare_rademacher(printed: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
-    """Compare the margin bound and the accuracy beside it.
+    """Compare our margin bound and accuracy with the printed numbers.
 
-    The thesis does not say over how many trainings: a printed number counts as one.
+    The thesis does not state the number of trainings: a printed number counts as one training.
     """
     rows = []
     for row, mine in _pair_rows(printed, ours):
@@ -281,7 +285,7 @@ def _describe(values: pd.Series) -> dict[str, Any]:
 
 
 def join_in_order(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put comparisons together, in the order of the thesis' tables."""
+    """Join comparisons, in the order of the thesis' tables."""
     frame = pd.concat(frames, ignore_index=True)
     return frame.sort_values("table", kind="stable", ignore_index=True)
 
@@ -306,7 +310,7 @@ def _models_of(ours: pd.DataFrame, row: Mapping[Any, Any]) -> Iterator[tuple[str
 
 
 def _our_row(frame: pd.DataFrame, row: Mapping[Any, Any], calibration: str) -> dict[Any, Any]:
-    """Return our one row for a printed one."""
+    """Return our row for a printed row; ValueError unless exactly one matches."""
     mine = frame[(frame["dataset"] == row["dataset"]) & (frame["calibration"] == calibration)]
     mine = mine[mine["epsilon"].map(short_text) == short_text(row["epsilon"])]
     if len(mine) != 1:
@@ -320,7 +324,7 @@ def _setting_key(setting: Mapping[Any, Any]) -> str:
 
 
 def _value(setting: Mapping[Any, Any], name: str) -> float:
-    # A user's study may leave one at its default.
+    # A user's study may leave a hyperparameter at its default.
     return float(setting.get(name, math.nan))
 
 

@@ -31,14 +31,16 @@ class Rademacher(Output):
     options: ClassVar = {
         "learner": Option("an entry of the study's learners: LazyBB with 1-rules", str),
         "epsilon": Option("an ε of that learner", float),
-        "draws": Option("how many sign vectors an estimate takes", int, 2000),
+        "draws": Option("number of sign vectors of an estimate", int, 2000),
     }
 
     def check(self, request: OutputRequest) -> None:
         check_one_rules(request)
         request.check_epsilon(request.options["learner"], request.options["epsilon"])
         if request.options["draws"] < 2:
-            raise ValueError("draws: a standard error needs at least 2")
+            raise ValueError(
+                f"draws must be at least 2, for a standard error; got {request.options['draws']}"
+            )
 
     def reads(self, request: OutputRequest) -> Reads:
         methods = request.methods_of(request.options["learner"])
@@ -100,8 +102,8 @@ def supremum(
 ) -> int:
     """Return the largest correlation of a 1-rule with signs, added up by rows of records.
 
-    max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: a class
-    that holds each rule's negation has the largest correlation in absolute value.
+    This is max |Σ σ h(x)| over the literals h (+1 in a bin, −1 outside it) and the constant: the
+    class contains the negation of each rule, so the absolute value is a correlation too.
     """
     total = int(sums.sum())
     largest = abs(total)
@@ -120,7 +122,7 @@ def estimate(
 ) -> Estimate:
     """Estimate E_σ sup_h (1/n) Σ σ_i h(x_i) over 1-rules, from drawn sign vectors."""
     if n_draws < 2:
-        raise ValueError(f"n_draws = {n_draws}, but a standard error needs at least 2")
+        raise ValueError(f"n_draws must be at least 2, for a standard error; got {n_draws}")
     n = int(counts.sum())
     draws = np.empty(n_draws)
     for k in range(n_draws):
@@ -131,7 +133,7 @@ def estimate(
 
 
 def complexity_of(model: Inspection, n_draws: int, rng: np.random.Generator) -> Estimate:
-    """Estimate the complexity of the 1-rules of a model: those of the bins that its learner saw."""
+    """Estimate the complexity of the 1-rules on the bins of a model's learner."""
     learner, train = model.learner, model.train
     codes = learner._merge(train.codes)
     return estimate(codes, learner.n_bins_, train.counts, n_draws, rng)
@@ -144,9 +146,9 @@ def bound_of(
 
     With probability `CONFIDENCE` over the records, for all votes and all thresholds θ,
     error ≤ ramp loss at θ + (2/θ)·R + 3·sqrt(ln(2K/δ)/(2n)), K the number of thresholds (a
-    union bound) and R an upper confidence limit of the complexity. Half of the probability
-    of failure goes to R. Margins are normalised, and of the records that the vote was trained
-    on, as the complexity is; where the bound is below 0 it says nothing.
+    union bound) and R an upper confidence limit of the complexity. R gets half of the failure
+    probability. Margins are normalised. Margins and complexity are computed on the training records
+    of the vote; a bound below 0 is vacuous.
     """
     failure = (1 - CONFIDENCE) / 2
     rest = 3 * math.sqrt(math.log(2 * len(THRESHOLDS) / failure) / (2 * complexity.n))
@@ -159,10 +161,10 @@ def bound_of(
 def ramp_loss(margins: NDArray[np.float64], counts: NDArray[np.int64], threshold: float) -> float:
     """Return the mean of min(1, max(0, 1 − margin/θ)).
 
-    In [0, 1]; at least the error, and at most the share of margins below θ.
+    The result is in [0, 1], at least the error, and at most the share of margins below θ.
     """
     if not threshold > 0:
-        raise ValueError(f"threshold = {threshold} must be above 0")
+        raise ValueError(f"threshold must be above 0; got {threshold}")
     return float(np.average(np.clip(1 - margins / threshold, 0, 1), weights=counts))
 
 
@@ -178,7 +180,7 @@ def row_of(
 
 
 def bound_table(bounds: pd.DataFrame, accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Put mean and standard deviation of the bounds of models beside a study's fresh accuracy."""
+    """Join mean and standard deviation of the bounds of models with a study's fresh accuracy."""
     rows = []
     for (dataset, method, epsilon), group in bounds.groupby(
         ["dataset", "method", "epsilon"], sort=False

@@ -1,4 +1,4 @@
-"""How many features the models of a learner ask for (thesis, Tables 5.2 and A.1 to A.3)."""
+"""The number of features in the models of a learner (thesis, Tables 5.2 and A.1 to A.3)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NOTES = (
 
 
 def count_features(domain: Domain, methods: Sequence[Method]) -> int:
-    """Return the number of bins that the methods see: of mixed ones those that a fit merges."""
+    """Return the number of bins of the methods' input, after a fit merges mixed bins."""
     few = {few for one in methods for setting in one.settings for few in one.few_bins(setting)}
     if domain.mixed_bins is None or not few:
         return domain.width
@@ -70,15 +70,18 @@ def feature_table(refits: pd.DataFrame, widths: Mapping[str, int]) -> pd.DataFra
     """
     unknown = sorted(set(refits["dataset"]) - set(widths))
     if unknown:
-        raise ValueError(f"how many features has {unknown[0]!r}?")
+        raise ValueError(f"widths must have every dataset; got none for {unknown[0]!r}")
     rows = []
     for dataset, width in widths.items():
         mine = refits[(refits["dataset"] == dataset) & (refits["repeat"] <= REPEATS)]
         for (calibration, epsilon), group in mine.groupby(["calibration", "epsilon"]):
             if group["repeat"].duplicated().any():
-                raise ValueError(f"{dataset}, {calibration}, ε = {epsilon:g}: a repeat twice")
+                raise ValueError(
+                    f"repeats of {dataset}, {calibration}, ε = {epsilon:g} must differ; got "
+                    "one twice"
+                )
             used = group.loc[group["status"] == "ok", "n_features_used"].astype(float)
-            # Nothing is averaged over the rest.
+            # A failed training makes the mean missing; it is not averaged over the others.
             used = used if len(used) == REPEATS else used.iloc[:0]
             mean = float(used.mean())
             rows.append(

@@ -1,9 +1,8 @@
 """Privacy-accuracy curves of differentially private classifiers.
 
-``privcurve.learners`` has the classifiers and ``privcurve.datasets`` the coded data. `save`,
-`load` and `explain`, of ``privcurve.models``, write, read and explain a fitted model
-(docs/model_file.md). The rest is asked for by commands: ``privcurve`` and ``snakemake``
-(README.md).
+``privcurve.learners`` has the classifiers, and ``privcurve.datasets`` the encoded data. `save`,
+`load` and `explain` from ``privcurve.models`` write, read and explain a fitted model
+(docs/model_file.md). The commands ``privcurve`` and ``snakemake`` do everything else (README.md).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Numbers and categories as codes: the one coder, and the one-hot matrix of codes.
+"""Encode numbers and categories as integer codes, and codes as a one-hot matrix.
 
-A *coded matrix* has a row a record and a column a feature; column ``j`` holds codes
-``0 … n_bins[j] - 1``. What a code stands for is public, and no code depends on another
-record. The pipeline (`datasets`) and a learner with ``bounds=`` code alike, to the last bit.
+An *encoded matrix* has a row per record and a column per feature; column ``j`` holds codes ``0 …
+n_bins[j] - 1``. The meaning of a code is public, and no code depends on another record. The
+pipeline (`datasets`) and a learner with ``bounds=`` produce the same codes, bit by bit.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = NDArray[np.unsignedinteger[Any]]
-# Arrays by what they hold. Signs are labels, -1 or +1.
+# Array types, named by their content. Signs are labels, −1 or +1.
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Signs = NDArray[np.int8]
 
-# Names of the types of missing values; two of them are pandas types.
+# Type names of missing values; two of them are pandas types.
 ABSENT = frozenset({"NoneType", "NAType", "NaTType"})
 
 EQUAL = "equal"
@@ -36,29 +36,28 @@ MIXED = "mixed"
 MIXED_HIGH = "mixed-high"
 WHOLE = "whole"
 
-# The logarithmic half of mixed bins halves the range this often: the finest bins are about 2^-14 of
+# The logarithmic half of mixed bins halves the range this often. The finest bins are about 2^-14 of
 # the range wide, so a public bound that is ten thousand times too wide costs little.
 HALVINGS = 14
 
-# The number of PrivGAM's rule for merging mixed bins. Raised when it changes: data with mixed bins
-# then have another checksum, so their results are made anew, and no others. To how many bins other
-# learners merge them (`few_bins` of their entries) stands in the ids of runs.
+# Version of PrivGAM's rule for merging mixed bins, part of the checksum of data with mixed bins: a
+# new version makes their results out of date, and no others. The number of bins after other
+# learners' merging (`few_bins` of their entries) is part of the ids of runs.
 MERGING = 3
 
-# Labels are bytes with a sign, codes two bytes at the most.
+# Labels are signed bytes; codes have at most two bytes.
 MOST_CLASSES = 128
 MOST_CODES = 2**16
 
 
 class Records(NamedTuple):
-    """Coded records with labels: the one form in which a learner sees them."""
+    """Encoded records with labels: the only form that a learner receives."""
 
     codes: Codes  # (n_rows, n_columns)
-    # (n_rows,): −1 or +1 (int8); positions of classes, 0 … K − 1 (int64), where more than two are
-    # taken.
+    # (n_rows,): −1 or +1 (int8), or, for learners of several classes, positions 0 … K − 1 (int64).
     labels: NDArray[Any]
-    counts: NDArray[np.int64]  # (n_rows,): how many records each row stands for
-    n_bins: NDArray[np.int64]  # (n_columns,): public: how many codes each column has
+    counts: NDArray[np.int64]  # (n_rows,): how many records each row represents
+    n_bins: NDArray[np.int64]  # (n_columns,): number of codes of each column; public
 
     @property
     def n(self) -> int:
@@ -67,27 +66,36 @@ class Records(NamedTuple):
 
     @property
     def learner(self) -> str:
-        """In whose fit they are sealed; empty: they are open."""
+        """Name of the learner whose fit seals the records; empty for open records."""
         return ""
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, of which a curator makes rows: these."""
+        """The open records of the fit, for a curator's rows: this object."""
         return self
 
+    @property
+    def batch(self) -> str:
+        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        return ""
+
+    def as_batch(self, drawn: Records, name: str) -> Records:
+        """Return some of these records as a batch of the fit: themselves."""
+        return drawn
+
     def copy(self) -> Records:
-        """Return records that can be written into without a change of these."""
+        """Return an independent copy of the records, which may be modified."""
         return self._replace(
             codes=self.codes.copy(), labels=self.labels.copy(), counts=self.counts.copy()
         )
 
 
 def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.intp]:
-    """Return the places of at most `at_most` records of each person, in order.
+    """Return the positions of at most `at_most` records of each person, in increasing order.
 
-    The choice depends on the person's name, the number of the person's records, and the seed: not
-    on what the records hold, nor on other persons' records. So a change of one person's records
-    changes at most `at_most` of those that are kept, and none of another person.
+    The choice depends on the person's name, the number of the person's records, and the seed, but
+    not on the content of records or on other persons' records. So a change of one person's records
+    changes at most `at_most` of the kept records, and none of another person.
     """
     places: dict[str, list[int]] = {}
     for place, person in enumerate(persons):
@@ -103,21 +111,21 @@ def limit_places(persons: Sequence[str], at_most: int, seed: int) -> NDArray[np.
 
 
 def class_labels(n_classes: int) -> tuple[int, ...]:
-    """Return the labels of coded data: −1 and +1 of two classes, 0 … K − 1 of more."""
+    """Return the labels of encoded data: −1 and +1 for two classes, 0 … K − 1 for more."""
     return (-1, 1) if n_classes == 2 else tuple(range(n_classes))
 
 
 def decide(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the position of the class that scores decide for.
+    """Return the position of the class with the highest score.
 
-    Of two classes, one score a row, 1 where it is above zero; of more, one a class, the first of
-    the largest.
+    For two classes there is one score per row, and class 1 if it is above zero. For more classes
+    there is one score per class, and ties go to the first class.
     """
     return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 
 def bin_starts(n_bins: ArrayLike) -> NDArray[np.int64]:
-    """Return where the bins of each column start if all are numbered, and how many there are."""
+    """Return the first bin of each column if all bins are numbered, then the number of bins."""
     counts = np.asarray(n_bins)
     starts = np.zeros(counts.size + 1, dtype=np.int64)
     counts.cumsum(out=starts[1:])
@@ -135,25 +143,26 @@ def edges(
         Lowest and highest value; public.
     n_bins : int
     spacing : str
-        ``equal``: bins of equal width. ``log``: of equal ratio; `low` is above 0. ``log1p``:
-        of equal ratio of 1 + value; `low` is above -1. ``mixed``: half of the bins spread evenly
-        over the range, half evenly over the logarithm of the distance to `low`; to 0, on either
-        side, if that lies between the bounds. ``mixed-high``: the same from `high` downwards.
-        ``whole``: bins of whole numbers, each of as many as possible; both bounds are whole.
+        ``equal``: bins of equal width. ``log``: bins of equal ratio; requires `low` > 0. ``log1p``:
+        bins of equal ratio of 1 + value; requires `low` > -1. ``mixed``: half of the bins are
+        spread
+        evenly over the range, the other half evenly over the logarithm of the distance to `low`, or
+        to 0 on both sides if 0 lies between the bounds. ``mixed-high``: the same from `high`
+        downwards. ``whole``: bins of equally many whole numbers; both bounds are whole.
     exact : bool
-        Whether edges of equal width stay as they are computed.
+        Whether edges of equal width are returned without rounding.
 
     Returns
     -------
     ndarray of shape (n_bins + 1,)
-        Increasing; the first is `low` and the last `high`; of whole numbers, `high` + 1. All others
-        are rounded to twelve digits, so that they are the numbers that people read, and the same
-        on every machine.
+        Increasing; the first is `low`, the last is `high` (`high` + 1 for whole numbers). All
+        others are rounded to twelve digits, so that they are the same on every machine and as
+        printed.
 
     Raises
     ------
     ValueError
-        If a bin would have no finite width above 0.
+        If a bin would not have a finite width > 0.
     """
     low, high = float(low), float(high)
     if not low < high:
@@ -184,20 +193,21 @@ def edges(
 
 
 def spacing_towards_zero(spacing: str, low: float, high: float) -> str:
-    """Return the spacing that makes mixed bins finest near 0 where no bound is above 0.
+    """Return the spacing that makes mixed bins finest near 0 if both bounds are ≤ 0.
 
-    Other spacings stay as they are.
+    Other spacings are returned unchanged.
     """
     return MIXED_HIGH if spacing == MIXED and low < 0 and high <= 0 else spacing
 
 
 def _lower_mixed_edges(low: float, high: float, n_bins: int, from_high: bool) -> Floats:
-    """Return all edges of mixed bins but the highest."""
+    """Return all edges of mixed bins except the highest."""
     width = high - low
     if from_high:
         ends = high - width * _mixed_shares(n_bins)[:0:-1]
     elif low < 0 < high and n_bins > 1:
-        # The even half of the bins by width, the logarithmic half to both sides alike.
+        # The even half of the bins is split by width, the logarithmic half equally between both
+        # sides.
         below = min(max(round(n_bins * (0.5 * -low / width + 0.25)), 1), n_bins - 1)
         ends = np.concatenate(
             [low * _mixed_shares(below)[:0:-1], high * _mixed_shares(n_bins - below)[:-1]]
@@ -214,7 +224,7 @@ def _round_edges(ends: Floats) -> Floats:
 def _mixed_shares(n_bins: int) -> Floats:
     """Return the edges of mixed bins over [0, 1].
 
-    Edge k is the u for which ½u + ½max(0, 1 + log2(u)/HALVINGS) = k/n_bins, found by bisection.
+    Edge k is the solution u of ½u + ½max(0, 1 + log2(u)/HALVINGS) = k/n_bins, by bisection.
     """
     aims = np.arange(n_bins + 1) / n_bins
     low, high = np.zeros(n_bins + 1), np.ones(n_bins + 1)
@@ -227,31 +237,32 @@ def _mixed_shares(n_bins: int) -> Floats:
 
 
 def code_by_edges(numbers: NDArray[np.float64], edges: ArrayLike) -> NDArray[np.int64]:
-    """Find the bin of each number, by the edges that the names of bins show; they increase.
+    """Return the bin of each number, given the increasing edges that the bins' names show.
 
-    A value on an edge belongs to the bin above it; the upper bound to the last bin. What lies
-    outside belongs to the nearest bin.
+    A value on an edge belongs to the bin above it, the upper bound to the last bin. Values outside
+    the bounds belong to the nearest bin.
     """
     return np.searchsorted(np.asarray(edges)[1:-1], numbers, side="right")
 
 
 def code_type(n_bins: ArrayLike) -> type[np.uint8] | type[np.uint16]:
-    """Return the smallest type that holds the codes of columns with these numbers of bins.
+    """Return the smallest integer type for the codes of columns with these numbers of bins.
 
-    Raises ValueError if none does: the codes would overflow.
+    Raises ValueError if no supported type is large enough.
     """
     most = int(np.max(n_bins))
     if most > MOST_CODES:
-        raise ValueError(f"a column has {most:,} codes, more than {MOST_CODES:,}")
+        raise ValueError(f"a column must have at most {MOST_CODES:,} codes; got {most:,}")
     return np.uint8 if most <= 256 else np.uint16
 
 
 def code_equal_width(
     X: NDArray[Any], bounds: tuple[ArrayLike, ArrayLike], n_bins: NDArray[np.int64]
 ) -> Codes:
-    """Clip numbers to public bounds and cut them into bins of equal width.
+    """Clip numbers to public bounds and encode them in bins of equal width.
 
-    A bound is one number or one a column. Raises ValueError if they leave no finite width above 0.
+    A bound is one number, or one number per column. Raises ValueError if the bounds leave no finite
+    width > 0.
     """
     numbers = np.asarray(X, dtype=np.float64)
     low, high = (np.broadcast_to(np.asarray(b, dtype=np.float64), n_bins.shape) for b in bounds)
@@ -266,10 +277,10 @@ def code_equal_width(
 
 
 def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> list[Codes]:
-    """Return the group of each code, by column: of neighbours evenly, in `most` groups at most.
+    """Return the merged bin of each code, by column: at most `most` groups of neighbouring codes.
 
-    `neighbours` are how many of the first codes of each column may be merged: those that stand in
-    the order of what they mean. Others stay as they are.
+    `neighbours` is the number of leading codes of each column that may be merged, because their
+    order has a meaning. Other codes are not merged.
     """
     groups: list[Codes] = []
     for count, n_ordered in zip(n_bins.tolist(), np.asarray(neighbours).tolist(), strict=True):
@@ -282,10 +293,10 @@ def merge_bins(n_bins: NDArray[np.int64], neighbours: ArrayLike, most: int) -> l
 
 
 def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_array:
-    """Return a matrix with a column for each code of each column: `value` at the row's codes.
+    """Return a sparse matrix with a column for each code of each column, `value` where it applies.
 
-    Every row holds exactly one entry for each coded column, so its L2 norm is ``value ·
-    √n_columns``, whatever the data.
+    Each row has exactly one entry per encoded column, so its L2 norm is ``value · √n_columns`` for
+    any data.
     """
     from scipy.sparse import csr_array
 
@@ -300,10 +311,10 @@ def one_hot(codes: Codes, n_bins: NDArray[np.int64], value: float = 1.0) -> csr_
 def scale_codes(
     codes: Codes, n_bins: NDArray[np.int64], order: Literal["C", "F"] = "C"
 ) -> NDArray[np.float64]:
-    """Put the codes of each column at equal distances from −1 to 1: −1 + 2·code/(n_bins − 1).
+    """Scale the codes of each column to numbers from −1 to 1: −1 + 2·code/(n_bins − 1).
 
-    Numbers keep their order; categories get that of their description. A column of one code is 0.
-    The result lies in memory row by row (``C``) or column by column (``F``).
+    Numbers keep their order; categories have the order of their description. A column with one code
+    is 0. The result is in row-major (``C``) or column-major (``F``) order.
     """
     distances = np.empty(codes.shape, order=order)
     for j, bins in enumerate(n_bins.tolist()):

@@ -1,4 +1,4 @@
-"""What all expected errors have in common, and how commands end: by exit codes, and in a pipe."""
+"""The base class of expected errors, exit codes, and the end of commands in a pipe."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec
 
-# The same for each sub-command; argparse ends with USAGE too. Ctrl-C is STOPPED.
+# Exit codes of all sub-commands. USAGE is also argparse's code; STOPPED is for Ctrl-C.
 DONE, FAILED, USAGE, SKIPPED, UNDECIDED, OVER_BUDGET = range(6)
 STOPPED = 130
 
@@ -14,13 +14,13 @@ Arguments = ParamSpec("Arguments")
 
 
 class ExpectedError(Exception):
-    """An error whose message says what is wrong and the way out: a program shows nothing else."""
+    """An error whose message has the fault and the remedy; programs show only the message."""
 
     exit_code = FAILED  # of the command that it ends
 
 
 def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
-    """Let a command whose reader (head, less) has closed the pipe end without a word: it failed."""
+    """Decorate a command: it fails without a message if its reader closes the pipe."""
 
     @wraps(main)
     def run(*args: Arguments.args, **keywords: Arguments.kwargs) -> int:
@@ -31,7 +31,7 @@ def end_with_reader(main: Callable[Arguments, int]) -> Callable[Arguments, int]:
                 if sys.stdout is not None:
                     sys.stdout.flush()
         except BrokenPipeError:
-            # Nothing more is written at exit.
+            # Avoid a second error when Python flushes standard output at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
 

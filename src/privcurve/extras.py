@@ -1,4 +1,4 @@
-"""Packages that the library does without, and which extra of privcurve brings each."""
+"""Optional packages, and the extra of privcurve that installs each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 
 from privcurve.errors import ExpectedError
 
-# By module: the name of its package, and the extra of privcurve that brings it.
+# By module: the name of its package, and the extra of privcurve that installs it.
 EXTRAS = {
     "diffprivlib": ("diffprivlib", "peers"),
     "distributed": ("distributed", "dask"),
@@ -18,13 +18,13 @@ EXTRAS = {
 
 
 class MissingPackageError(ExpectedError, ImportError):
-    """A package that is not installed; the message names what needs it, and how to get it."""
+    """A package is not installed; the message names the feature that needs it, and the remedy."""
 
 
 def explain_missing(module: str, user: str) -> str | None:
-    """Say that a package is not installed, and how to get it; None if it is installed.
+    """Return a message that a package is not installed, with the remedy; None if it is installed.
 
-    `module` is the name to import; the message begins with `user`, which needs the package.
+    `module` is the name to import; the message begins with `user`, the feature that needs it.
     """
     if importlib.util.find_spec(module) is not None:
         return None
@@ -33,6 +33,6 @@ def explain_missing(module: str, user: str) -> str | None:
 
 
 def check(module: str, user: str) -> None:
-    """Raise `MissingPackageError` if a package is not installed; import nothing."""
+    """Raise `MissingPackageError` if a package is not installed, without importing it."""
     if fault := explain_missing(module, user):
         raise MissingPackageError(fault)

@@ -1,4 +1,4 @@
-"""Write files so that a reader never sees half of one, and say what is wrong if one can't be."""
+"""Write files atomically, with clear errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASONS = {
     errno.EACCES: "you may not write there; change its permissions or work in another folder",
 }
 
-# Where the system keeps the open files of each process.
+# Folder of the system with the open files of each process.
 PROCESSES = Path("/proc")
 MOST_LINKS = 40
 # The file of a folder's lock (`lock_folder`).
@@ -28,11 +28,11 @@ LOCK = ".lock"
 
 
 class WriteError(OSError):
-    """Something can't be written; the message names it and says what to do."""
+    """A file can't be written; the message names the file and the remedy."""
 
 
 def display_path(path: Path) -> Path:
-    """Return a path as messages show it: from the working folder, if it is in it."""
+    """Return a path for messages: relative to the working folder, if it is inside."""
     try:
         return path.absolute().relative_to(Path.cwd())
     except ValueError:
@@ -41,7 +41,7 @@ def display_path(path: Path) -> Path:
 
 @contextmanager
 def write_errors(path: Path) -> Iterator[None]:
-    """Raise a WriteError for what can't be written: it names the place and says what to do."""
+    """Turn an OSError into a WriteError, which names the path and the remedy."""
     try:
         yield
     except OSError as error:
@@ -50,12 +50,12 @@ def write_errors(path: Path) -> Iterator[None]:
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name beside it, then move it into place.
+    """Write a file under a temporary name in the same folder, then move it into place.
 
-    Its folder is made if need be. Links are followed and stay. Pipes, terminals and devices are
-    written to directly, since a moved file would replace them. `write` is given the path to write
-    to, which ends as `path` does, but for a link. Raises WriteError if the disk is full, for
-    example; the former file is then still there.
+    The function creates the folder if necessary, follows links and keeps them. It writes directly
+    to pipes, terminals and devices, as a moved file would replace them. `write` gets the path to
+    write to, which has the same ending as `path` (or as the target of a link). Raises WriteError,
+    for example if the disk is full; the former file then remains.
     """
     with write_errors(path):
         target = _target(path)
@@ -69,8 +69,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             if target.exists() and target.stat().st_mode != temporary.stat().st_mode:
                 # The new file keeps the permissions of the old one.
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            # The name must not reach the disk before the bytes do: after a loss of power, an
-            # empty file would count as finished.
+            # The bytes must reach the disk before the name; otherwise, after a loss of power, an
+            # empty file could count as finished.
             sync(temporary)
             temporary.replace(target)
         finally:
@@ -78,13 +78,13 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def _target(path: Path) -> Path | None:
-    """Follow links to a plain file; return None if something else is there.
+    """Return the plain file, or new path, behind links; None if it is something else.
 
-    Raises OSError if links lead round in a circle.
+    Raises OSError if links form a circle.
     """
     for _ in range(MOST_LINKS):
         if path.parent.resolve().is_relative_to(PROCESSES):
-            # The name of an open file, such as /dev/stdout, can't be replaced.
+            # A moved file can't replace the name of an open file, such as /dev/stdout.
             return None
         if not path.is_symlink():
             plain = not path.exists() or path.is_file() or path.is_dir()
@@ -94,15 +94,12 @@ def _target(path: Path) -> Path | None:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a text file, in UTF-8 and with plain line ends, never half of it."""
+    """Write a text file atomically, in UTF-8 and with line feeds as line ends."""
     replace_file(path, lambda temporary: temporary.write_text(text, "utf-8", newline="\n"))
 
 
 def check_room(folder: Path, n_bytes: int) -> None:
-    """Check that `n_bytes` can be written in a folder, by a file that is deleted at once.
-
-    Raises WriteError.
-    """
+    """Raise WriteError unless `n_bytes` can be written in a folder; a temporary file tests it."""
     with write_errors(folder), tempfile.TemporaryFile(dir=folder, buffering=0) as file:
         append(file.fileno(), bytes(n_bytes))
         os.fsync(file.fileno())
@@ -110,10 +107,7 @@ def check_room(folder: Path, n_bytes: int) -> None:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder, which one process at a time can have.
-
-    Raises WriteError.
-    """
+    """Hold the lock of a folder; only one process at a time can hold it. Raises WriteError."""
     from filelock import FileLock  # slow to import, and few commands lock
 
     lock = FileLock(folder / LOCK, mode=0o600)
@@ -126,7 +120,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def open_private(path: Path, mode: str) -> IO[bytes]:
-    """Open a file without a buffer; one that is made is for its owner alone."""
+    """Open a file without a buffer; only its owner can read a new file."""
     return open(path, mode, buffering=0, opener=partial(os.open, mode=0o600))
 
 

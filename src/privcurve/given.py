@@ -1,4 +1,4 @@
-"""Read rows and labels from Python: names of columns, and types of labels."""
+"""Read rows and labels given in Python: names of columns, and types of labels."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from privcurve.coding import ABSENT
 
-# Queries (of polars, DuckDB, Spark, Dask, Arrow, Ibis) have such methods, which make a table.
+# Query objects (of polars, DuckDB, Spark, Dask, Arrow, Ibis) have one of these methods, which
+# returns a table.
 _QUERIES = ("toPandas", "collect", "df", "compute", "to_table", "read_all", "execute")
 
-# Types of labels, as a model's file names them.
+# Names of the types of labels in model files.
 TEXT = "text"
 NUMBER = "number"
 # A float32 or float16. A float64 may be an integer: pandas converts integers if one is missing.
@@ -26,7 +27,7 @@ DAY = "date"
 TIME = "time"
 UTC_TIME = "time in UTC"
 
-# Types that JSON does not have. A model's file has texts instead.
+# Types that JSON lacks. A model's file stores them as texts.
 OF_TEXTS = (DECIMAL, DAY, TIME, UTC_TIME)
 # Labels of these types are equal if their numbers are equal.
 NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
@@ -40,11 +41,11 @@ _OF_PYTHON: Mapping[type, str] = {
 
 
 def column_names(rows: Any) -> list[Any]:
-    """Return the names of the columns of a frame, a mapping or a structured array; else none.
+    """Return the column names of a frame, a mapping or a structured array; otherwise none.
 
     Raises ValueError for a query that has not run.
     """
-    # A sparse array of SciPy may be a mapping of places to values.
+    # A sparse array of SciPy may be a mapping of positions to values.
     if isinstance(rows, Mapping) and not hasattr(rows, "shape"):
         return list(rows)
     if isinstance(rows, np.ndarray):
@@ -54,7 +55,7 @@ def column_names(rows: Any) -> list[Any]:
             f"rows must be in memory; got a {type(rows).__name__}, which is a query: give its "
             f"table, .{method}()"
         )
-    # An Arrow table has the values in `columns`.
+    # An Arrow table has values, not names, in `columns`.
     is_arrow = hasattr(type(rows), "column_names")
     return list(rows.column_names if is_arrow else getattr(rows, "columns", ()))
 
@@ -74,20 +75,20 @@ def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
     Returns
     -------
     ndarray of shape (n_rows,)
-        Of objects if labels are dates, Decimals or times with a zone, have several types, or some
-        are missing.
+        With dtype object if labels are dates, Decimals or times with a zone, have several types, or
+        some are missing.
 
     Raises
     ------
     ValueError
-        If there is no y, or it has several columns.
+        If y is None or has several columns.
     """
     from sklearn.utils.validation import column_or_1d
 
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     column_names(y)
-    # NumPy would convert the numbers of a list that has texts, too.
+    # NumPy would also convert the numbers of a list that has texts.
     given = np.asarray(y, dtype=object if isinstance(y, Sequence) else None)
     labels = np.asarray(column_or_1d(given, warn=warn))
     if labels.dtype != object or any(map(is_absent, labels)):
@@ -97,7 +98,7 @@ def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
 
 
 def type_of(labels: NDArray[Any]) -> str:
-    """Return the name of the type that labels of :func:`read_labels` have.
+    """Return the name of the type of labels from :func:`read_labels`.
 
     Raises ValueError if labels have several types, or a type that :func:`check_type` refuses.
     """
@@ -122,7 +123,7 @@ def _types_among(labels: Iterable[Any]) -> set[str]:
 
 
 def name_type(label: Any) -> str:
-    """Return the name of a label's type; the name of its class if no label can have the type."""
+    """Return the name of a label's type, or the name of its class if labels can't have the type."""
     if isinstance(label, np.generic):
         return _OF_NUMPY.get(label.dtype.kind, type(label).__name__)
     names = (name for kind, name in _OF_PYTHON.items() if isinstance(label, kind))
@@ -131,55 +132,55 @@ def name_type(label: Any) -> str:
 
 
 def check_type(name: str) -> str:
-    """Return the name of a type; ValueError if labels and categories can't have it."""
+    """Return `name`; raise ValueError if it is no type of labels and categories."""
     if name not in _READERS:
         raise ValueError(
             "labels and categories must be texts, numbers, truth values, Decimals, dates or "
-            f"times; got {name}: make texts of them, such as .astype(str)"
+            f"times; got {name}: convert them to texts, such as with .astype(str)"
         )
     return name
 
 
 def check_word(value: Any) -> None:
-    """Raise ValueError if a value can be neither a class nor a category."""
+    """Raise ValueError if a value can't be a class or a category."""
     if is_absent(value):
         raise ValueError(
-            f"labels and categories must be values; got {value!r}, which stands for a missing one: "
+            f"labels and categories must be values; got {value!r}, which means a missing one: "
             'drop it (in a Schema missing="bin" gives each column a code for missing values)'
         )
     check_type(name_type(value))
 
 
 def is_absent(value: Any) -> bool:
-    """Return whether a value stands for a missing one."""
+    """Return whether a value means a missing one."""
     is_nan = isinstance(value, (float, np.floating, np.datetime64)) and value != value
     return type(value).__name__ in ABSENT or bool(is_nan)
 
 
 def type_of_classes(classes: Any) -> str:
-    """Return the name of the type that all classes have; of classes of several types, ``text``."""
+    """Return the name of the type that all classes have; ``text`` if they have several types."""
     types = _types_among(classes)
     return check_type(types.pop()) if len(types) == 1 else TEXT
 
 
 def plain_label(value: Any) -> Any:
-    """Return a label without a type of NumPy or pandas, except that times are NumPy's."""
+    """Return a label without a type of NumPy or pandas; times keep NumPy's type."""
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             return value.astimezone(UTC)
         return np.datetime64(value.replace(tzinfo=None), "us")
     if isinstance(value, np.floating):
-        # A float32 has few digits: 0.1, as it is written.
+        # A float32 has few digits: 0.1, as written.
         return float(str(value))
     is_plain = not isinstance(value, np.generic) or isinstance(value, np.datetime64)
     return value if is_plain else value.item()
 
 
 def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the different labels of y as classes, in their order.
+    """Return the distinct labels of y as classes, in their order.
 
     Whole numbers of float64 become integers: pandas converts integers to float64 if a label is
-    missing, and no model may show that.
+    missing, and no model may reveal that.
     """
     if labels.dtype.kind == "M":
         return labels.astype("datetime64[us]")
@@ -214,7 +215,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 def read_classes(kind: str, names: Any) -> list[Any]:
     """Return classes as labels of a type.
 
-    Raises ValueError for a name that can't be read so.
+    Raises ValueError for a name that is not readable as this type.
     """
     try:
         return [_READERS[kind](name) for name in names]
@@ -227,7 +228,7 @@ def read_classes(kind: str, names: Any) -> list[Any]:
 def are_positions(labels: NDArray[Any], is_class: Callable[[int], bool], n_classes: int) -> bool:
     """Return whether labels are positions of classes, as tools of scikit-learn encode them.
 
-    Labels are positions if all are whole numbers from 0 to K − 1, and some are no classes.
+    Labels are positions if all are whole numbers from 0 to K − 1, and some are not classes.
     """
     if labels.dtype.kind not in "iu":
         return False

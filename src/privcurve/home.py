@@ -1,16 +1,16 @@
-"""Where the workflow is: in a checkout, or in what was installed from a wheel."""
+"""The folder of the workflow, in a checkout or in an installed wheel."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
-# A wheel carries workflow, configuration and profile below this folder (pyproject.toml).
+# The folder in a checkout, and the folder in a wheel (pyproject.toml).
 FOLDERS = (_HERE.parents[1], _HERE / "workflow/run")
 
 
 def home() -> Path:
-    """Return the folder of the workflow; refuse an installation that has none."""
+    """Return the folder of the workflow; raise FileNotFoundError if the installation lacks it."""
     for folder in FOLDERS:
         if (folder / "workflow/Snakefile").is_file():
             return folder
@@ -20,6 +20,6 @@ def home() -> Path:
 
 
 def papers() -> Path:
-    """Return the folder of this project's papers, whether it is there or not."""
+    """Return the folder of this project's papers, which may not exist."""
     there = (folder for folder in FOLDERS if (folder / "workflow/Snakefile").is_file())
     return next(there, FOLDERS[-1]) / "papers"

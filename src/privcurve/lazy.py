@@ -1,7 +1,7 @@
-"""Packages that are slow to import, each imported when it is first used.
+"""Slow packages, each imported at its first use.
 
-Snakemake reads all outputs whenever it builds the DAG, and each of its jobs does so again:
-a module of outputs must not load pandas or matplotlib until something is made.
+Snakemake imports all outputs whenever it builds the DAG, and so does each of its jobs: a module of
+outputs must not import pandas or Matplotlib before it makes an output.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ else:
 
     mpl, pd, sns, stats = map(_Later, ("matplotlib", "pandas", "seaborn", "scipy.stats"))
     patheffects, ticker = _Later("matplotlib.patheffects"), _Later("matplotlib.ticker")
-    # Numba takes half a second.
+    # Importing Numba takes half a second.
     arithmetic = _Later("privcurve.kernels.arithmetic")
-    # Names of types, for annotations alone.
+    # Names of types, only for annotations.
     Axes = Figure = Any
 
 __all__ = ["Axes", "Figure", "arithmetic", "mpl", "patheffects", "pd", "sns", "stats", "ticker"]

@@ -1,4 +1,4 @@
-"""Numbers as people write them, in files and on command lines."""
+"""Read and write numbers as people write them, in files and on command lines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Number = TypeVar("Number", int, float)
 
 
 def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type: ignore[assignment]
-    """Read a `float` or an `int`; unlike Python, not ``1_0``: a misprint rather than ten.
+    """Return the number in a text, by `float` or `int`; but ``1_0`` is no number here.
 
-    Raises ValueError if it is none.
+    Raises ValueError if the text is no number.
     """
     if "_" in text:
         raise ValueError(f"{text!r} is not a number")
@@ -21,9 +21,9 @@ def number(text: str, kind: Callable[[str], Number] = float) -> Number:  # type:
 
 
 def amount(text: str) -> float:
-    """Read a number of a command line: a type for argparse.
+    """Return the number in an argument of a command line: a type for argparse.
 
-    Raises ArgumentTypeError if it is none, NaN, or too large for one.
+    Raises ArgumentTypeError if the text is no number, NaN, or too large.
     """
     try:
         value: float = number(text)
@@ -37,9 +37,9 @@ def amount(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """Read a whole number of a command line: a type for argparse.
+    """Return the whole number in an argument of a command line: a type for argparse.
 
-    Raises ArgumentTypeError if it is none.
+    Raises ArgumentTypeError if the text is no whole number.
     """
     try:
         return number(text, int)
@@ -51,7 +51,7 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(value: float) -> str:
-    """Write a small number as people do: 10⁻⁵ rather than 1e-05; others as they are."""
+    """Return a number as text, with 10⁻⁵ in place of 1e-05."""
     digits, e, exponent = f"{value:g}".partition("e")
     if not e:
         return digits
@@ -60,5 +60,5 @@ def power(value: float) -> str:
 
 
 def two_digits(value: float) -> str:
-    """Write a large number with two digits other than 0, such as 7,200."""
+    """Return a number, rounded to two significant digits, as text, such as 7,200."""
     return f"{float(f'{value:.2g}'):,.0f}"

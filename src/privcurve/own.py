@@ -1,4 +1,4 @@
-"""Python files beside the package: a user's own, and those of the papers."""
+"""Import Python files outside the package: a user's own files, and the papers' files."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from privcurve.sources import imported_paths
 
 @cache
 def module(path: Path, package: str) -> ModuleType:
-    """Import a file, or a folder, as a module of a package that is made of the folder around it.
+    """Import a file, or a folder, as a module of a package for the folder around it.
 
-    Files of one folder may import each other (``from ._other import …``). What is imported is as
-    trusted as a rule file.
+    Files in one folder may import each other (``from ._other import …``). The imported code is
+    trusted, like a rule file.
 
     Parameters
     ----------
     path : Path
-        Absolute, of a file, or of the ``__init__.py`` of a folder. A changed file needs a new
-        process.
+        Absolute path of a file, or of the ``__init__.py`` of a folder. After a change of the file,
+        import it in a new process.
     package : str
-        A name for the folder.
+        Name of the package.
 
     Raises
     ------
@@ -59,10 +59,10 @@ def module(path: Path, package: str) -> ModuleType:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a file that can be run, and those beside it that it imports, also through others.
+    """Return an importable file, and all user files that it imports, directly or indirectly.
 
-    Of a folder, whose file is its ``__init__.py``, all files count. Those that are imported are
-    below the file's folder (``from ._other import …``) or below the one where the run is started
+    If `path` is the ``__init__.py`` of a folder, the result has all files of the folder. Imported
+    user files are in the file's folder (``from ._other import …``) or in the working folder
     (``from learners._other import …``).
     """
     files = [path]
@@ -77,7 +77,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def checksum(path: Path) -> int:
-    """Return a checksum of a file and of those that it imports."""
+    """Return a checksum of a file and of the user files that it imports."""
     total = 0
     for file in files_of(path):
         total = zlib.crc32(file.read_bytes(), total)

@@ -9,24 +9,23 @@ from privcurve.home import papers
 FOLDER = papers().resolve()
 __path__ = [str(FOLDER)]
 
-# The papers of this project; others may stand beside them in a checkout, and in the folder where
-# a run is started.
+# The papers of this project. Users may have other papers in a checkout and in the working folder.
 SHIPPED = ("all", "boosted_dp", "distributed", "partial", "thesis")
 OWN = Path("papers")
 
 
 def list_shipped() -> list[Path]:
-    """Return the folders of this project's papers that are there."""
+    """Return the existing folders of this project's papers."""
     return [FOLDER / name for name in SHIPPED if (FOLDER / name).is_dir()]
 
 
 def names() -> set[str]:
-    """Return the names of all papers that are there."""
+    """Return the names of all existing papers."""
     return {path.name for path in (*list_shipped(), *list_others())}
 
 
 def list_others() -> list[Path]:
-    """Return the folders of other papers; of two of one name that where the run is started."""
+    """Return the folders of other papers; of two with one name, the one in the working folder."""
     beside = {path.name: path for path in FOLDER.glob("*/") if path.name not in SHIPPED}
     own = {path.name: path.resolve() for path in OWN.glob("*/") if path.resolve().parent != FOLDER}
     return sorted({**beside, **own}.values())

@@ -1,13 +1,12 @@
-"""Records in parts on disk, and the engines that add up what is asked of every part.
+"""Partitioned records on disk, and engines that add up the answers of all parts.
 
-A learner that sees records only through sums of whole numbers need not have them together. What it
-asks is answered part by part, by whatever process has the part at hand, and the answers are added:
-in which order, and how the records are divided, makes no difference to a single bit. Answers are
-exact. Noise is drawn once, by whoever adds them up, and behind the door of
-:mod:`privcurve.privacy.curator`.
+A learner that sees records only through sums of whole numbers does not need them in one memory.
+Each of its questions is answered part by part, in any process that has the part, and the answers
+are added. Neither the order of the additions nor the partition changes a single bit. Answers are
+exact. Noise is drawn once, where they are added up, by :mod:`privcurve.privacy.curator`.
 
-An answer follows from the part's records and from what the question says alone. So a part whose
-worker was lost is read again elsewhere, and nothing else has to be kept.
+An answer depends only on the part's records and on the question. So if a worker is lost, another
+one reads its part again, and no other state is needed.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ from numpy.typing import NDArray
 from privcurve import extras
 from privcurve.coding import Records
 from privcurve.errors import ExpectedError
-from privcurve.privacy.sealed import NUMBER, SealedError, call_open, open_values, seal
+from privcurve.privacy.sealed import NUMBER, Drawn, SealedError, call_open, open_values, seal
 from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Turns records into an object whose methods answer questions about them, by name.
+# Makes an object from records whose methods answer questions about them, by name.
 Make = Callable[[Records], Any]
 
-# Seconds for a scheduler to answer, and for its first worker.
+# Seconds that a scheduler has to answer, and to start its first worker.
 WAIT = 30
 
 PACKAGE = "privcurve"
@@ -49,23 +48,23 @@ VERSION = metadata.version(PACKAGE)
 
 
 class PartError(ExpectedError, RuntimeError):
-    """Records in parts can't be read, or an engine can't be had; the message says what to do."""
+    """Partitioned records are unreadable, or an engine is unavailable, with the remedy."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some coded records on disk, in a file of NumPy's that is read memory-mapped."""
+    """Encoded records on disk, in a memory-mapped NumPy file."""
 
-    # The file of the codes, of shape (n_columns, n_rows); labels are beside it, under the same name
-    # with `.labels`. Each worker finds it under the same path.
+    # The file of the codes, with shape (n_columns, n_rows); the labels are in a second file of this
+    # name with `.labels`. All workers find it at the same path.
     path: str
     n_rows: int
-    sha256: str  # of both files, in hex
-    n_bins: tuple[int, ...]  # public: how many codes each column has
+    sha256: str  # checksum of both files, in hex
+    n_bins: tuple[int, ...]  # number of codes of each column; public
 
     @property
     def n(self) -> int:
-        """How many records it has."""
+        """Number of records."""
         return self.n_rows
 
     def labels(self) -> NDArray[Any]:
@@ -77,18 +76,20 @@ class Part:
             array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
         except OSError as error:
             raise PartError(
-                f"{path} can't be read: {error.strerror or error}. All workers need the coded "
-                "records under the same path"
+                f"{path} can't be read: {error.strerror or error}. All workers need the encoded "
+                "records at the same path"
             ) from None
-        except (ValueError, EOFError):  # cut off, or without NumPy's header
+        except (ValueError, EOFError):  # truncated, or without NumPy's header
             raise self._changed() from None
         return array
 
     def _changed(self) -> PartError:
-        return PartError(f"{self.path} is not what was coded: delete its folder, and start again")
+        return PartError(
+            f"{self.path} has changed since it was encoded: delete its folder, and start again"
+        )
 
     def records(self) -> Records:
-        """Return the records; raises PartError if they are not there, or not those."""
+        """Return the records; raise PartError if they are missing or changed."""
         path = Path(self.path)
         codes, labels = self._read(path, "r"), self.labels()
         if digest_of(path) != self.sha256:
@@ -99,10 +100,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class PartSubset:
-    """Some records of a part."""
+    """A subset of a part's records."""
 
     part: Part
-    chosen: NDArray[np.bool_]  # (n_rows,): whether each record is one of them
+    chosen: NDArray[np.bool_]  # (n_rows,): whether each record is chosen
 
     @property
     def path(self) -> str:
@@ -111,11 +112,11 @@ class PartSubset:
 
     @property
     def n(self) -> int:
-        """How many records are chosen."""
+        """Number of chosen records."""
         return int(self.chosen.sum())
 
     def records(self) -> Records:
-        """Return all rows of the part; rows that are not chosen count as no record."""
+        """Return all rows of the part; the counts of rows that are not chosen are 0."""
         return self.part.records()._replace(counts=self.chosen.view(np.int8))
 
 
@@ -135,14 +136,17 @@ def digest_of(path: Path) -> str:
 
 
 class OpenPart:
-    """A part, and what answers questions about it, where they are.
+    """A part, and the object that answers questions about it, in one process.
 
-    It is sent, copied and stored as the recipe that it is made by: no record leaves its process.
+    It is sent, copied and stored as the recipe for its construction: no record leaves its process.
     """
 
     def __init__(self, part: Part | PartSubset, make: Make, version: str = VERSION) -> None:
         if version != VERSION:
-            raise PartError(f"a worker has privcurve {VERSION}, and not {version}: install that")
+            raise PartError(
+                f"this worker runs privcurve {VERSION}; install {version}, which "
+                "prepared the records"
+            )
         self._part, self._make = part, make
         self._lock = Lock()
         self._begun: tuple[Records, Any] | None = None
@@ -156,8 +160,8 @@ class OpenPart:
     def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
         """Answer a question."""
         with self._lock:
-            # If this fails half-way, the next question begins anew.
-            with np.errstate(all="ignore"):  # a thread, or a worker, has its own
+            # If this fails half-way, the next question starts again.
+            with np.errstate(all="ignore"):  # each thread or worker has its own state
                 records, state = self._begun or self._begin()
                 self._begun = None
                 answer = getattr(state, question)(*arguments)
@@ -171,7 +175,7 @@ class OpenPart:
 
 
 def _give_back(mapped: NDArray[Any]) -> None:
-    """Let the system take back the pages of a file, which are read again when they are needed."""
+    """Let the system release the pages of a file, which are read again when needed."""
     base: Any = mapped
     while isinstance(base, np.ndarray):
         base = base.base
@@ -180,16 +184,16 @@ def _give_back(mapped: NDArray[Any]) -> None:
 
 
 class Threads:
-    """Asks parts in threads of this process, whose compiled loops run at the same time.
+    """Asks parts in threads of this process, whose compiled loops run concurrently.
 
-    As many as `n` at a time; by default one a core.
+    There are `n` threads, by default one per core.
     """
 
     def __init__(self, n: int | None = None) -> None:
         self._pool = ThreadPoolExecutor(n or os.cpu_count())
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[OpenPart]:
-        """Return the parts, which are opened when they are first asked."""
+        """Return the parts, which are opened at their first question."""
         return [OpenPart(part, make) for part in parts]
 
     def ask(
@@ -204,11 +208,11 @@ class Threads:
 
 
 class Cluster:
-    """Asks parts on the workers of Dask; to be closed.
+    """Asks parts on the workers of Dask; must be closed.
 
-    Each question says all that its answer follows from. So where a worker was lost, Dask asks
-    another one, which opens its parts and begins again: there is nothing else to restore. A
-    scheduler is such as ``tcp://10.0.0.1:8786``; without it workers are started on this machine.
+    An answer depends only on its question and part. So if a worker is lost, Dask asks another one,
+    which opens the part and starts again: no other state has to be restored. A scheduler is an
+    address such as ``tcp://10.0.0.1:8786``; without it, workers are started on this machine.
     """
 
     def __init__(self, scheduler: str | None = None) -> None:
@@ -224,13 +228,13 @@ class Cluster:
             where = scheduler or "this machine"
             self.close()
             raise PartError(
-                f"no Dask workers at {where}: {error}. Start them: dask scheduler, and on each "
-                "machine dask worker tcp://…"
+                f"Dask has no workers at {where}: {error}. Start them: dask scheduler, and on "
+                "each machine dask worker tcp://…"
             ) from None
         self._lost = (OSError, distributed.CancelledError, distributed.scheduler.KilledWorker)
 
     def _check_versions(self) -> None:
-        """Refuse a scheduler or workers that have another privcurve, before a question is asked."""
+        """Refuse a scheduler or workers with another privcurve, before the first question."""
         ask = (metadata.version, PACKAGE)
         try:
             versions = {
@@ -242,15 +246,15 @@ class Cluster:
         for place, version in versions.items():
             if version != VERSION:
                 self.close()
-                raise PartError(f"{place} has privcurve {version}: install {VERSION} on each")
+                raise PartError(f"{place} runs privcurve {version}; install {VERSION} on each")
 
     def close(self) -> None:
-        """Leave the workers, and stop those that were started."""
+        """Disconnect from the workers, and stop the ones started here."""
         if hasattr(self, "_client"):
             self._client.close()
 
     def hold(self, parts: Sequence[Part | PartSubset], make: Make) -> list[Any]:
-        """Return what stands for each part on a worker."""
+        """Return a handle for each part on a worker."""
         return [self._client.submit(OpenPart, part, make, VERSION, pure=False) for part in parts]
 
     def ask(self, held: Sequence[Any], question: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
@@ -263,7 +267,7 @@ class Cluster:
                     *(one, question, arguments),
                     pure=False,
                     key=f"ask-{uuid4().hex}",
-                    # On the worker that has the part; on another one if that is lost.
+                    # On the worker that has the part, or on another one if that is lost.
                     workers=places.get(one.key) or None,
                     allow_other_workers=bool(places.get(one.key)),
                 )
@@ -273,10 +277,10 @@ class Cluster:
             yield from self._client.gather(futures)
         except self._lost as error:
             why = str(error).partition("\n")[0] or type(error).__name__
-            raise PartError(f"Dask could not ask all parts: {why}") from None
+            raise PartError(f"Dask could not query all parts: {why}") from None
 
     def _wait(self, futures: Sequence[Any]) -> None:
-        """Wait for answers; raise TimeoutError if no worker is left to give them."""
+        """Wait for answers; raise TimeoutError if no worker is left."""
         from distributed import wait
 
         while True:
@@ -289,15 +293,15 @@ class Cluster:
                 return
 
 
-# What holds parts, and asks them.
+# Holds parts, and asks them.
 Engine = Threads | Cluster
 
 
 @contextmanager
 def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Engine]:
-    """Open an engine by its name, and close it in the end.
+    """Open an engine by its name; close it at the end.
 
-    Raises PartError if Dask is not installed, or none of its workers can be reached.
+    Raises PartError if Dask is not installed, or none of its workers is reachable.
     """
     engine = Cluster(scheduler) if name == DASK else Threads()
     try:
@@ -307,24 +311,24 @@ def open_engine(name: str = LOCAL, scheduler: str | None = None) -> Iterator[Eng
 
 
 class SealedParts:
-    """Parts whose records a private fit does not read: :class:`Totals` asks them."""
+    """Parts whose records a private fit does not read: only :class:`Totals` asks them."""
 
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
 
     def __getitem__(self, place: Any) -> NoReturn:
-        raise SealedError(self._learner, "the records of a part", "ask for Totals")
+        raise SealedError(self._learner, "the records of a part", "use Totals")
 
 
 @dataclass(frozen=True)
 class PartedRecords:
-    """Records in parts: what :class:`~privcurve.coding.Records` are in one memory."""
+    """Partitioned records: the counterpart of :class:`~privcurve.coding.Records` on disk."""
 
     parts: tuple[Part | PartSubset, ...] | SealedParts  # in any order
     n_bins: NDArray[np.int64]  # (n_columns,)
     engine: Engine = field(default_factory=Threads)
-    learner: str = ""  # in whose fit answers are sealed; empty: they are open
-    counted: bool = True  # whether their number is public
+    learner: str = ""  # whose fit seals the answers; empty for open answers
+    counted: bool = True  # whether the number of records is public
 
     @property
     def n(self) -> int:
@@ -334,21 +338,27 @@ class PartedRecords:
         return sum(part.n for part in _open_parts(self.parts))
 
     def copy(self) -> PartedRecords:
-        """Return the same: they are files, and read only."""
+        """Return this object: its files are never written to."""
         return self
 
 
 class SealedRecords(Records):
-    """Records that are sealed; how many there are is public, but for `_n` of None."""
+    """Sealed records; their number is public unless `_n` is None."""
 
     _n: int | None
     _learner: str
     _exact: Records | None
+    _batch: str = ""
 
     @property
     def learner(self) -> str:
-        """In whose fit they are sealed."""
+        """Name of the learner whose fit seals the records."""
         return self._learner
+
+    @property
+    def batch(self) -> str:
+        """The name of the sampled batch that they are; empty: they are all records of a fit."""
+        return self._batch
 
     @property
     def n(self) -> int:
@@ -359,34 +369,41 @@ class SealedRecords(Records):
 
     @property
     def exact(self) -> Records:
-        """The open records of the fit, of which a curator makes rows.
+        """The open records of the fit, for a curator's rows.
 
-        A learner never has them: it may write into what it gets, and replace parts of it.
+        A learner never gets them: it may write to its records and replace parts of them.
         """
         if self._exact is None:
-            what = "rows of records of which a part was replaced"
+            what = "rows of records with a replaced part"
             raise SealedError(self._learner, what, "take those of the fit (curator.rows)")
         return self._exact
 
+    def as_batch(self, drawn: Records, name: str) -> SealedRecords:
+        """Return some of these records, sealed as a batch of a name; its size is sealed too."""
+        codes, labels, counts = (cast(Any, Drawn(one, self._learner, name)) for one in drawn[:3])
+        made = SealedRecords(codes, labels, counts, drawn.n_bins.copy())
+        made._n, made._learner, made._exact, made._batch = None, self._learner, drawn, name
+        return made
+
     def copy(self) -> SealedRecords:
-        """Return records that can be written into without a change of these."""
+        """Return an independent copy of the records, which may be modified."""
         made = cast(SealedRecords, super().copy())
-        made._exact = self._exact
+        made._exact, made._batch = self._exact, self._batch
         return made
 
     def _replace(self, **changes: Any) -> SealedRecords:
         return sealed_records(super()._replace(**changes), self._learner, self._n)
 
     def trusted(self) -> SealedRecords:
-        """Return these, as the library made them of the records of a fit."""
+        """Return these records, marked as made by the library from the records of a fit."""
         codes, labels, counts, n_bins = open_values(tuple(self))
-        # A copy: bounds of rows follow from it.
+        # A copy, since bounds of rows depend on it.
         self._exact = Records(codes, labels, counts, n_bins.copy())
         return self
 
 
 def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecords:
-    """Seal records for the fit of a learner; `n` is their number where it is public."""
+    """Seal records for the fit of a learner; `n` is their number if it is public."""
     codes, labels, counts, n_bins = records
     made = SealedRecords(seal(codes, learner, 0), seal(labels, learner, 0),
                          seal(counts, learner, 0), n_bins)  # fmt: skip
@@ -395,7 +412,7 @@ def sealed_records(records: Records, learner: str, n: int | None) -> SealedRecor
 
 
 def seal_records(learner: str, records: Any, counted: bool) -> Any:
-    """Return records as the private fit of a learner sees them; `counted`: how many is public."""
+    """Return records in the form that a private fit sees; `counted`: whether `n` is public."""
     if isinstance(records, PartedRecords):
         parts = SealedParts(_open_parts(records.parts), learner)
         return replace(records, parts=parts, learner=learner, counted=counted)
@@ -409,15 +426,18 @@ def _open_parts(
 
 
 class Totals:
-    """Answers about all records: sums of whole numbers over their parts.
+    """Answers about all records: sums of whole numbers over the parts.
 
-    `make` makes of some records, in memory or in a part, what answers about them. With parts it can
-    be pickled, and its answers are whole numbers or arrays of them.
+    `make` makes the object that answers questions about some records, in memory or in a part. With
+    parts it must be picklable, and its answers must be whole numbers or arrays of them.
     """
 
     def __init__(self, records: Records | PartedRecords, make: Make) -> None:
         self._engine: Engine | None = None
         self._learner, self._make = records.learner, make
+        if isinstance(records, Records) and records.batch:
+            what = "totals of a sampled batch, which their sums do not name"
+            raise SealedError(self._learner, what, "take sums of rows (curator.rows)")
         if isinstance(records, PartedRecords):
             self._engine = records.engine
             self._held = self._engine.hold(_open_parts(records.parts), make)
@@ -427,9 +447,9 @@ class Totals:
             self._state = call_open(self._learner, make, (given,), {}) if private else make(given)
 
     def ask(self, question: str, *arguments: Any) -> Any:
-        """Return the sum of all parts' answers to a question: a method by its name.
+        """Return the sum over all parts of a method's result; `question` is the method's name.
 
-        The answer of a loop with bounds (`sums.adds`) is a sum that has them.
+        The answer of a loop with bounds (`sums.adds`) is a sum with these bounds.
         """
         rows = getattr(self._make, "func", self._make)
         bounds = getattr(getattr(rows, question, None), "bounds", None)
@@ -455,7 +475,7 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            return error  # it tells of files and machines, and of no record
+            return error  # it concerns files and machines, not records
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

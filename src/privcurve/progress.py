@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-# Without a terminal, write a line each time this many per cent more are done.
+# Without a terminal, write one line for each step of so many per cent.
 _STEP = 20
-# Seconds; for shorter work no remaining time is shown.
+# Seconds; shorter work shows no remaining time.
 SHORT = 5
 
 
 class Progress:
-    """One line that is written over, on a terminal; elsewhere a line now and then.
+    """A line of progress: one line that changes on a terminal, several lines elsewhere.
 
-    It says `what` is done, as in "60 % done", to standard error by default, and nothing in the
-    first seconds (`after`).
+    The line is for example "60 % done", where `what` is "done". It goes to standard error by
+    default, after the first seconds (`after`).
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Progress:
         self._open = False
 
     def tell(self, share: float, more: str = "") -> None:
-        """Say that a share of it is done, and what `more` says of that."""
+        """Show a finished share, from 0 to 1, and the text `more`."""
         taken = self._clock() - self._start
         if taken < self._after:
             return
@@ -43,7 +43,7 @@ class Progress:
         remarks = "; ".join(filter(None, (more, _time_left(taken, share))))
         text = f"{percent} % {self._what}" + (f" ({remarks})" if remarks else "")
         if self._show.isatty():
-            # Pad the line: the former one may have been longer.
+            # Pad the line, as the previous one may have been longer.
             print(f"\r{text:<{self._width}}", end="", file=self._show, flush=True)
             self._width = len(text)
             self._open = True
@@ -52,14 +52,14 @@ class Progress:
             self._last = percent
 
     def end(self) -> None:
-        """End the line of a terminal."""
+        """End the line on a terminal."""
         if self._open:
             print(file=self._show)
             self._open = False
 
 
 def _time_left(taken: float, share: float) -> str:
-    """Say how long the rest takes at the pace until now."""
+    """Return the remaining time as text, at the current pace."""
     if taken < SHORT or not 0 < share < 1:
         return ""
     seconds = math.ceil(taken * (1 - share) / share)

@@ -1,4 +1,4 @@
-"""Check YAML content against a JSON schema, with messages that name the mend."""
+"""Check YAML content against a JSON schema, with messages that name the remedy."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# Comparing a word with ten thousand takes a second.
+# Comparing a word with ten thousand words takes a second.
 MOST_COMPARED = 1000
 
 
-# A place in a content: keys of mappings and positions in lists, from the top.
+# A place in the content: keys of mappings and positions in lists, from the top.
 Place = tuple[str | int, ...]
 
-# The ending of descriptions and studies.
+# File extension of descriptions and studies.
 ENDING = ".yaml"
 
-# Places that a message names.
+# Maximum number of places in a message.
 MOST_NAMED = 5
 
 # Messages for texts that do not match these patterns.
@@ -38,24 +38,24 @@ _TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes
 
 
 class Fault(NamedTuple):
-    """What a schema does not allow."""
+    """A violation of a schema."""
 
-    places: tuple[Place, ...]  # where it is; of an unknown key, the key is the last step
-    message: str  # says the places too
+    places: tuple[Place, ...]  # where it is; for an unknown key, the last step is the key
+    message: str  # includes the places
 
 
-# The type, in schemas, of numbers that may be infinite; `number` is finite.
+# The type of numbers that may be infinite, in schemas; `number` is finite.
 INFINITE = "infinite"
 
 
 class SchemaError(ExpectedError, ValueError):
-    """Content that its schema does not allow; one line a fault."""
+    """Content that violates its schema; one line per fault."""
 
 
 def suggestion(word: object, words: Iterable[str]) -> str:
-    """End a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
+    """Return the end of a sentence about an unknown word: ``"; did you mean 'x'?"``, or ``"."``.
 
-    `words` are those that could have been meant.
+    `words` are the known words.
     """
     words = list(words)
     if len(words) > MOST_COMPARED:
@@ -66,35 +66,35 @@ def suggestion(word: object, words: Iterable[str]) -> str:
 
 
 def misnamed_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that are YAML by another ending than the one that is read."""
+    """Return the YAML files of a folder with another extension than `ENDING`."""
     paths = folder.iterdir() if folder.is_dir() else ()
     return sorted(p for p in paths if p.suffix.lower() in (".yaml", ".yml") and p.suffix != ENDING)
 
 
 def explain_ending(path: Path, folder: Path | str) -> str:
-    """Say that a file is not read because of its ending, and what to do."""
+    """Return a message that a file is ignored because of its extension, with the remedy."""
     return f"{folder}/{path.name} is not read: name it {path.stem}{ENDING}"
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file: a word is read as it is written, or refused.
+    """Read a YAML file: each word is read unchanged, or refused.
 
-    Keys and days are texts, as they stand there. An empty file is None.
+    Keys and days are texts, as written. An empty file is None.
 
-    Raises SchemaError if it is not valid YAML or UTF-8, or has one of the
-    :func:`yaml_nodes.faults`, naming file and place.
+    Raises SchemaError, with file and place, if it is not valid YAML or UTF-8, or has one of the
+    :func:`yaml_nodes.faults`.
     """
     return parse_yaml(_text(path), str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read YAML, as :func:`read_yaml`; messages call it `where`."""
+    """Read YAML like :func:`read_yaml`; messages name it `where`."""
     root, loader = _compose(text, where)
     if root is None:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # YAML's readers accept all of it: they keep the last of two equal keys, and take 0150 for
+        # YAML's readers accept all of these: they keep the last of two equal keys, and read 0150 as
         # 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
@@ -117,13 +117,13 @@ def _yaml_error(where: str, error: yaml.YAMLError) -> SchemaError:
 
 
 def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
-    """Return the nodes of a document, and what reads them."""
-    # The compiled loader is ten times as fast, but not in every build of PyYAML.
+    """Return the nodes of a document, and the loader that reads them."""
+    # The compiled loader is ten times faster, but some builds of PyYAML lack it.
     make_loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         line = yaml_nodes.line_too_deep(yaml.parse(text, Loader=make_loader))
         if line is not None:
-            raise SchemaError(f"{where}: line {line}: lists within lists, too deep to be meant")
+            raise SchemaError(f"{where}: line {line}: lists are nested too deeply")
         loader = make_loader(text)
         try:
             return loader.get_single_node(), loader
@@ -134,10 +134,11 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
 
 
 def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
-    """Check content against a JSON schema; messages call it `where`.
+    """Check content against a JSON schema; messages name it `where`.
 
-    The content is read from YAML, which messages speak of, or else made in Python. Raises
-    SchemaError naming each fault by its place; an unknown key with the nearest known one.
+    `in_yaml`: whether the content was read from YAML, which messages then mention, or made in
+    Python. Raises SchemaError with the place of each fault, and for an unknown key the nearest
+    known one.
     """
     messages = sorted(fault.message for fault in faults(content, schema, in_yaml))
     if messages:
@@ -145,24 +146,24 @@ def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
 
 
 def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return what a schema does not allow, each cause once.
+    """Return the violations of a schema, each cause once.
 
-    NaN is allowed nowhere, whatever the schema says: it passes every comparison that a bound is
-    checked by. Infinity is allowed where the schema says the type ``infinite``.
+    NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.
+    Infinity is allowed where the schema has the type ``infinite``.
     """
     errors = [
         error
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # Where two schemas, one within the other, give the type of a place, the closer one counts.
+    # If two nested schemas give the type of a place, the inner one counts.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # Faults with the same reason, by place (with the unknown key, if that is the fault): the place
-    # that the message names.
+    # Faults with the same reason, by place (with the unknown key, if that is the fault), and the
+    # place in the message.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
@@ -181,7 +182,7 @@ def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place of an entry of a list, whichever entry it is."""
+    """Return a place within an entry of a list, without the entry's position."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 
@@ -214,7 +215,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
-    """Yield the place of each NaN; of one that is a key, the place of its mapping."""
+    """Yield the place of each NaN; if it is a key, the place of its mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
             yield ()
@@ -230,20 +231,20 @@ def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
 
 
 def _unknown_keys(error: Any) -> tuple[str, ...]:
-    """Return the keys that a schema does not know, if that is the fault."""
+    """Return the unknown keys of an error; empty for other errors."""
     if error.validator != "additionalProperties" or not isinstance(error.instance, Mapping):
         return ()
     return tuple(key for key in error.instance if key not in error.schema.get("properties", {}))
 
 
 class Lines:
-    """On which line of a YAML file something stands."""
+    """Line numbers of the places in a YAML file."""
 
     def __init__(self, path: Path) -> None:
         self._root, _ = _compose(_text(path), str(path))
 
     def line_of(self, *place: str | int) -> int:
-        """Return the line of a place, or of the nearest that is there on the way to it."""
+        """Return the line of a place, or of its nearest existing parent."""
         node, line = self._root, 1
         for step in place:
             if isinstance(node, yaml.MappingNode):
@@ -261,7 +262,7 @@ class Lines:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return what changes when a file does, as a key of what was read of it: inode, time, size.
+    """Return values that change with a file, as a cache key: inode, time, size.
 
     Raises FileNotFoundError.
     """
@@ -274,7 +275,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
-    # JSON Schema takes 5.0 for a whole number; Python's ranges and random generators do not.
+    # JSON Schema accepts 5.0 as a whole number; Python's ranges and random generators do not.
     checker = Draft202012Validator.TYPE_CHECKER
     types = checker.redefine_many(
         {
@@ -287,27 +288,27 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 
 
 def _is_finite(number: Any) -> bool:
-    # A whole number of 309 digits is finite, but no float.
+    # A whole number of 309 digits is finite, but not a float.
     return not isinstance(number, float) or math.isfinite(number)
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return what is wrong with a value whose type YAML would have told otherwise; "" if not so."""
+    """Return the fault of a Python value of the wrong type (a number or a text), or ""."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
         return ""
     if isinstance(given, (bool, str)) and wants_number:
         kind = "text" if isinstance(given, str) else "truth value"
-        return f"{given!r} is a {kind}, and a number belongs here"
+        return f"{given!r} is a {kind}; it must be a number"
     if isinstance(given, (int, float)) and not wants_number:
         kind = "truth value" if isinstance(given, bool) else "number"
-        return f"{given!r} is a {kind}, and a text belongs here: write {str(given)!r}"
+        return f"{given!r} is a {kind}; it must be a text: write {str(given)!r}"
     return ""
 
 
 def _reason(error: Any) -> str:
-    """Return what is wrong, without the place."""
+    """Return the fault, without the place."""
     if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
@@ -316,22 +317,22 @@ def _reason(error: Any) -> str:
         )
     given, allowed = error.instance, error.validator_value
     if error.validator == "required":
-        # Each missing key is an error of its own; only the message names the key.
+        # Each missing key is a separate error; only the message names the key.
         missing = next(key for key in allowed if error.message.startswith(repr(key)))
         expected = "" if error.absolute_path else _expectation(error, ": ")
         return f"missing key {missing!r}{expected}"
     if error.validator == "not":
         return "does not belong here" + _expectation(error, ": it ")
     if error.validator == "minProperties":
-        return f"says too little: it has {len(given)} of at least {allowed} keys"
+        return f"must have at least {allowed} keys; it has {len(given)}"
     if error.validator == "pattern" and allowed in _TEXTS:
         return _TEXTS[allowed].format(given)
     if error.validator == "minItems":
-        return f"{len(given)} of {allowed} entries" if given else "the list is empty"
+        return f"must have {allowed} entries; it has {len(given)}" if given else "the list is empty"
     if error.validator == "type" and given is None:
         return "nothing is written there"
     if error.validator == "type" and allowed == "array":
-        return f"{given!r} is no list: write it in brackets, [a, b, …]"
+        return f"{given!r} must be a list: write it in brackets, [a, b, …]"
     if error.validator == "type" and allowed == "object":
         no_keys = f"{given!r} has no keys: write it as {{key: value, …}}"
         return no_keys + _expectation(error, ". Expected: ")
@@ -341,16 +342,16 @@ def _reason(error: Any) -> str:
         return _TRUTH
     if allowed in ("number", ["number", INFINITE]) and _means_a_number(given):
         return (
-            f"YAML reads {given} as a text: take it out of quotes, or write it with a point and a "
-            "sign, as in 1.0e-6"
+            f"YAML reads {given} as a text; it must be a number: remove the quotes, or write it "
+            "with a point and a sign, as in 1.0e-6"
         )
     if allowed == "integer" and isinstance(given, float) and given.is_integer():
-        return f"{given} has a point, and a whole number belongs here: write {int(given)}"
+        return f"must be a whole number; got {given}: write {int(given)}"
     if error.validator == "type" and isinstance(given, float) and not _is_finite(given):
         sign = "-" if given < 0 else ""
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # Of categories 1 is 1.0 in a file too, but "1.0" is not 1.
+        # Categories in a file treat 1 and 1.0 alike, but "1.0" is not 1.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
         quoted = f"YAML reads it as the number {given}: {remedy}put it in quotes"
@@ -359,7 +360,7 @@ def _reason(error: Any) -> str:
 
 
 def _expectation(error: Any, before: str) -> str:
-    """Return what a schema says of itself, if it says something."""
+    """Return the title or description in a schema, if it has one."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""
 
@@ -372,7 +373,7 @@ def _means_a_number(value: Any) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Name a place of the file; an entry of a list by its name rather than its position."""
+    """Return the name of a place in the file; an entry of a list has its name, not its position."""
     steps = []
     for step in path:
         content = content[step]

@@ -20,16 +20,16 @@ from privcurve import papers
 from privcurve.files import replace_text
 
 PACKAGE = Path(__file__).parent
-# The sources of this package are kept here, next to compiled modules.
+# Cache file for the sources of this package, next to compiled modules.
 _KEPT = Path(cache_from_source(__file__)).with_suffix(".json")
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Source(NamedTuple):
-    """The checksum of a file, and dotted names of what it imports from this package.
+    """The checksum of a file, and the dotted names of its imports from this package.
 
-    The names are those of modules, of their packages, and of objects in them.
+    The names are of modules, of their packages, and of objects in modules.
     """
 
     checksum: str
@@ -46,9 +46,9 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def imported_paths(node: ast.AST, file: Path, top: Path) -> Iterator[Path]:
-    """Yield the paths, without ending, that an import in a file may mean.
+    """Yield the possible paths, without ending, of an import in a file.
 
-    Each prefix of a dotted name has one. Absolute names begin at the folder `top`.
+    Each prefix of a dotted name gives one path. Absolute names begin at the folder `top`.
     """
     names: list[str] = []
     if isinstance(node, ast.Import):
@@ -98,7 +98,7 @@ def _read(path: Path) -> Source:
 
 
 def _name_of(path: Path) -> str:
-    """Return the name of the module that a path without ending may be; empty if it is not ours."""
+    """Return the module name of a path without ending; empty if it is outside this package."""
     for package, folder in _list_packages():
         if path.is_relative_to(folder):
             return ".".join((package, *path.relative_to(folder).parts))
@@ -106,7 +106,7 @@ def _name_of(path: Path) -> str:
 
 
 def _list_packages() -> list[tuple[str, Path]]:
-    """Return packages and where they are; the papers are outside of the folder of this one."""
+    """Return packages with their folders; the papers are outside the folder of this package."""
     return [(papers.__name__, papers.FOLDER), (__package__, PACKAGE)]
 
 
@@ -146,7 +146,7 @@ def reachable(
     checksums: dict[str, str] = {}
     while left:
         name = left.pop()
-        # An import may name what is in a module.
+        # An import may name an object in a module.
         if name not in checksums and (path := _path_of(name)) is not None:
             checksums[name], imports = _source_of(name, path)
             left += filter(follows, imports)
@@ -165,9 +165,9 @@ def _path_of(module: str) -> Path | None:
 
 @cache
 def _source_of(module: str, path: Path) -> Source:
-    """Return the source of a module; its file is only parsed if it has changed since the last time.
+    """Return the source of a module; parse its file only if it has changed since the last time.
 
-    To parse a hundred files takes 0.4 s, and each job of a study needs them.
+    Parsing a hundred files takes 0.4 s, and each job of a study needs them.
     """
     sha = hashlib.sha256(path.read_bytes()).hexdigest()
     kept = _read_kept()
@@ -182,7 +182,7 @@ _changed: set[str] = set()
 
 @cache
 def _read_kept() -> dict[str, tuple[str, Source]]:
-    """Return the sources that an earlier process has kept, each with the SHA-256 of its file."""
+    """Return the sources in the cache file, each with the SHA-256 of its file."""
     try:
         content = json.loads(_KEPT.read_text("utf-8"))
         if content["by"] != _own_sha256():
@@ -196,7 +196,7 @@ def _read_kept() -> dict[str, tuple[str, Source]]:
 
 
 def _write_kept() -> None:
-    """Keep the sources of changed files for later processes, if the folder can be written."""
+    """Write the sources of changed files to the cache file, if the folder is writable."""
     if _changed:
         _changed.clear()
         content = {"by": _own_sha256(), "modules": _read_kept()}
@@ -206,7 +206,7 @@ def _write_kept() -> None:
 
 @cache
 def _own_sha256() -> str:
-    """Return the SHA-256 of this file: sources from another version of it do not count."""
+    """Return the SHA-256 of this file, as sources from another version of it are invalid."""
     return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
@@ -214,7 +214,8 @@ def _own_sha256() -> str:
 def code_digest(folder: Path) -> str:
     """Return the SHA-256, in hex, of the code in a folder.
 
-    Comments, docstrings and layout are left out: they change no result, and an audit takes minutes.
+    The digest ignores comments, docstrings and layout: they change no result, and an audit takes
+    minutes.
     """
     sums = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):

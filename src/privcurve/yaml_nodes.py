@@ -1,8 +1,8 @@
-"""Words of a YAML file that would be read as something else, found on its nodes before loading.
+"""Find words in a YAML file that YAML would misread, on its nodes before loading.
 
-YAML takes words for what they look like: ``0150`` for 104, ``12:30`` for 750, ``no`` for false.
-One rule for descriptions, studies and configuration: a word is read as it is written, or refused.
-Keys and days are texts, as they stand there; all must look like what YAML reads.
+YAML guesses the types of words: ``0150`` is 104, ``12:30`` is 750, ``no`` is false. Descriptions,
+studies and configuration share one rule: each word means its text, or is an error. Keys and days
+are texts, exactly as in the file.
 """
 
 from __future__ import annotations
@@ -19,23 +19,24 @@ _TAG = "tag:yaml.org,2002:"
 _STR, _INT, _FLOAT = f"{_TAG}str", f"{_TAG}int", f"{_TAG}float"
 _DAY, _MERGE, _EQUALS = f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"
 
-# Words that are texts, as written.
+# Tags of words that are read as texts.
 _AS_WRITTEN = (_DAY, _MERGE, _EQUALS)
-# The forms of numbers that YAML and people read alike.
+# The forms of numbers with the same meaning for YAML and people.
 _LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
 
-# Files written by hand are 10 deep and have a few thousand entries: more is a mistake or an attack.
+# Limits on depth and entries. Files written by hand have a depth of 10 and a few thousand entries;
+# larger ones are a mistake or an attack.
 MOST_DEEP = 100
 MOST_ENTRIES = 1_000_000
-# The most letters of a word that a message repeats, and the most lines that it names.
+# Largest numbers of letters of a word, and of lines, in a message.
 MOST_SHOWN = 40
 MOST_LINES = 9
 
 
 def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
-    """Return the line on which lists and mappings are nested too deeply; None if they are not.
+    """Return the line at which lists and mappings are nested too deeply, or None.
 
-    Deeper ones would end the process, in the compiled loader.
+    Deeper nesting would crash the process, in the compiled loader.
     """
     depth = 0
     for event in events:
@@ -47,19 +48,19 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 
 
 def faults(root: yaml.Node, loader: Any) -> list[str]:
-    """Return the faults of a document that YAML would accept silently, by line.
+    """Return the faults of a document that YAML would accept silently, in the order of lines.
 
-    The `loader` that composed it reads the scalars. Faults of aliases come alone: what stands in
-    itself can't be looked at further.
+    `loader`, which composed the document, reads its scalars. If aliases have faults, the result has
+    only these, as the check can't continue in a node that contains itself.
     """
     nodes, aliases = _nodes(root)
     if aliases:
         return aliases
     misread = [fault for node in nodes for fault in _misread_words(node, loader)]
-    # Impossible numbers have no value to compare keys by.
+    # Misread words may have no value, so compare keys only without them.
     others = misread or [fault for node in nodes for fault in _keys(node, loader)]
     repeated = [twice for node in nodes if not misread for twice in _repeated_keys(node, loader)]
-    # An unquoted no at many places is one mistake.
+    # The same word on many lines is one fault.
     lines: dict[str, list[int]] = {}
     for line, message in sorted(others):
         lines.setdefault(message, []).append(line)
@@ -85,9 +86,9 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 
 
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
-    """Return each node once, though an alias names it twice; and what is wrong with aliases."""
+    """Return each node once, even with aliases, and the faults of aliases."""
     nodes: list[yaml.Node] = []
-    # The number of entries of a node with its aliases written out; 0 until it is known.
+    # The number of entries of a node with aliases expanded; 0 until it is computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:
@@ -99,7 +100,7 @@ def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
         if id(node) in sizes:
             if not sizes[id(node)]:
                 line = node.start_mark.line + 1
-                return nodes, [f"line {line}: an alias stands within what it is an alias of"]
+                return nodes, [f"line {line}: an alias is within the node that it refers to"]
             continue
         sizes[id(node)] = 0
         nodes.append(node)
@@ -116,12 +117,12 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
-# Lines, and what is wrong there.
+# Line numbers and faults.
 Faults = Iterator[tuple[int, str]]
 
 
 def _misread_words(node: yaml.Node, loader: Any) -> Faults:
-    """Name a tag, and what is another word in YAML: 0150 (octal), 12:30 (sixties), a time."""
+    """Yield tags, and words that YAML misreads: 0150 (octal), 12:30 (base 60), a time."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
     implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
@@ -144,7 +145,7 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
 
 
 def _keys(node: yaml.Node, loader: Any) -> Faults:
-    """Name each key that is no word, or is another one in YAML."""
+    """Yield each key that is no word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
@@ -163,17 +164,17 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
 
 
 def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
-    """Name each key that a mapping has twice, with both lines."""
+    """Yield each repeated key of a mapping, with both lines."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         if not isinstance(key, yaml.ScalarNode):
             continue
         word, line = _word(key, loader), key.start_mark.line + 1
-        # Keys that look alike are alike, in any form of Unicode.
+        # Keys that look equal are equal, in any form of Unicode.
         alike = (word, unicodedata.normalize("NFC", key.value))
         before = next((lines[one] for one in alike if one in lines), None)
         if before is not None:
-            yield line, f"the key {word!r} stands twice, lines {before} and {line}; keep one"
+            yield line, f"the key {word!r} occurs twice, lines {before} and {line}; keep one"
         lines.update(dict.fromkeys(alike, line))
 
 
@@ -187,7 +188,7 @@ def _list_lines(lines: list[int]) -> str:
 
 
 def _value(node: yaml.ScalarNode, loader: Any) -> Any:
-    """Return what YAML reads; the loader is not to remember it."""
+    """Return the value that YAML reads, without changing the loader's state."""
     return loader.yaml_constructors[node.tag](loader, node)
 
 

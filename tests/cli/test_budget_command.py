@@ -122,11 +122,11 @@ def test_a_ledger_that_was_lost_is_no_empty_one(folder, capsys):
     ledger.unlink()
     code, _, err = told(capsys, "budget patients")
     assert code == 1
-    assert "model.json is there, but the ledger, releases/patients/ledger.jsonl, does not" in err
+    assert "model.json exists, but the ledger, releases/patients/ledger.jsonl, does not" in err
     shutil.rmtree("releases/patients/1")
     code, _, err = told(capsys, "budget patients")
     assert code == 1
-    assert "is gone, but 1 release stood in it" in err
+    assert "is gone, but 1 release was in it" in err
 
 
 def test_a_description_that_was_renamed_has_no_budget_of_its_own(folder, capsys):
@@ -135,7 +135,7 @@ def test_a_description_that_was_renamed_has_no_budget_of_its_own(folder, capsys)
     FILE.rename(FILE.with_name("people.yaml"))
     refused = told(capsys, RELEASE.replace("patients", "people") + " 0.5")
     assert told(capsys, "budget people") == refused
-    assert "the file of 'people' is that of 'patients' too" in refused[2]
+    assert "the file of 'people' is also the file of 'patients'" in refused[2]
 
 
 def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
@@ -189,7 +189,7 @@ def test_commands_are_quiet_or_tell_machines(folder, capsys):
 
 
 @pytest.mark.parametrize(("epsilon", "is_told"), [("0.01", True), ("1000", False)])
-def test_a_release_with_too_small_a_budget_for_the_columns_is_told(
+def test_a_release_with_too_small_a_budget_for_the_columns_is_reported(
     folder, capsys, epsilon, is_told
 ):
     code, _, err = told(capsys, f"release patients --learner privgam --epsilon {epsilon}")

@@ -60,7 +60,7 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
     assert remark["line"] == line
     assert remark["message"].startswith(what)
     y = datasets.load("patients").y
-    with pytest.raises(ValueError, match="each label needs two records or more"):
+    with pytest.raises(ValueError, match="each label must have two records or more"):
         draw_held_out(y, 0.2, np.random.default_rng(0))
 
 
@@ -88,7 +88,7 @@ def test_all_problems_in_one_pass(folder):
         (11, "'town' is missing in 1 records"),
         (12, "'town' holds what is none of its categories"),
         (14, "'day' holds what are no dates of its format"),
-        (17, "the label 'sick' has values that are none of its classes"[:44]),
+        (17, "the label 'sick' has values outside its classes"[:44]),
     ]
     with pytest.raises(datasets.DatasetError):
         datasets.load("patients")
@@ -129,11 +129,11 @@ def test_each_part_is_checked_by_itself(folder):
     with pytest.raises(datasets.DatasetError, match=r"100% of the values of 'age' \(test\)"):
         datasets.load("patients")
     ((line, message),) = by_another(test=TABLE.partition("\n")[2])
-    assert (line, "the same file, byte for byte" in message) == (3, True)
+    assert (line, "byte for byte the same" in message) == (3, True)
     # Records that are left out are counted.
     assert by_another("records: {balance: first}\n", 4) == []
     ((line, message),) = by_another("records: {balance: first}\n", 5)
-    assert (line, message[:23]) == (3, "records leaves 4 record")
+    assert (line, message[:24]) == (3, "records leaves 4 records")
 
 
 def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
@@ -183,9 +183,9 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     ((line, message),) = columns_of(rows, many + one)
     assert line == 6
     assert message.startswith("all values of 'x1', 'x2' are in one bin each, though they differ:")
-    assert "in the unit of the file? If they are, write spacing: mixed, n_bins: 64. So" in message
+    assert "with the unit of the file. If they are, write spacing: mixed, n_bins: 64. So" in message
     ((_, message),) = columns_of(rows, many.replace("..3", "..1"))
-    assert message.startswith("all values of 'x1' are in one bin, though they differ: are the")
+    assert message.startswith("all values of 'x1' are in one bin, though they differ: compare")
     # Few of many, and a column of one value, are told of.
     assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
     capsys.readouterr()
@@ -235,7 +235,7 @@ def test_bins_that_are_finer_follow_from_public_facts_alone():
 
     mixed = "Write spacing: mixed, n_bins: 64."
     assert [propose_bins(column(10, word)) for word in ("equal", "log", "log1p")] == [mixed] * 3
-    narrower = "Give narrower bounds, if such are public."
+    narrower = "Give narrower bounds, if narrower ones are public."
     assert propose_bins(column(64, "mixed")) == propose_bins(column(64, "mixed-high")) == narrower
     # A bin of a date is a day or more.
     assert propose_bins(column(10, dates="iso")) == "Write n_bins: 64."

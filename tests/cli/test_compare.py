@@ -54,8 +54,8 @@ def sentence(frame, **options):
 
 def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flattered():
     assert sentence(TABLE) == (
-        "at ε = 1 take A: accuracy 0.842 ± 0.002, the best of 2 and so a little flattered; without "
-        "privacy 0.861; always the most frequent label 0.761"
+        "at ε = 1 take A: accuracy 0.842 ± 0.002, the best of 2 and so slightly optimistic; "
+        "without privacy 0.861; always the most frequent label 0.761"
     )
     nearer = TABLE.assign(accuracy=TABLE["accuracy"].replace(0.83, 0.84))
     assert sentence(nearer).endswith("level with it within two standard errors: B, δ = 10⁻⁶")
@@ -73,10 +73,10 @@ def test_a_learner_whose_training_has_failed_is_named():
     assert (
         ranking(rows, "d", 1, titles)
         .sentence()
-        .endswith("; not ranked, as trainings have failed: C, δ = 10⁻⁶")
+        .endswith("; not ranked because trainings failed: C, δ = 10⁻⁶")
     )
     rows["accuracy"] = rows["accuracy"].replace({0.8423: 0.7, 0.83: 0.7})
-    assert ranking(rows, "d", 1, titles).sentence().endswith("have failed: C, δ = 10⁻⁶")
+    assert ranking(rows, "d", 1, titles).sentence().endswith("trainings failed: C, δ = 10⁻⁶")
 
 
 def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
@@ -87,7 +87,7 @@ def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
     )
     place = ranking(rows, "d", 1, {**TITLES, "c": "C", "c~delta=1e-06": "C", "free": "Free"})
     named = "C, δ = 10⁻⁶ and C and Boosting (no privacy) and Free (no privacy)"
-    assert place.sentence().endswith(f"; not ranked, as trainings have failed: {named}")
+    assert place.sentence().endswith(f"; not ranked because trainings failed: {named}")
     assert place.failed_methods == ["c~delta=1e-06", "c"]
 
 
@@ -98,9 +98,9 @@ def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
     weak["accuracy"] = weak["accuracy"].replace(0.83, 0.75)
     made = ranking(weak, "d", 1, TITLES, n_records=1000)
     assert made.sentence() == (
-        "at ε = 1 with 1,000 records nothing is better than always giving the most frequent label "
-        "(0.761): A, the best of 2, has 0.763 ± 0.002; the best AUC is 0.670 (A; guessing has 0.5);"
-        " a larger ε or more records could change that"
+        "at ε = 1 with 1,000 records nothing is better than always predicting the most frequent "
+        "label (0.761): A, the best of 2, has 0.763 ± 0.002; the best AUC is 0.670 "
+        "(A; guessing has 0.5); a larger ε or more records could change that"
     )
     pure = ranking(weak.assign(delta=0.0), "d", 1, TITLES).sentence()
     assert pure.endswith("a larger ε, a δ above 0 or more records could change that")
@@ -123,24 +123,25 @@ def test_one_mechanism_is_one_row():
     assert "B  " in told.lines()[1]
 
 
-def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_told():
-    first = TABLE.assign(kind="best setting, not private")
+def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_reported():
+    first = TABLE.assign(kind="hyperparameters chosen without privacy")
     first.loc[0, ["calibration", "accuracy"]] = "published", 0.9
     made = ranking(first, "d", 1, TITLES)
     assert made.sentence().startswith("at ε = 1 take A: ")
-    assert made.sentence().endswith("chosen on the records, which ε does not cover")
+    assert made.sentence().endswith("hyperparameters were chosen without privacy")
     assert "1. B, noise as published" in made.lines()[0]
 
 
 def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is_ahead():
-    mixed = TABLE.assign(kind=["rule", "best setting, not private", "rule", "not private", ""])
+    mixed = TABLE.assign(
+        kind=["rule", "hyperparameters chosen without privacy", "rule", "not private", ""]
+    )
     made = ranking(mixed, "d", 1, TITLES)
     assert made.sentence() == (
         "at ε = 1 take B, δ = 10⁻⁶: accuracy 0.830 ± 0.002; without privacy 0.861; always the most "
-        "frequent label 0.761; A has 0.842 with a setting that was chosen on the records, which ε "
-        "does not cover"
+        "frequent label 0.761; A has 0.842 with hyperparameters chosen without privacy"
     )
-    assert made.lines()[0].startswith("  1. A (unpaid)")
+    assert made.lines()[0].startswith("  1. A (untuned budget)")
     behind = mixed.assign(accuracy=mixed["accuracy"].replace(0.8423, 0.5))
     assert "chosen on the records" not in ranking(behind, "d", 1, TITLES).sentence()
 
@@ -179,11 +180,11 @@ def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
     assert alike["gam~proved"] == "PrivGAM"
 
 
-def test_of_a_rare_label_more_than_the_accuracy_is_told():
+def test_of_a_rare_label_more_than_the_accuracy_is_reported():
     made = ranking(RARE, "d", 1, TITLES)
     assert made.sentence().startswith(
-        "at ε = 1 nothing is better than always giving the most frequent label (0.9983): B, δ = "
-        "10⁻⁶, the best of 2, has 0.9984 ± 0.0001; the best AUC is 0.900 (A; guessing has 0.5)"
+        "at ε = 1 nothing is better than always predicting the most frequent label (0.9983): B, "
+        "δ = 10⁻⁶, the best of 2, has 0.9984 ± 0.0001; the best AUC is 0.900 (A; guessing has 0.5)"
     )
     assert made.lines()[0].endswith("0.9984 ± 0.0001  AUC 0.800  log-loss 0.300  balanced 0.510")
     assert made.remark().startswith("99.83% of the records have one label")
@@ -197,7 +198,7 @@ def test_of_a_rare_label_more_than_the_accuracy_is_told():
 def test_another_metric_ranks_and_a_loss_the_other_way_round():
     made = ranking(RARE, "d", 1, TITLES, "auc")
     assert made.sentence() == (
-        "at ε = 1 take A: AUC 0.900 ± 0.005, the best of 2 and so a little flattered; without "
+        "at ε = 1 take A: AUC 0.900 ± 0.005, the best of 2 and so slightly optimistic; without "
         "privacy 0.950; always the most frequent label 0.500"
     )
     assert made.lines()[0].endswith(
@@ -328,16 +329,19 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
     ("arguments", "says"),
     [
         (["wdcb"], "unknown dataset 'wdcb'; did you mean 'wdbc'?"),
-        (["wdbc", "--epsilon", "0"], "--epsilon: epsilon = 0.0 is not a number above 0"),
-        (["wdbc", "--delta", "1"], "--delta: delta = 1.0 is not a number in [0, 1)"),
-        (["wdbc", "--repeats", "1"], "--repeats: 1 repeats are fewer than 2"),
+        (
+            ["wdbc", "--epsilon", "0"],
+            "--epsilon: epsilon must be a number > 0 (inf: not private); got 0.0",
+        ),
+        (["wdbc", "--delta", "1"], "--delta: delta must be a number in [0, 1); got 1.0"),
+        (["wdbc", "--repeats", "1"], "--repeats must be at least 2; got 1"),
         (["wdbc", "--cores", "0"], "--cores 0: give a number above 0"),
-        (["wdbc", "--private-choice", "--metric", "auc"], "--metric says how to compare"),
-        (["wdbc", "--private-choice", "--fresh"], "--fresh says how to compare"),
-        (["wdbc", "--want", "auc>=90"], "--want: 'auc>=90': 90 is not between 0 and 1"),
-        (["wdbc", "--want", "auc>=.9", "--within", ".1"], "--want and --within are two ways"),
+        (["wdbc", "--private-choice", "--metric", "auc"], "--metric is an option of a"),
+        (["wdbc", "--private-choice", "--fresh"], "--fresh is an option of a"),
+        (["wdbc", "--want", "auc>=90"], "--want: 'auc>=90': the limit must be between 0 and 1"),
+        (["wdbc", "--want", "auc>=.9", "--within", ".1"], "--want and --within exclude each other"),
         (["wdbc", "--want", "auc>=.9", "--metric", "accuracy"], "--metric accuracy and --want"),
-        (["wdbc", "--within", "2"], "--within: 'accuracy within 2.0': 2.0 is not between 0 and 1"),
+        (["wdbc", "--within", "2"], "--within: 'accuracy within 2.0': the limit must be"),
         (["toy-line/../x"], "unknown dataset"),
     ],
 )
@@ -386,7 +390,7 @@ def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
     assert str(caught.value).splitlines() == [
         "the run has failed.",
         "error: mine.csv: line 3",
-        "All that it said: logs/x.log",
+        "Complete log: logs/x.log",
     ]
     pretend(folder, monkeypatch, "LockException:", "Error: Directory cannot be locked.", code=1)
     with pytest.raises(running.RunError, match=r"is locked, by .* Wait until it has ended"):

@@ -16,7 +16,7 @@ from privcurve.datasets.describing.columns import CODES_OR_NUMBERS
 FILE = Path("descriptions/patients.yaml")
 BLANK = (
     DESCRIPTION.replace("bounds: [0, 120]", "bounds:  # decide: [lowest, highest] possible")
-    .replace("groups: [Oslo, Bergen]", "groups:  # decide: the words that matter")
+    .replace("groups: [Oslo, Bergen]", "groups:  # decide: the relevant words")
     .replace("bounds: [2020-01-01, 2023-12-31]", "bounds:")
     .replace('{column: sick, positive: "yes", negative: "no"}', "\n  column: sick\n  positive:")
     + "  negative:  # decide\n"
@@ -91,7 +91,7 @@ def test_a_person_is_asked_again_and_may_stop(decide):
     assert code == 130
     assert "bounds of 'age'" in told
     assert "low < high" in told
-    assert "1 of 2 entries" in told
+    assert "2 entries; it has 1" in told
     assert "is not valid YAML" in told
     assert "privcurve: stopped. 1 answered and written, 4 left" in told
     assert content["columns"][0]["bounds"] == [0, 120]
@@ -181,7 +181,7 @@ def test_what_cards_say_is_asked_for_and_may_be_skipped(decide, capsys):
     path.write_bytes(path.read_text().replace("\n", "\r\n").encode())
     n_lines = path.read_bytes().count(b"\n")
     code, told, _ = decide("bad: 1", name="t")
-    assert (code, "give the value alone" in told) == (1, True)
+    assert (code, "give only the value" in told) == (1, True)
     code, told, _ = decide(*("1", "Clinic: Oslo", "", "research", "", "5 years", "-1"), name="t")
     assert (code, "is refused: budget.epsilon: -1 is less" in told) == (1, True)
     code, _, content = decide("", "consent", "2.5", name="t")
@@ -225,7 +225,7 @@ def test_bad_input_is_one_message_and_a_code(folder, capsys, monkeypatch, case):
 def test_a_blank_within_a_line_is_left_to_the_hand(folder, capsys, monkeypatch):
     text = DESCRIPTION.replace('"yes"', "").replace("bounds: [0, 120]", "bounds: # decide")
     monkeypatch.setattr(sys, "stdin", io.StringIO("0, 120\nyes\n"))
-    refuse(folder, capsys, "decide patients", "write it there by hand", {str(FILE): text})
+    refuse(folder, capsys, "decide patients", "Edit the line by hand", {str(FILE): text})
     assert "bounds: [0, 120]" in FILE.read_text()
 
 
@@ -236,7 +236,7 @@ def test_columns_of_the_same_words_are_decided_at_once(folder, capsys, monkeypat
     assert main.main(["describe", "t.csv", "--label", "label"]) == 0
     assert "2 lines are marked" in capsys.readouterr().out
     path = Path("descriptions/t.yaml")
-    assert "groups: *words1  # those of security\n" in path.read_text()
+    assert "groups: *words1  # same as security\n" in path.read_text()
     assert main.main(["check", "t"]) == 4
     monkeypatch.setattr(sys, "stdin", io.StringIO("'No', 'Yes'\na, b\n"))
     assert main.main(["decide", "t"]) == 0

@@ -201,14 +201,14 @@ def test_columns_that_differ_in_a_number_alone_are_one_line(folder, header, row,
         ([-2, -1, 0, 1.5, 2] * 9, None),
     ],
 )
-def test_numbers_that_may_stand_for_nothing_are_asked_about(folder, values, markers):
+def test_decide_asks_about_numbers_that_may_mean_missing(folder, values, markers):
     for public in (False, True):
         described, made = column(values, public=public)
         question = f"; if {markers} stands for a missing value, add it to missing"
         assert (question in made.columns["x"].summary) == (markers is not None)
         assert ("stands for a missing" in made.columns["x"].summary) == (markers is not None)
         # What was seen is in no draft of private records.
-        noted = markers is not None and f"if {markers} is no value" in made.text
+        noted = markers is not None and f"if {markers} means no value" in made.text
         assert noted == (public and markers is not None)
         assert described["kind"] == "numeric"
 
@@ -249,18 +249,18 @@ def test_each_text_of_a_public_file_fits_one_group(folder, texts):
     assert next(t for t in report.tallies if t.column.name == "x").counts.other == 0
 
 
-def test_what_tells_records_or_people_apart_is_told(folder, capsys):
+def test_what_tells_records_or_people_apart_is_reported(folder, capsys):
     once = described(capsys, of((k * 7919 % 10007 for k in range(90)), "number_of_case"))
-    assert "each but once: strike the column if it tells records apart" in once
+    assert "each occurs once: remove the column if it identifies records" in once
     for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
         said = described(capsys, of(values, "number"))
-        assert "if it names people, each has 3.0 records, and ε is for one" in said
+        assert "if it names people, each has 3.0 records, but ε protects one record" in said
     assert "ε is for one" not in described(capsys, of(k // 3 * 11 for k in range(90)))
 
 
 def test_few_whole_numbers_may_be_decided_to_be_codes(folder, capsys):
     described(capsys, of([1 + k % 2 for k in range(90)], "SEX"))
-    assert "of codes (1 for man, 2 for woman) write kind: categorical" in DRAFT.read_text()
+    assert "for codes (1 for man, 2 for woman) write only kind: categorical" in DRAFT.read_text()
 
 
 VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
@@ -348,7 +348,7 @@ DATES = ("{:02d}/05/2024", "2024-05-{:02d}", "{}.5.2024")
         ),
     ],
 )
-def test_values_that_may_mean_something_else_are_told_of(folder, capsys, values, says):
+def test_values_that_may_mean_something_else_are_reported(folder, capsys, values, says):
     said = described(capsys, of(values))
     assert says in said
     assert (AMOUNTS in said) == (says == AMOUNTS)

@@ -44,7 +44,7 @@ def test_what_spreadsheets_write_is_read(folder, capsys):
     said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
     assert "12 records, 4 columns; separator ';', UTF-8, decimal comma" in said
     # A value of two lines is one line of the screen.
-    assert "town    not used     one value alone: Oslo north (100%)" in said
+    assert "town    not used     a single value: Oslo north (100%)" in said
     trailing = plain.replace("\r\n", ";\r\n")
     assert "column5  not used     100.0% missing" in described(capsys, trailing)
     # What is packed is read under any name.
@@ -111,7 +111,7 @@ def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label
     code, said = told(capsys, "describe", "t.csv", "--label", label)
     assert code == 1
     assert "--no-header" in said
-    assert "other names" in said
+    assert "rename these columns" in said
     assert not DRAFT.exists()
     # Nothing of the record is shown.
     for value in re.split("[,; ]", lines[0]):
@@ -139,7 +139,9 @@ def test_without_a_label_the_columns_are_shown(folder, capsys, option):
     code = main.main(["describe", "t.csv", "--no-header", *option.split()])
     told = capsys.readouterr()
     assert (code, DRAFT.exists()) == (2, False)
-    assert (f"line {len(rows) + 1} of t.csv has 2 fields" in told.out) == (option != "--quiet")
+    assert (f"line {len(rows) + 1} of t.csv must have 6 fields; it has 2" in told.out) == (
+        option != "--quiet"
+    )
     assert "which column is to be predicted: --label" in told.err
     assert ("column6" in told.out) == (option != "--quiet")
     assert ("Moss" in told.out) == (not option)
@@ -204,12 +206,13 @@ def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     assert told(capsys, "check", "t")[0] == 0
     again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
     code, said = told(capsys, *again, "data")
-    assert (code, "no sheet 'data'; did you mean 'Data'? Its sheets: About" in said) == (1, True)
+    wrong = "the sheet must be one of About, Data, Empty; got 'data'; did you mean 'Data'?"
+    assert (code, wrong in said) == (1, True), said
     code, said = told(capsys, *again, "Empty")
-    assert (code, "the sheet 'Empty' is empty: name another (--sheet)" in said) == (1, True)
+    assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
     code, said = told(capsys, "describe", "t.csv", *again[2:], "Data")
-    assert (code, "t.csv is not an Excel file, and has no sheets" in said) == (1, True)
+    assert (code, "t.csv is not an Excel file, so it has no sheets" in said) == (1, True)
 
 
 def test_a_column_of_parquet_has_a_name(folder, capsys):
@@ -222,7 +225,7 @@ def test_parquet_files(folder, capsys):
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")
     code, said = told(capsys, "describe", "t.parquet", "--label", "sick")
-    assert (code, "lists or objects: not read" in said) == (0, True)
+    assert (code, "lists or objects: not supported" in said) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
     assert content["label"]["positive"] == ["true"]
@@ -230,12 +233,15 @@ def test_parquet_files(folder, capsys):
     decide("[0, 9]")
     assert told(capsys, "check", "t")[0] == 0
     code, said = told(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
-    assert (code, "the label 'l' holds lists or objects" in said) == (1, True)
+    assert (code, "the label 'l' must have one value per record; it holds lists or" in said) == (
+        1,
+        True,
+    )
     # Names of rows are no column.
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
     said = told(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
-    assert "__index_level_0__  not used     names of rows" in said
+    assert "__index_level_0__  not used     row names" in said
     assert "# not used: __index_level_0__" in DRAFT.read_text()
 
 
@@ -257,7 +263,7 @@ def test_a_file_to_test_by(folder):
     Path("test.csv").write_text(Path("test.csv").read_text().replace("P5,60", "P5,6,0"))
     made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     assert yaml.safe_load(made.text)["n_test"] == 5
-    assert any("line 6 of test.csv has 6 fields" in fault for fault in made.faults)
+    assert any("line 6 of test.csv must have 5 fields; it has 6" in fault for fault in made.faults)
 
 
 def by_another(capsys, name):
@@ -273,7 +279,7 @@ def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, cap
     assert code == 1
     assert "line 1 of bad.csv names its column 2 'b', but " in said
     # A line that is blank in one alone shifts the header.
-    assert "skip_rows 2, not 1" in by_another(capsys, "good.csv")[1]
+    assert "skip_rows must be 1; got 2" in by_another(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
     assert by_another(capsys, "good.csv")[0] == 0
 
@@ -282,8 +288,8 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
     rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
     Path("t.csv").write_text(rows, encoding="cp1252")
     for other, differs in (
-        (rows, "another way than the other records: encoding 'utf-8-sig', not 'cp1252'"),
-        (rows.replace("ø", "o").replace(",", ";"), "separator ';', not ','"),
+        (rows, "the format of the other records: encoding must be 'cp1252'; got 'utf-8-sig'"),
+        (rows.replace("ø", "o").replace(",", ";"), "separator must be ','; got ';'"),
     ):
         Path("test.csv").write_text(other)
         code, said = by_another(capsys, "test.csv")
@@ -293,10 +299,10 @@ def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
         assert by_another(capsys, "test.csv")[0] == 0
 
 
-def test_lines_and_labels_that_can_t_be_read_are_told_of(folder, capsys):
+def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
     assert "2 records have no label" in described(capsys, "x,sick\n1.5,yes\n2,\n3,no\n4,NA\n")
     said = described(capsys, "a,sick\n1.5,yes\n2,no,3\n4,no\n")
-    assert "line 3 of t.csv has 3 fields, not 2" in said
+    assert "line 3 of t.csv must have 2 fields; it has 3" in said
     # Once the line is mended, the number is right.
     assert "n_rows: 3" in DRAFT.read_text()
 

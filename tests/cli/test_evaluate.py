@@ -76,7 +76,7 @@ def rows(capsys, options):
     return {row["group"]: row for row in told["groups"]}, told
 
 
-def test_measures_are_those_of_the_records_of_each_group(table, capsys):
+def test_measures_match_the_records_of_each_group(table, capsys):
     by_sex, told = rows(capsys, "--by sex")
     assert list(by_sex) == ["all", "f", "m"]
     assert told["notes"][0] == "Fewer than 30 records, not measured: x."
@@ -194,9 +194,9 @@ def test_noisy_counts_are_guarded_as_releases_are(table, tmp_path, capsys):
     rows(capsys, "--epsilon 1 --dataset patients")
     text = Path("descriptions/patients.yaml").read_text()
     Path("descriptions/others.yaml").write_text(text)
-    refuse(tmp_path, capsys, f"{command} others", "is that of 'patients' too, whose ledger")
+    refuse(tmp_path, capsys, f"{command} others", "is also the file of 'patients', whose ledger")
     ledger.write_bytes(backup)
-    refuse(tmp_path, capsys, f"{command} patients", "2 is there, but the ledger")
+    refuse(tmp_path, capsys, f"{command} patients", "2 exists, but the ledger")
 
 
 @pytest.mark.parametrize("classes", [("False", "True"), ("0", "1"), ("false", "true")])
@@ -220,11 +220,11 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     for options, message in (
         ("--by town", "no column.* 'town'"),
         ("--by sick", "--by sick is the label"),
-        ("--least 0", "--least 0 is not"),
-        ("--least 5 --epsilon 1 --dataset patients", "--least is of exact numbers"),
+        ("--least 0", "--least must be above 0; got 0"),
+        ("--least 5 --epsilon 1 --dataset patients", "--least is for exact numbers"),
         ("--epsilon 1", "--epsilon and --dataset belong together"),
         ("--dataset patients", "--epsilon and --dataset belong together"),
-        ("--epsilon inf --dataset patients", "not a finite number"),
+        ("--epsilon inf --dataset patients", "must be finite and above 0"),
         ("--epsilon 1e-300 --dataset patients", "has no room in 64 bits"),
         ("--epsilon 1 --dataset patients --by ward", "ward is no column of the model"),
         ("--epsilon 1 --dataset nobody", "nobody"),
@@ -237,7 +237,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
     table.assign(ward=range(400)).to_csv("many.csv", index=False)
     refuse(tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values")
     table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
-    wrong = r"line 2 of dots.csv: the label 'sick' is '\w+\.', which is none of .*\(no, yes\)"
+    wrong = r"line 2 of dots.csv: the label 'sick' must be one of .*\(no, yes\); got '\w+\.'"
     refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table.assign(sick=table.sick.where(table.index != 1)).to_csv("gap.csv", index=False)
     wrong = "line 3 of gap.csv: the label 'sick' is missing: leave out records without a label"

@@ -98,7 +98,7 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_blanks_are_those_of_python():
+def test_blanks_match_python():
     assert [text for text in map(chr, range(sys.maxunicode)) if text.isspace()] == sorted(
         sql.BLANKS
     )

@@ -281,12 +281,17 @@ def test_names_in_the_first_line_are_understood_by_any_model(capsys):
     assert predict(capsys, "new.svm")[0] == expected(data)
 
 
-def test_names_that_are_equal_are_told_apart_as_in_the_draft(capsys):
+def test_names_that_are_equal_are_distinguished_as_in_the_draft(capsys):
     _, data, _ = train(*OTHERS["equal names"])
     write("new.csv", lines(names=["town", "age", "age"], rows=[(t, a, i) for i, a, t, _ in ROWS]))
     assert predict(capsys, "new.csv")[0] == expected(data)
     write("new.csv", lines(names=["town", "age"], rows=[(t, a) for i, a, t, _ in ROWS]))
-    refuse(Path(), capsys, "predict model.json new.csv", r"line 2 of new.csv has 2 fields, not 4\.")
+    refuse(
+        Path(),
+        capsys,
+        "predict model.json new.csv",
+        r"line 2 of new.csv must have 4 fields; it has 2\.",
+    )
 
 
 def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
@@ -295,7 +300,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
         for names in (["Nr", "Alter", "Ort", "krank"], ["A", "B", "C", "D"]):
             write("new.csv", lines(names=names))
             ask = partial(refuse, Path(), capsys)
-            message = r"line 1 of new.csv names columns, it seems.*records: id, age, town, sick"
+            message = r"line 1 of new.csv seems to hold column names.*records: id, age, town, sick"
             ask("predict model.json new.csv", message)
             ask("predict model.json new.csv --on-error skip", message)
             ask("evaluate model.json new.csv", message)
@@ -311,10 +316,13 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('[{"id": 1}]', "line 1 .* has 1 fields, not 4.* It is JSON, it seems"),
-        ("sep=,\n" + lines(names=()), "line 1 .* has 2 fields.* Its first line, sep=…, is for"),
-        ("@RELATION a\n" + lines(names=()), "line 1 .* has 1 fields.* It is ARFF"),
-        (lines(after=",x", names=()), "line 1 .* has 5 fields, not 4.* R's write.table leaves out"),
+        ('[{"id": 1}]', "line 1 .* must have 4 fields; it has 1.* It seems to be JSON"),
+        ("sep=,\n" + lines(names=()), "line 1 .* it has 2.* Its first line, sep=…, is for"),
+        ("@RELATION a\n" + lines(names=()), "line 1 .* must have 4 fields; it has 1.* It is ARFF"),
+        (
+            lines(after=",x", names=()),
+            "line 1 .* must have 4 fields; it has 5.* R's write.table leaves out",
+        ),
     ],
 )
 def test_a_table_of_another_program_is_known_without_names(capsys, content, message):
@@ -353,9 +361,9 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
         (
             lines(names=(), rows=[row[:3] for row in ROWS]),
             "",
-            "has 3 fields, not 4.*label may be",
+            "must have 4 fields; it has 3.*label may be",
         ),
-        (lines(names=(), separator=";"), "", r"has 1 fields, not 4.*\(--separator\)"),
+        (lines(names=(), separator=";"), "", r"must have 4 fields; it has 1.*\(--separator\)"),
         ("", "", "new.txt is empty"),
         ("\n \n", "", "new.txt is empty"),
         (lines(names=()), "--id x", "no column 'x'.*Its columns: id, age, town, sick"),
@@ -376,15 +384,13 @@ def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
     answers, told = predict(capsys, "new.txt", "--id id --on-error skip", 3)
     assert [bool(answer) for answer in answers] == [True, False, False]
     assert "line 2 of new.txt: 'age' is 'old', not a number" in told
-    assert "line 3 of new.txt has 2 fields, not 4" in told
+    assert "line 3 of new.txt must have 4 fields; it has 2" in told
 
 
 def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     train(*CASES["encoding"])
     write("new.csv", lines())
-    message = (
-        "written in UTF-8, it seems, and the model was trained on cp1252: say --encoding utf-8"
-    )
+    message = "in UTF-8, but the model was trained on cp1252: give --encoding utf-8"
     refuse(Path(), capsys, "predict model.json new.csv", message)
     both = [predict(capsys, "new.csv", "--encoding utf-8")[0], predict(capsys, "mine.txt")[0]]
     assert both[0] == both[1]
@@ -401,7 +407,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     )
 
 
-def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
+def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
     _, data, _ = train(*CASES["rows"])
     workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
     answers, told = predict(capsys, "new.xlsx")
@@ -409,8 +415,13 @@ def test_rows_of_a_sheet_are_told_of_and_can_be_said(capsys):
     answers, told = predict(capsys, "new.xlsx", "--rows 7")
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
-    assert "of 42 rows the first 40 are read, as many as the model was trained on; --rows" in told
-    refuse(Path(), capsys, "predict model.json new.xlsx --sheet C", "no sheet 'C'")
+    assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
+    refuse(
+        Path(),
+        capsys,
+        "predict model.json new.xlsx --sheet C",
+        "the sheet must be one of .*; got 'C'",
+    )
 
 
 def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):
@@ -425,7 +436,7 @@ def test_images_need_their_labels_to_be_evaluated(capsys):
     refuse(Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)")
     write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
-        "holds 4 numbers an image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
+        "has 4 numbers per image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
     )
     refuse(Path(), capsys, "predict model.json new.idx", message)
     write("new.csv", "dot\n1\n250\n")
@@ -471,7 +482,7 @@ def test_the_example_reads_files_as_predict_does(key, capsys):
 def test_the_example_refuses_a_file_that_lacks_columns(key):
     train(*CASES[key])
     write("new.csv", lines(names=["id", "age"], rows=[row[:2] for row in ROWS]))
-    with pytest.raises(ValueError, match=r"the columns age, town|2 fields, not 4"):
+    with pytest.raises(ValueError, match=r"the columns age, town|must have 4 fields; it has 2"):
         runpy.run_path(str(EXAMPLE))["main"]("model.json", "new.csv")
 
 
@@ -480,6 +491,6 @@ def test_models_of_before_read_files_with_names(capsys):
     content = json.loads(Path("model.json").read_text())
     del content["parser"]
     models.text.write(Path("model.json"), content)
-    refuse(Path(), capsys, "predict model.json mine.txt", "where it should name its 4")
+    refuse(Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4")
     write("new.csv", lines())
     assert predict(capsys, "new.csv")[0] == expected(data)

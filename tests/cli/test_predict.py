@@ -92,7 +92,7 @@ def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
     message = capsys.readouterr().err
     assert len(message) < 2000
     assert "has no columns 'age', 'town', 'day'" in message
-    assert ("It is JSON, it seems" in message) == (content != "%s")
+    assert ("It seems to be JSON" in message) == (content != "%s")
 
 
 def test_nothing_is_answered_unless_everything_can_be(folder, capsys, monkeypatch):
@@ -161,7 +161,7 @@ def test_answers_that_standard_output_has_no_letters_for_are_refused(
     assert (code, b"\\u2013" in shares) == (0, True)
 
 
-def test_what_is_left_out_and_answers_that_are_all_alike_are_told(folder, capsys):
+def test_what_is_left_out_and_answers_that_are_all_alike_are_reported(folder, capsys):
     ends = TABLE.replace("note", "sick").replace("\n", ",\n").replace("\n,\n", "\n\n")
     (folder / "new.csv").write_text(ends)
     assert predict("new.csv -o deep/out.csv") == 0
@@ -237,8 +237,8 @@ def test_a_record_that_can_not_be_read_gets_an_empty_answer(folder, capsys, monk
         lines = [line for line in told.err.splitlines() if "all 3 answers" not in line]
         assert lines[1:] == [
             "privcurve: line 2 of new.csv: 'town' is 'Paris', which is not one of its categories",
-            "privcurve: line 3 of new.csv has 6 fields, not 5",
-            "privcurve: line 8 of new.csv has 2 fields, not 5",
+            "privcurve: line 3 of new.csv must have 5 fields; it has 6",
+            "privcurve: line 8 of new.csv must have 5 fields; it has 2",
             "privcurve: 3 of 6 records have no answer",
         ]
     assert predict("new.csv -o out.csv --on-error skip --quiet") == 3
@@ -246,7 +246,7 @@ def test_a_record_that_can_not_be_read_gets_an_empty_answer(folder, capsys, monk
     assert capsys.readouterr().err.count("\n") == 4
 
 
-def test_each_fault_of_a_skipped_record_is_told_in_every_form(folder, capsys):
+def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys):
     bad = TABLE.replace('P2,"Rome, north",95', "P2,Osl,old").replace("60", "inf")
     (folder / "new.csv").write_text(bad)
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
@@ -327,7 +327,7 @@ def test_a_sheet_is_named(folder, capsys):
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
     refuse(folder, capsys, "predict model.json new.xlsx", "no columns 'age'")
-    said = "no sheet 'May'.*Its sheets: notes, May 2024"
+    said = "the sheet must be one of notes, May 2024; got 'May'"
     refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
 
@@ -350,12 +350,16 @@ WITHOUT_FIRST_NAME = TABLE.partition(",")[2]
 BAD = [
     (
         ASK,
-        "nor any other.* Its first line, sep=…, is for Excel alone",
+        "nor any other.* Its first line, sep=…, is only for Excel",
         {"new.csv": "sep=,\n" + TABLE},
     ),
     (ASK, "nor any other.* If a title is above the names", {"new.csv": "Clinic,,,,\n" + TABLE}),
     (ASK, "nor any other.* It is ARFF", {"new.csv": "@RELATION patients\n@DATA\n31,Oslo\n"}),
-    (ASK, r"fields, not 4.*R's write.table leaves out .*\(4 more", {"new.csv": WITHOUT_FIRST_NAME}),
+    (
+        ASK,
+        r"must have 4 fields.*R's write.table leaves out .*\(4 more",
+        {"new.csv": WITHOUT_FIRST_NAME},
+    ),
     ("model.json", "arguments are required: file"),
     ("modl.json new.csv", "modl.json can't be read: No such file"),
     ("model.json x.csv", "x.csv can't be read: No such file"),
@@ -366,7 +370,7 @@ BAD = [
     (ASK, "new.csv is empty", {"new.csv": ""}),
     (ASK, "new.csv has no columns", {"new.csv": "P1,Oslo,31,2020-01-05,x\n"}),
     (ASK, "no column 'age'.*did you mean 'agee'", rows("age", "agee")),
-    (ASK, "2 columns 'age'", rows("note", "age")),
+    (ASK, "must have one column 'age'; it has 2", rows("note", "age")),
     (ASK, "privcurve: line 3 of new.csv: 'age' is 'old', not", rows("95", "old")),
     (ASK, "'day' is 'soon', not an ISO date", rows("2022-03-01", "soon")),
     (
@@ -375,15 +379,15 @@ BAD = [
         rows("P1,Oslo", "P1,Osl"),
     ),
     (ASK, "privcurve: new.csv: 2 problems", rows("P1,Oslo,31", "P1,Osl,x")),
-    (ASK, "line 3 of new.csv has 4 fields, not 5.*--separator", rows("95,", "")),
+    (ASK, "line 3 of new.csv must have 5 fields; it has 4.*--separator", rows("95,", "")),
     (
         ASK,
-        "not written in utf-8: line 2 has the byte 0xf8.*Say in which encoding",
+        "not written in utf-8: line 2 has the byte 0xf8.*Name its encoding",
         {"new.csv": TABLE.replace("a, b", "ø").encode("latin-1")},
     ),
     (
         ASK,
-        "in utf-8: it is written in utf-16.*--encoding utf-16",
+        "in utf-8: it seems to be written in utf-16.*--encoding utf-16",
         {"new.csv": TABLE.encode("utf-16")},
     ),
     (f"{ASK} --encoding utf-88", "unknown encoding"),
@@ -399,10 +403,10 @@ BAD = [
     (f"{ASK} --id id --id id", "two columns 'id': name another --id, or"),
     (f"{ASK} --json", "name an output file for answers"),
     (f"{ASK} --json --quiet", "not allowed with argument"),
-    (f"{ASK} --sheet x", "new.csv is not an Excel file, and has no sheets"),
+    (f"{ASK} --sheet x", "new.csv is not an Excel file, so it has no sheets"),
     (
         f"{ASK} --id P",
-        "2 columns 'P'",
+        "must have one column 'P'; it has 2",
         {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
     ),
     (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
@@ -454,7 +458,7 @@ def test_a_name_of_a_column_may_have_two_lines(folder, capsys, fitted):
         assert answers(capsys) == plain
 
 
-def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitted):
+def test_a_column_that_is_written_in_another_way_is_reported(folder, capsys, fitted):
     towns = (("Oslo", "Oslo"), ("other", "other"), ("?", "?"))
     town = Column("town", "categorical", categories=towns, patterns=True)
     domain = Domain((DOMAIN.columns[0], town, DOMAIN.columns[2]), DOMAIN.label, missing=("", "NA"))
@@ -463,8 +467,8 @@ def test_a_column_that_is_written_in_another_way_is_told_of(folder, capsys, fitt
     (folder / "new.csv").write_text("age,town,day\n50,Oslo,2020-01-05\n" + rows)
     assert predict() == 0
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert "30 of 31 values of 'age' lie above its upper bound, 100: another unit?" in first
-    assert "30 of 31 values of 'town' are 'other': are they spelt" in second
+    assert "30 of 31 values of 'age' lie above its upper bound, 100: check their unit" in first
+    assert "30 of 31 values of 'town' are 'other': compare their spelling" in second
     # Some such values are as they may be.
     (folder / "new.csv").write_text("age,town,day\n" + "50,Oslo,2020-01-05\n" * 30 + rows)
     assert predict() == 0
@@ -475,11 +479,11 @@ def test_a_record_in_place_of_names_is_not_shown(folder, capsys):
     (folder / "new.csv").write_text("31,Secretville,2020-01-05\n")
     assert predict() == 1
     told = capsys.readouterr().err
-    assert "has no columns 'age', 'town', 'day', nor any other" in told
+    assert "has no columns 'age', 'town', 'day', nor any other required one" in told
     assert "Secretville" not in told
 
 
-def test_blanks_may_stand_between_fields(folder, capsys):
+def test_blanks_may_be_between_fields(folder, capsys):
     rows = [("age", "town", "day"), ("31", "Oslo", "2020-01-05"), ("95", "NA", "2022-03-01")]
     (folder / "new.csv").write_text("\n".join(map(",".join, rows)))
     expected = answers(capsys, "new.csv --proba")

@@ -20,7 +20,7 @@ from privcurve.learners.registry import estimator_class
 from privcurve.models.document import _encode_attributes
 from privcurve.privacy import draws, seeds
 from privcurve.privacy.account import DoorError
-from privcurve.privacy.accountants.compose import ACCOUNTANTS, PLD
+from privcurve.privacy.accountants.compose import ACCOUNTANTS
 from privcurve.privacy.accountants.cost import Cost
 from privcurve.privacy.calibration.search import calibrate
 from privcurve.privacy.selection import selection_budget
@@ -83,7 +83,7 @@ def calibrations():
     mixed = Cost("bounded_range", 0.3, 20), Cost("gaussian", 0.2, 10)
     for one in ACCOUNTANTS:
         for costs in ((mixed[0],), (mixed[1],), mixed):
-            if one.admits(costs, 1e-6) and one.name != PLD:
+            if one.admits(costs, 1e-6):
                 yield f"{one.name} {costs}", calibrate(costs, 1.0, 1e-6, (one.name,)).scale
     for delta in (0.0, 1e-6):
         yield f"selection {delta}", selection_budget(1.0, delta, 0.5, 10.0, 0.1)

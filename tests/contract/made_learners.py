@@ -1,4 +1,10 @@
-"""What tests of all learners share: small learners, a problem, and the registry's names."""
+"""Small learners and a problem, for tests over the whole registry.
+
+- ``make(name, **parameters)``: a learner with small sizes; skips the test without its package;
+- ``problem(n, seed)``: encoded rows, labels that depend on two columns, and the numbers of bins;
+- ``domain_of(n_bins)``: a domain with these columns, for saving a model;
+- ``needed_facts(name)``: public columns for learners that need them.
+"""
 
 import numpy as np
 import pytest
@@ -7,16 +13,16 @@ from privcurve.datasets.domain import CATEGORICAL, NUMERIC, Column, Domain, Labe
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 
-# scikit-learn's checks draw from about N(0, 1); nothing is read from the rows.
+# Public bounds for scikit-learn's checks, which draw rows from about N(0, 1).
 DOMAIN = {"n_bins": 10, "bounds": (-5.0, 5.0)}
 
 
-# What is as large as by default is slow, and shows no more.
+# Default sizes are slow, and test no more.
 LARGEST_SIZE = 10
 
 
 def make(name, **parameters):
-    """A learner of small size, where none is given."""
+    """Return a learner, with small sizes unless given."""
     missing = missing_package(name)
     if missing:
         pytest.skip(missing)
@@ -29,7 +35,7 @@ def small(name):
 
 
 def needed_facts(name):
-    """The least that is public where a learner needs public columns: the label alone."""
+    """Return the parameters of learners that need public columns: only the label is public."""
     return {"public_columns": ()} if entry(name).neighbours == (PRIVATE_COLUMNS,) else {}
 
 
@@ -38,7 +44,7 @@ def private(name):
 
 
 def problem(n=300, seed=0):
-    """Coded rows with a label that two columns tell, names of classes, a domain."""
+    """Return encoded rows, labels that depend on two columns, and numbers of bins."""
     rng = np.random.default_rng(seed)
     n_bins = [2, 5, 3, 10]
     X = rng.integers(0, n_bins, size=(n, 4)).astype(np.uint8)
@@ -48,7 +54,7 @@ def problem(n=300, seed=0):
 
 
 def domain_of(n_bins):
-    """A domain of such columns, for a model that is saved."""
+    """Return a domain with columns of these numbers of bins, for saving a model."""
     numbers = [Column(f"number {j}", NUMERIC, (0.0, float(k)), k) for j, k in enumerate(n_bins[1:])]
     town = Column("town", CATEGORICAL, categories=(("Oslo", "Oslo"), ("Rome, north", "Rome")))
     return Domain((town, *numbers), Label("sick", "no", "yes"))

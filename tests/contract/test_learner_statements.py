@@ -17,10 +17,18 @@ from sklearn.base import clone
 from privcurve.audit.pairs import records
 from privcurve.learners.registry import LEARNERS, entry
 from privcurve.privacy import seeds
+from privcurve.privacy.accountants.compose import SAMPLED
 from privcurve.privacy.budget import relation
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import ASSUMED_BOTH, NOT_COVERED, NOT_FLOATS, NOT_SELECTION
 from privcurve.privacy.seeds import OF_CHACHA
+
+
+def spends(statement, epsilon):
+    """Whether a statement spends ε; on sampled batches δ is computed, with some slack."""
+    near = 3e-6 if statement.composition == SAMPLED else 1e-9
+    return epsilon * (1 - near) <= statement.epsilon_spent <= epsilon * (1 + 1e-9)
+
 
 # A fit says what its own answers leave to floating-point arithmetic (test_floats.py); one that
 # chooses settings privately covers the choice.
@@ -44,7 +52,7 @@ def test_statement_adds_up_to_epsilon(name, calibration):
         statement = learner.fit(X, y).privacy_
         assert statement.learner == name
         assert statement.epsilon == epsilon
-        assert statement.epsilon_spent == pytest.approx(epsilon, rel=1e-9)
+        assert spends(statement, epsilon)
         assert statement.delta == learner.delta
         assert (statement.delta == 0) == LEARNERS[name].pure
         # A peer's ε is what its library claims, for neighbours of the library's choice.
@@ -128,7 +136,7 @@ def test_delta_is_in_the_statement(name):
     options = {"n_bins": n_bins, "random_state": 0}
     statement = make(name, delta=1e-5, **options).fit(X, y).privacy_
     assert statement.delta == 1e-5
-    assert statement.epsilon_spent == pytest.approx(1.0, rel=1e-9)
+    assert spends(statement, 1.0)
 
 
 @private_learners

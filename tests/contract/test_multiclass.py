@@ -72,7 +72,7 @@ def test_two_classes_are_the_pipelines(name):
 
 
 @multiclass
-def test_audited_models_are_those_of_the_learner(name):
+def test_audited_models_match_the_learner(name):
     X, y, n_bins = problem(30)
     for facts, labels in (
         (Facts(n_bins, ordered=[False] * 4), np.where(y == "yes", 1, -1)),

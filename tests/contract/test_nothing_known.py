@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs/worse_than_majority.md"
 N_PLACES, N_SLOW_PLACES, N_BLOCKS = 150, 3_000, 60
 N_OTHER_PLACES = 60
 # Where PrivGAM is worse, of the places of the quick test: the page gives their number.
-PRIVGAM_WORSE = {8, 13, 49, 93, 97, 107, 110, 115, 124, 140}
+PRIVGAM_WORSE = {8, 49, 119, 124}
 MOST_WORSE_OF_50 = 10
 # How many places the quick test tries of learners with a slow fit.
 FEW_PLACES = {

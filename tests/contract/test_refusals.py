@@ -18,7 +18,7 @@ from privcurve.releases.request import Request, make_estimator
 
 ASKED = {
     "epsilon 0": {"epsilon": 0.0},
-    "no epsilon": {"epsilon": math.nan},
+    "epsilons must be a list of ε": {"epsilon": math.nan},
     "delta 1": {"delta": 1.0},
     "approximate": {"delta": 1e-5},
     "pure": {"delta": 0.0},

@@ -94,6 +94,7 @@ BREAK = {
     "dp_newton": curator_with,
     "dp_gradient_descent": curator_with,
     "boosted_adassp": curator_with,
+    "dp_sgd": curator_with,
     "mst": curator_with,
     "aim": curator_with,
     "brc": curator_with,

@@ -1,7 +1,15 @@
-"""Broken learners: mistakes that any learner may make, and those of 1-rules, PrivGAM and holders.
+"""Broken learners for tests of the contract: general mistakes, and mistakes of some learners.
 
-A mistake is a few lines in the place of a sound attribute: they are told the sound one, and then
-what it is told. `MISTAKES` has for each the case that shows it, and the point that it breaks.
+A mistake replaces an attribute of the library by a few wrong lines. Three functions register it
+with the contract's cases that must fail, and the condition that it breaks (such as NOISE):
+
+- ``@mistake(owner, name, condition, *cases)`` on ``def wrong(own, *given)``: `own` is the correct
+  attribute, `given` are its arguments;
+- ``constant("a name", owner, name, value, condition, *cases)``: another value of an attribute;
+- ``@breaks(condition, *cases)`` on ``def wrong(patch)``: any use of pytest's `monkeypatch`.
+
+`MISTAKES` lists (patch, case, condition). ``gather()`` also imports the other modules
+``mistakes_*.py`` here and in papers. `test_mistakes_by_name.py` runs all of them.
 """
 
 import math
@@ -14,7 +22,7 @@ import numpy as np
 
 from privcurve.audit.contract import CHARGE, CONTROL, NOISE, SEALED, SENSITIVITY, Case
 from privcurve.holders.holder import LocalHolder
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.learners import base, one_rule, random_trees
 from privcurve.learners.additive import residuals, rule
 from privcurve.learners.additive.decoder import Network
@@ -64,7 +72,7 @@ MISTAKES = []
 
 
 def gather():
-    """Import the mistakes in learners of this folder, and in those of papers."""
+    """Import all modules of mistakes, here and in papers; return `MISTAKES`."""
     root = Path(__file__).parents[2]
     paths = (*root.glob("tests/privacy/mistakes_*.py"), *root.glob("papers/*/tests/mistakes_*.py"))
     for path in sorted(paths):
@@ -75,7 +83,7 @@ def gather():
 
 
 def breaks(point, *cases):
-    """Register what is done with pytest's `monkeypatch`."""
+    """Register a function that breaks the library with pytest's `monkeypatch`."""
 
     def registered(mistake):
         MISTAKES.extend((mistake, case, point) for case in cases if case.learner in LEARNERS)
@@ -85,7 +93,7 @@ def breaks(point, *cases):
 
 
 def mistake(owner, name, point=None, *cases):
-    """Register what is done in the place of an attribute of a class or module."""
+    """Register a function that replaces an attribute of a class or module."""
 
     def registered(change):
         def put_in(patch):
@@ -99,7 +107,7 @@ def mistake(owner, name, point=None, *cases):
 
 
 def constant(called, owner, name, value, point, *cases):
-    """Register another value of an attribute; `called` says what is wrong."""
+    """Register another value of an attribute; `called` names the mistake."""
 
     def put_in(patch):
         patch.setattr(owner, name, value)
@@ -110,8 +118,8 @@ def constant(called, owner, name, value, point, *cases):
 
 @breaks(SENSITIVITY, VOTES, BAGGING, SIGNS)
 def noise_for_one_count(patch):
-    """Any learner of announced margins: it takes a record to change one of them by 1."""
-    # What is patched is not to be remembered, nor what was remembered to be used.
+    """A learner with announced margins assumes that a record changes one margin by 1."""
+    # Use the function without its cache, which would keep results across the patch.
     patch.setattr(base, "noise_of", noise.noise_of.__wrapped__)
     bound = Announced.bound
     patch.setattr(Announced, "bound", lambda self, pure: bound(self, pure) / 2)
@@ -119,7 +127,7 @@ def noise_for_one_count(patch):
 
 @mistake(Curator, "noise", CHARGE, BOOSTED, Case("bdpe", TWO))
 def the_same_noise_in_each_tree(own, self, calls, shape):
-    """Noise of splits is drawn once and used again and again."""
+    """The noise of splits is drawn once and used for all trees."""
     if "kept" not in vars(self):
         self.kept = open_values(own(self, calls, shape))
     return Noise(self.kept, self.sealed_for)
@@ -327,7 +335,7 @@ def by_the_first_holder(point, *cases):
 
     def registered(change):
         def put_in(patch):
-            make, say, first = LocalHolder.__init__, Release.messages, {}
+            make, say, first = LocalHolder.__init__, MessageNoise.messages, {}
 
             def made(self, rows, questions, *given):
                 make(self, rows, questions, *given)
@@ -339,7 +347,7 @@ def by_the_first_holder(point, *cases):
                 return say(change(self) if mine else self, exact, curator)
 
             patch.setattr(LocalHolder, "__init__", made)
-            patch.setattr(Release, "messages", said)
+            patch.setattr(MessageNoise, "messages", said)
 
         put_in.__name__ = change.__name__
         return breaks(point, *cases)(put_in)

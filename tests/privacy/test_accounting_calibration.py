@@ -99,11 +99,11 @@ def test_results_are_shared_and_read_only():
         ({"calibration": "corrected"}, "corrected"),
         ({"calibration": "proved", "mechanism": "guess"}, "guess"),
         ({"calibration": "proved", "mechanism": "permute_and_flip"}, "bounded-range"),
-        ({"calibration": "proved", "epsilon": 0.0}, "epsilon = 0"),
-        ({"calibration": "proved", "epsilon": math.nan}, "epsilon = nan"),
-        ({"calibration": "proved", "delta": 1.0}, "delta = 1"),
-        ({"calibration": "proved", "density": 0.0}, "density = 0"),
-        ({"calibration": "proved", "n_rounds": 0}, "n_rounds = 0"),
+        ({"calibration": "proved", "epsilon": 0.0}, "epsilon must be .* got 0"),
+        ({"calibration": "proved", "epsilon": math.nan}, "epsilon must be .* got nan"),
+        ({"calibration": "proved", "delta": 1.0}, "delta must be .* got 1"),
+        ({"calibration": "proved", "density": 0.0}, "density must be .* got 0"),
+        ({"calibration": "proved", "n_rounds": 0}, "n_rounds must be .* got 0"),
     ],
 )
 def test_bad_arguments_are_named(changes, message):
@@ -182,9 +182,11 @@ def test_adaptive_accountant_wins_for_boosting_and_gives_way_beyond_its_limit():
 
 
 def test_calibrate_refuses_the_impossible():
-    with pytest.raises(ValueError, match="no accountant"):
+    with pytest.raises(
+        ValueError, match=r"an accountant of .* must fit delta = 0.0 and .* none does"
+    ):
         calibrate((Cost("gaussian", 1.0),), 1.0, 0.0)
-    with pytest.raises(ValueError, match="nothing to calibrate"):
+    with pytest.raises(ValueError, match="epsilon must be finite to calibrate"):
         calibrate((Cost("pure", 1.0),), math.inf, 0.0)
 
 
@@ -193,7 +195,7 @@ def test_import_and_pure_calibration_are_light():
         "import sys\n"
         "from privcurve.privacy.calibration.one_rules import lazybb_one_rule\n"
         "import privcurve.privacy.mechanisms\n"
-        "heavy = {'dp_accounting', 'pandas', 'sklearn'}\n"
+        "heavy = {'pandas', 'sklearn'}\n"
         "loaded = lambda: {name.split('.')[0] for name in sys.modules}\n"
         "print(sorted((heavy | {'scipy', 'numba'}) & loaded()))\n"
         "setting = {'n': 10, 'n_rounds': 1, 'density': 1.0, 'learning_rate': 1.0}\n"

@@ -45,7 +45,7 @@ QUICK = (LEARNERS[4],)
 
 
 @pytest.mark.parametrize("learner", LEARNERS[::2], ids=str)
-def test_picks_are_those_of_fit_bit_for_bit(learner):
+def test_picks_match_the_fit_bit_for_bit(learner):
     rng = np.random.default_rng(3)
     fitted = learner.fit_records(SIDE, [{}] * 40, [Curator(rng) for _ in range(40)])
     picks = sample_picks(learner, SIDE, 40, np.random.default_rng(3))

@@ -71,5 +71,5 @@ def test_without_noise_the_penalty_is_the_usual_one():
 
 def test_box_noise_is_not_published():
     X, y = records(20)
-    with pytest.raises(ValueError, match="noise = 'box' is for calibration = 'proved' alone"):
+    with pytest.raises(ValueError, match="noise = 'box' needs calibration = 'proved'"):
         fit(X, y, calibration="published")

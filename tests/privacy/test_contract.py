@@ -118,15 +118,15 @@ def test_a_third_of_the_noise_breaks_it(monkeypatch, learner):
     breach = check(case, n_random=25).breach
     # Scores are read off in units of the noise; runs of a selection spend too much.
     assert breach.point == (CHARGE if learner == "tuned" else SENSITIVITY)
-    assert re.search("times what is announced|the calls add up to", breach.why)
+    assert re.search("times the announced sensitivity|the calls must add up to", breach.why)
 
 
 REFUTED = [
-    (Case("dpboost", GRADIENT), SENSITIVITY, "2 times what is announced"),
+    (Case("dpboost", GRADIENT), SENSITIVITY, "2 times the announced sensitivity"),
     # Links that are never clamped have noise enough: what is left is the leverage.
     (Case("bdpe", {**TWO, "clamp": 100.0}), POST_PROCESSING, "leverages_"),
     (Case("bdpe", {**TWO, "leverage": "constant"}), SENSITIVITY, "before they are clamped"),
-    (PATE, SENSITIVITY, "times what is announced"),
+    (PATE, SENSITIVITY, "times the announced sensitivity"),
     (Case("dp_logistic_regression", {"C": 0.1}), SENSITIVITY, "Jacobians"),
 ]
 
@@ -146,8 +146,8 @@ def test_refuted_noise_breaks_it(case, point, why):
     [
         ("divides_by_zero", "both sides end with ZeroDivisionError: "),
         ("no_call", "margin_ of the fitted model holds int64 values: exact values are sealed"),
-        ("scaled_to_nothing", "charged, but answered without noise: "),
-        ("states_no_privacy", "answered without noise, of a private fit"),
+        ("scaled_to_nothing", "a charged answer must have noise"),
+        ("states_no_privacy", "an answer of a private fit must have noise"),
     ],
 )
 def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):
@@ -198,7 +198,7 @@ def test_a_bound_that_holds_for_few_columns_alone_is_seen_at_real_size(monkeypat
     assert check(COUNTS).breach is None
     breach = check_at_size(COUNTS).breach
     assert breach.point == SENSITIVITY
-    assert "3 times what is announced (4)" in breach.why
+    assert "3 times the announced sensitivity (4)" in breach.why
 
 
 def test_a_fit_of_its_own_is_not_what_is_tried(monkeypatch):

@@ -62,7 +62,7 @@ def test_each_parameter_of_a_private_learner_is_moved_to_its_ends_or_words():
     assert still == {(name, key) for name, key in UNMOVED if name in OURS}
 
 
-def test_ends_are_those_of_the_range_or_stated():
+def test_ends_match_the_range_or_stated():
     for name, entry in OURS.items():
         for key, parameter in entry.parameters.items():
             ends = ends_of(parameter)

@@ -393,7 +393,7 @@ def test_codes_that_are_none_are_refused():
         with pytest.raises(ValueError, match="codes must be whole numbers from 0 to 2"):
             wrong.one_hot(3)
     others, _ = Table(DOMAIN).rows()
-    with pytest.raises(SealedError, match="no codes of the same records"):
+    with pytest.raises(SealedError, match="values that are not codes of the same records"):
         label.by(others[:, 1], 3)
     # Rows of other records are no rows of these.
     with pytest.raises(AssertionError):

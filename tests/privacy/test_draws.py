@@ -31,7 +31,7 @@ def test_noise_is_that_of_numpy(law, kind):
 
 
 @pytest.mark.parametrize("shape", [0.2, 0.5, 3.0, 40.0])
-def test_gamma_numbers_are_those_of_numpy(shape):
+def test_gamma_numbers_match_numpy(shape):
     own, numpys = streams("pcg")
     np.testing.assert_allclose(
         draws.gamma(own, N, shape), numpys.standard_gamma(shape, N), rtol=1e-11
@@ -40,7 +40,7 @@ def test_gamma_numbers_are_those_of_numpy(shape):
 
 
 @pytest.mark.parametrize("shape", [0.25, 1.0, 2.5, 30.0])
-def test_old_numbers_are_those_of_the_old_generator(shape):
+def test_old_numbers_match_the_old_generator(shape):
     own, numpys = np.random.RandomState(4), np.random.RandomState(4)
     normals = draws.old_normals(own)
     np.testing.assert_allclose(
@@ -71,7 +71,7 @@ def test_a_generator_of_short_words_draws_too():
     assert abs((noise**2).mean() - 1) < 6.5 * (2 / N) ** 0.5
 
 
-def test_secret_streams_are_those_of_chacha():
+def test_secret_streams_match_chacha():
     assert isinstance(streams("chacha")[0].bit_generator, ChaCha)
 
 

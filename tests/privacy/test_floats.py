@@ -102,7 +102,7 @@ def test_the_grid_follows_from_the_scale_alone_and_its_noise_has_room():
         grid = grid_of(LAPLACE, scale, 1.0, 10)
         assert np.frexp(grid.unit)[0] == 0.5
         assert 2 ** (BITS - 1) <= grid.scale <= 2**BITS * 1.001
-    with pytest.raises(ValueError, match=r"epsilon must be larger: laplace noise .* no room"):
+    with pytest.raises(ValueError, match=r"epsilon must be larger: laplace noise .* does not fit"):
         grid_of(LAPLACE, 1.0, 1e-12, 100)
     assert grid_of(LAPLACE, 1.0, 1e-10, 100).scale <= LARGEST_SCALE
 

@@ -8,7 +8,7 @@ import pytest
 from privcurve.audit.pairs import records
 from privcurve.learners import noisy_bayes
 from privcurve.learners.additive.residuals import Query, ScoredRows, bounds_of, round_scores
-from privcurve.learners.linear import joint
+from privcurve.learners.linear import dp_sgd, joint
 from privcurve.privacy import sums
 from privcurve.privacy.sealed import open_values
 from privcurve.privacy.sums import LOOPS
@@ -29,12 +29,15 @@ GIVEN = {
     "CountedRows.tables": lambda part: (noisy_bayes.CountedRows(part), (0, 2), (2, 4)),
     "logistic_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
     "linear_slopes": lambda part: (one_hot(part), part.labels, part.counts, MODEL, 4),
+    "network_gradients": lambda part: (*part[:3], INPUTS, *LAYERS, 0.5),
     "packed_gram": lambda part: (one_hot(part), part.counts, 4, WIDTH),
     "ScoredRows.counts": lambda part: (scored(part, 2), query(2)),
     "ScoredRows.sums": lambda part: (scored(part, 2), *SCORES, query(2)),
 }  # fmt: skip
 SCORES = round_scores(MODEL[None, :-1]), round_scores(MODEL[-1:])
 BITS = 20
+INPUTS, N_INPUTS = dp_sgd.inputs_of(GROUPS)
+LAYERS = [np.random.default_rng(6).normal(size=size) for size in ((N_INPUTS + 1, 3), (4, 1))]
 
 
 def scored(part, n_classes):

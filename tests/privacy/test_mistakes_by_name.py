@@ -141,7 +141,7 @@ def a_model_for_the_residuals(self, records, curator):
 
 @mutant(
     "a bag of runs is charged as one", "three times ε", by_fit(), FIT,
-    "runs by no law, but their cost by basic", NoisyMajorityClassifier, "_release",
+    "the runs are drawn by no law, but their cost is by basic", NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 def bagged(own, self, records, curator):
     doors = curator.inner(curator.call(MARGIN), 3)
@@ -155,7 +155,7 @@ CACHE = {}
 
 @mutant(
     "a cache of statements by the number of records", "the noise of an earlier, larger ε",
-    by_fit(epsilon=0.1), FIT, "epsilon: the statement has 1, the parameter is 0.1",
+    by_fit(epsilon=0.1), FIT, "epsilon of the statement must be the requested 0.1; it is 1",
 )  # fmt: skip
 def statements_of_an_earlier_setting(patch):
     CACHE.clear()
@@ -170,7 +170,8 @@ def statements_of_an_earlier_setting(patch):
 
 @mutant(
     "the statement of δ > 0 for a fit of δ = 0", "δ that nobody asked for", by_fit(), FIT,
-    "delta: the statement has 0.001, the parameter is 0", NoisyMajorityClassifier, "_guarantee",
+    "delta of the statement must be the requested 0; it is 0.001", NoisyMajorityClassifier,
+    "_guarantee",
 )  # fmt: skip
 def a_little_delta_is_always_spent(own, self, n):
     return replace(own(self, n), delta=1e-3)
@@ -178,7 +179,7 @@ def a_little_delta_is_always_spent(own, self, n):
 
 @mutant(
     "what is left of a budget is spent by a second call", "1.5 ε", by_fit(), FIT,
-    "the calls add up to epsilon = 1.5", NoisyMajorityClassifier, "_guarantee",
+    "they add up to 1.5", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
 def a_second_entry_of_half_the_budget(own, self, n):
     (entry,) = (statement := own(self, n)).ledger
@@ -189,7 +190,7 @@ def a_second_entry_of_half_the_budget(own, self, n):
 @mutant(
     "a public start reads one column more", "a private column, by the model",
     by(check, next(case for case in CASES if case.parameters.get("start") == "public")),
-    CHARGE, "opened as public, and not said to be", Curator, "public",
+    CHARGE, "opened as public must be public", Curator, "public",
 )  # fmt: skip
 def a_column_more_is_public(own, self, columns, gather, records):
     own(self, [*columns, max(columns) + 1], lambda *given: None, records)
@@ -201,7 +202,7 @@ def a_column_more_is_public(own, self, columns, gather, records):
 
 @mutant(
     "runs are drawn again when there is a single one", "what the law of runs hides",
-    by_selection(), FIT, "they are drawn once", Curator, "draw_runs",
+    by_selection(), FIT, "must be drawn once", Curator, "draw_runs",
 )  # fmt: skip
 def few_runs_are_drawn_again(own, self, n_candidates, law):
     return max(own(self, n_candidates, law), own(self, n_candidates, law), key=len)
@@ -209,7 +210,7 @@ def few_runs_are_drawn_again(own, self, n_candidates, law):
 
 @mutant(
     "more runs than their cost is for", "more than ε", by_selection(), FIT,
-    "runs by private selection (eta = 1.0, expected runs = 25.0), but their cost by",
+    "drawn by private selection (eta = 1.0, expected runs = 25.0), but their cost is by",
     Curator, "draw_runs",
 )  # fmt: skip
 def five_times_the_runs(own, self, n_candidates, law):
@@ -227,7 +228,7 @@ def two_runs_at_most(own, self, rng):
 
 @mutant(
     "a run is left out after the draw", "whether it failed", by_selection(), FIT,
-    "runs, but", Curator, "inner",
+    "runs, as drawn", Curator, "inner",
 )  # fmt: skip
 def the_last_run_is_left_out(own, self, call, n):
     doors = own(self, call, n)
@@ -261,7 +262,7 @@ def all_scores_are_kept(own, self, *given):
 
 @mutant(
     "a second run repeats the better setting", "a search, whose law is another",
-    by(check_runs, SELECTION), CONTROL, "what a run is follows from the scores of others",
+    by(check_runs, SELECTION), CONTROL, "a run depends on the scores of other runs",
 )  # fmt: skip
 def runs_climb(patch):
     patch.setattr(tuned, "_BATCH", 1)
@@ -394,7 +395,7 @@ def a_stream_of_the_records(patch):
 @mutant(
     "noise by the root of ε", "4.5 ε at ε = .05, and ε at ε = 1",
     by(check, *(case for case in cases_of("noisy_majority"))), SENSITIVITY,
-    "4.47 times what is announced", NoisyMajorityClassifier, "_guarantee",
+    "4.47 times the announced sensitivity", NoisyMajorityClassifier, "_guarantee",
 )  # fmt: skip
 def noise_by_the_root_of_epsilon(own, self, n):
     statement = own(self, n)
@@ -410,7 +411,7 @@ CHOSEN = Case("noisy_bayes", {"n_columns": 1, "delta": 1e-2})
 
 @mutant(
     "an entry has a ρ of its own, less than its noise costs", "three times ε of a choice",
-    by(check, CHOSEN), SENSITIVITY, "times what is announced",
+    by(check, CHOSEN), SENSITIVITY, "times the announced sensitivity",
     NoisyBayesClassifier, "_guarantee",
 )  # fmt: skip
 def a_rho_that_is_too_small(own, self, n):
@@ -437,7 +438,7 @@ WORDS = [
 
 @mutant(
     "a word of a choice has a quarter of the range", "4 ε with that word alone",
-    by(check, *WORDS), SENSITIVITY, "times what is announced",
+    by(check, *WORDS), SENSITIVITY, "times the announced sensitivity",
     trees.sensitivity, "lazybb_split_range",
 )  # fmt: skip
 def noise_of_another_criterion(own, n, largest, criterion):
@@ -446,7 +447,7 @@ def noise_of_another_criterion(own, n, largest, criterion):
 
 @mutant(
     "an answer of a part that was asked again is added again", "twice ε",
-    by(check_in_parts, COUNTS), SENSITIVITY, "2 times what is announced", parts.OpenPart, "ask",
+    by(check_in_parts, COUNTS), SENSITIVITY, "2 times the announced", parts.OpenPart, "ask",
 )  # fmt: skip
 def a_part_answers_twice(own, self, question, arguments):
     return 2 * own(self, question, arguments)
@@ -484,7 +485,7 @@ def half_the_price(own, epsilon, *given):
 
 @mutant(
     "an evaluation's noise is for one count", "twice ε", by_release(), SENSITIVITY,
-    "2 times what is announced (1024)", evaluation, "histogram_l1",
+    "2 times the announced sensitivity (1024)", evaluation, "histogram_l1",
 )  # fmt: skip
 def noise_of_an_evaluation_for_one_count(own, relation):
     return own(relation) / 2
@@ -492,7 +493,7 @@ def noise_of_an_evaluation_for_one_count(own, relation):
 
 @mutant(
     "a record of a multiclass hold-out counts for each class", "three times ε",
-    by_release("privgam", CLASSES), SENSITIVITY, "3 times what is announced", Curator,
+    by_release("privgam", CLASSES), SENSITIVITY, "3 times the announced sensitivity", Curator,
     "whole_numbers",
 )  # fmt: skip
 def a_record_counts_for_each_class(own, self, call, exact):
@@ -520,7 +521,7 @@ def a_split_by_labels(own, places, *given):
 
 @mutant(
     "a person's ε is that of a record", "twice ε of a person", by_release("privgam", PERSONS),
-    CONTROL, "what privgam guarantees is not what was asked for",
+    CONTROL, "the guarantee of privgam must be the requested one",
 )  # fmt: skip
 def a_record_has_the_budget_of_a_person(patch):
     own = property(lambda self: (self.epsilon, self.delta))
@@ -564,7 +565,7 @@ def test_a_mistake_is_caught(monkeypatch, one):
     assert one.out
 
 
-def test_names_are_told_apart():
+def test_names_are_distinguished():
     names = [*NAMED, *(one.name for one in MUTANTS)]
     assert len({*names}) == len(names)
     assert EPSILONS[0] < 1 < EPSILONS[1]

@@ -73,8 +73,8 @@ def test_rules_and_labels_win_where_their_noise_outweighs_the_rate():
 
 def test_no_noise_is_never_taken_for_private():
     none = TreeNoise(np.zeros((2, 3, 0)), NO_RULES, np.zeros((2, 7)))
-    with pytest.raises(ValueError, match="not all of the noise is there"):
+    with pytest.raises(ValueError, match="noise must have all arrays"):
         trees(none, 2)
     some = TreeNoise(np.zeros((2, 1, WIDTH)), np.zeros((2, 2, 0)), np.zeros((2, 7)))
-    with pytest.raises(ValueError, match="not all of the noise is there"):
+    with pytest.raises(ValueError, match="noise must have all arrays"):
         trees(some, 2, with_rules=True)

@@ -1,4 +1,4 @@
-"""The list of docs/audit.md, What the seal does not stop: each way out is open as it says."""
+"""Each gap that docs/audit.md lists under "What the seal does not stop" is open."""
 
 import contextlib
 import re
@@ -39,13 +39,13 @@ def sealed():
     return seal(PLAIN, "mine")
 
 
-@open_route("The seal is against mistakes inside a fit, not against intent: private names")
+@open_route("The seal protects against mistakes inside a fit, not against intent: private names")
 def private_names(monkeypatch, tmp_path, capsys):
     assert sealed()._array.sum() == PLAIN.sum()
 
 
 @open_route(
-    "A kernel, or what answers `Totals`, can tell values by the shape, the type or the number"
+    "A kernel, or code that answers `Totals`, can reveal values by the shape, the type or the"
 )
 def shapes_types_and_numbers(monkeypatch, tmp_path, capsys):
     assert len(kernel(np.unique)(sealed())) == 6
@@ -95,7 +95,7 @@ def calls_what_it_is_given(do, v):
 
 
 @open_route(
-    "A kernel can write a file, and a function that it calls, or is given, can write into a"
+    "A kernel can write a file; a function that it calls, or gets as an argument, can write into a"
 )
 def writes(monkeypatch, tmp_path, capsys):
     kernel(saved)(str(tmp_path / "seen.npy"), sealed())
@@ -105,7 +105,7 @@ def writes(monkeypatch, tmp_path, capsys):
     assert [SEEN.pop(), SEEN.pop()] == [21.0, 21.0]
 
 
-@open_route("A mechanism sees open values; the contract watches it")
+@open_route("A mechanism sees open values; the contract checks it")
 def mechanisms(monkeypatch, tmp_path, capsys):
     assert mechanism(lambda noise, v: v)(Noise(np.zeros(6), "mine"), sealed()) is not None
     assert mechanism(lambda noise, v: float(v.sum()))(Noise(PLAIN, "mine"), sealed()) == 21.0
@@ -133,14 +133,14 @@ def threads(monkeypatch, tmp_path, capsys):
     assert "not announced" in caught[0]
 
 
-@open_route("A party in this process (`LocalHolder`) tells how many records it has")
+@open_route("A party in this process (`LocalHolder`) shows its number of records")
 def sizes_of_parties(monkeypatch, tmp_path, capsys):
     rows = HolderRows(sealed()[None], sealed(), sealed().astype(np.int64))
     assert LocalHolder(rows, None, 2, party_of(1)).size == 21
 
 
-@open_route("A method of the learner's own, beside its fit, can be given records")
-def methods_beside_the_fit(monkeypatch, tmp_path, capsys):
+@open_route("A user can pass records to a method of the learner other than `fit`")
+def methods_other_than_fit(monkeypatch, tmp_path, capsys):
     def release(self, records, curator):
         margin = (records.counts * records.labels).sum()
         self.margin_, self.n_records_ = curator.number(MARGIN, margin), records.n
@@ -151,7 +151,7 @@ def methods_beside_the_fit(monkeypatch, tmp_path, capsys):
     assert model.share_ == Y.mean()
 
 
-@open_route("Time and memory follow from the records")
+@open_route("Time and memory depend on the records")
 def time_spent(monkeypatch, tmp_path, capsys):
     begun = time.perf_counter()
     kernel(lambda v: (time.sleep(v[-1] / 100), v)[1])(sealed())
@@ -159,11 +159,11 @@ def time_spent(monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("show", ROUTES.values(), ids=lambda show: show.__name__)
-def test_a_way_out_is_open_as_the_list_says(show, monkeypatch, tmp_path, capsys):
+def test_each_listed_gap_is_open(show, monkeypatch, tmp_path, capsys):
     show(monkeypatch, tmp_path, capsys)
 
 
-def test_the_list_has_these_ways_out_and_no_others():
+def test_the_page_lists_exactly_these_gaps():
     text = DOCUMENT.read_text().split("### What the seal does not stop\n")[1].split("\n## ")[0]
     before, *items = re.sub(r"\s+", " ", text.replace("\n- ", "\0")).split("\0")
     items_of = {words: [item for item in (before, *items) if words in item] for words in ROUTES}
@@ -183,7 +183,7 @@ class Counting:
 
 
 def test_a_kernel_that_is_an_object_has_no_memory():
-    with pytest.raises(SealedError, match="Counting encloses what can be changed"):
+    with pytest.raises(SealedError, match="kernel Counting closes over a mutable variable"):
         kernel(Counting())(sealed())
 
 

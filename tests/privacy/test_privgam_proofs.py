@@ -90,7 +90,7 @@ def test_no_record_moves_sums_or_totals_further_than_is_stated(n_classes, norm, 
             assert largest > bound * 0.99
 
 
-def test_stated_sensitivities_are_those_of_the_page():
+def test_stated_sensitivities_match_the_page():
     """Of a column; of d columns they are d times as large in L1, √d times in L2."""
     page = {(REPLACE_ONE, True): (1.0, 2.0), (REPLACE_ONE, False): (0.5**0.5, 1.0)}
     page |= {(ADD_REMOVE, True): (0.5, 1.0), (ADD_REMOVE, False): (0.5, 0.5**0.5)}
@@ -175,7 +175,7 @@ def test_parts_of_a_residual_are_whole_and_never_more_than_it(norm, form, monkey
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
 def test_releases_spend_the_budget_at_the_stated_sensitivities(neighbours, n_classes, delta):
     for n, epsilon in itertools.product((1, 300, 10**7), (0.05, 1.0, 10.0)):
-        facts = rule.Facts(n, (True,) * 6, n_classes, epsilon, delta, neighbours)
+        facts = rule.FitFacts(n, (True,) * 6, n_classes, epsilon, delta, neighbours)
         ledger = rule.plan(facts).ledger
         costs = [entry.noise_rate * entry.sensitivity for entry in ledger]
         if delta:

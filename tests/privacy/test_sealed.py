@@ -14,7 +14,7 @@ from mistakes_any import mistake
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import POST_PROCESSING, SEALED
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.kernels import lazybb_rules
 from privcurve.learners import tuned
 from privcurve.learners.additive import residuals
@@ -251,7 +251,7 @@ def test_a_kernel_opens_and_seals_and_writes_into_sealed_arrays_alone():
     np.testing.assert_array_equal(open_values(total), PLAIN.sum(axis=0))
     assert opens(PLAIN, public)[1] == 6
     np.testing.assert_array_equal(public, PLAIN.sum(axis=0))
-    with pytest.raises(SealedError, match="a Generator handed to a kernel"):
+    with pytest.raises(SealedError, match="a Generator as an argument of a kernel"):
         opens(by_row(), np.random.default_rng())
     box = kernel(lambda values: {"rows": len(values)}, rows=WHOLE)(by_row())
     assert box.shape == ()
@@ -276,7 +276,7 @@ def test_none_would_tell_whether_a_kernel_found_anything():
         enough: "None",
         pair: "None",
         nested: "None",
-        no_more: "a value, though",
+        no_more: "a value, although",
     }.items():
         with pytest.raises(SealedError, match=f"{function.__name__} returns {what}"):
             kernel(function)(table(np.ones(3) + (function is no_more)))
@@ -309,7 +309,7 @@ def test_a_kernel_writes_into_nothing_around_it():
 
     for function in (store, add_up, remember, Own().remember, partial(look_up, [])):
         name = getattr(function, "__name__", "look_up")
-        with pytest.raises(SealedError, match=f"{name} encloses what can be"):
+        with pytest.raises(SealedError, match=f"{name} closes over a mutable"):
             kernel(function)(table())
     with pytest.raises(SealedError, match="a kernel ends with IndexError") as error:
         kernel(partial(lambda k, x: x[k], 99))(table())
@@ -441,7 +441,7 @@ def defaults():
         for relation in entry.neighbours if entry.private and not entry.peer else ():
             for delta in [0.0] * entry.pure + [1e-5] * entry.approximate:
                 added = {"neighbours": relation} if relation == ADD_REMOVE else {}
-                if added and name in ("privgam", "dp_gradient_descent"):
+                if added and name in ("privgam", "dp_gradient_descent", "dp_sgd"):
                     added["n_estimate"] = 100
                 parameters = {"delta": delta, "calibration": "proved", **added}
                 yield Case(name, parameters, neighbours=relation)
@@ -564,7 +564,7 @@ def runs_end_when_all_are_right(own, codes, labels, counts, scored):
     return right if right < counts.sum() else 2 * right
 
 
-@mutant(Release, "message", Case("random_trees", {"delta": 1e-5}))
+@mutant(MessageNoise, "message", Case("random_trees", {"delta": 1e-5}))
 def leaves_of_few_records_left_out(own, self, exact, curator):
     return own(self, np.where(exact[..., -1:] < 1, 0, exact), curator) if exact.any() else exact
 

@@ -95,7 +95,9 @@ def test_numbers_out_of_range_are_refused(bad):
 
 @pytest.mark.parametrize(("eta", "expected"), [(-0.999, 5.0), (-0.99, 1000.0)])
 def test_an_eta_that_leaves_no_number_is_refused(eta, expected):
-    with pytest.raises(ValueError, match=f"eta = {eta} is too near -1 for expected_runs"):
+    with pytest.raises(
+        ValueError, match=f"eta must be larger for expected_runs = .* got {eta}, too close"
+    ):
         runs(eta, expected)
     assert runs(-0.9, 1000.0).mean == pytest.approx(1000)
 
@@ -217,7 +219,7 @@ def test_of_pure_runs_the_better_of_two_ways_counts():
     assert compose(name, costs, 0.0) == pure
     assert compose(name, costs, 1e-9) == pure
     assert compose(name, [Cost(PURE_KIND, 0.01, 400)], 1e-2) < runs(1.0, 5.0).epsilon(4.0)
-    with pytest.raises(ValueError, match="unknown accountant"):
+    with pytest.raises(ValueError, match="an accountant must be one of"):
         compose("private selection", costs, 0.0)
     assert compose(name, [Cost(GAUSSIAN_KIND, 0.1)], 1e-5) > 0.4
 
@@ -226,7 +228,7 @@ def test_of_pure_runs_the_better_of_two_ways_counts():
 def test_the_epsilon_that_spends_rho_is_found_from_below(power):
     largest = epsilon_that_spends(0.02, lambda epsilon: 0.3 * epsilon**power, 1.0)
     assert 0.02 * (1 - 2e-3) <= 0.3 * largest**power <= 0.02
-    with pytest.raises(ValueError, match="has no rho"):
+    with pytest.raises(ValueError, match="must have a rho"):
         epsilon_that_spends(0.02, lambda epsilon: math.inf, 1.0)
 
 
@@ -283,7 +285,7 @@ def test_a_selection_that_forgets_its_cost_is_flagged(monkeypatch, part, flagged
     assert (rows["verdict"] == VIOLATED).sum() == flagged
 
 
-def test_the_densities_of_the_attack_are_those_of_fits():
+def test_the_densities_of_the_attack_match_fits():
     """Shares of margins and scores of real fits; calls right ones wrong with a chance of 1e-6."""
     c = replace(DENSITIES[0], setting={**MAJORITY, "score_share": 0.5, "expected_runs": 2.0})
     side = one_sided(c, TARGET)[1].left

@@ -29,7 +29,7 @@ from privcurve.privacy.budget import (
     replace_one_guarantee,
 )
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import epsilon_of_ledger
+from privcurve.privacy.spent import epsilon_of_ledger
 from privcurve.releases import request as requests
 from privcurve.releases.request import Request
 

@@ -118,7 +118,7 @@ def appended_too(v):
 
 
 OUTSIDE = {
-    appended: "reads SEEN of its module, which can be changed",
+    appended: "reads SEEN of its module, which is mutable",
     written: "reads WORK of its module",
     looked_up: "reads TABLE of its module",
     set_global: "sets LAST outside of it",
@@ -160,7 +160,7 @@ def test_a_refused_answer_that_a_learner_catches_ends_its_fit(number):
             curator.number(MARGIN, number(margin.astype(np.float64)))
         self.margin_, self.n_records_ = 0.0, records.n
 
-    with pytest.raises(DoorError, match="no finite number"):
+    with pytest.raises(DoorError, match="exact values must be finite"):
         broken(release, epsilon=1.0).fit(X, Y)
 
 
@@ -171,7 +171,7 @@ def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
         with contextlib.suppress(DoorError):
             curator.call("another margin")
 
-    with pytest.raises(DoorError, match="not announced: 'another margin'"):
+    with pytest.raises(DoorError, match="a call must be announced; 'another margin' is not"):
         broken(release, epsilon=1.0).fit(X, Y)
     assert np.isfinite(broken(release, epsilon=np.inf).fit(X, Y).margin_)
 

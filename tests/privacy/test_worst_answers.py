@@ -45,7 +45,7 @@ def test_what_has_no_bound_is_refused():
         worst("noisy_bayes", cross_columns(), delta=1e-2)
     with pytest.raises(ValueError, match="the loss of objective_perturbation"):
         worst("dp_logistic_regression", cross_columns())
-    with pytest.raises(ValueError, match="tuned: what the runs of a selection are told is kept"):
+    with pytest.raises(ValueError, match="tuned: answers to runs of a selection are not released"):
         worst("tuned", cross_columns(), learner="noisy_majority")
 
 

@@ -14,7 +14,7 @@ from own_release import LINES as PRIVATE_LINES
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Write a dataset of one's own into a working directory; give a function to change it."""
+    """Write the dataset ``mine`` into a working folder; return a function to rewrite it."""
     monkeypatch.chdir(tmp_path)
 
     def write(lines: list[str] = LINES, **changes: Any) -> None:
@@ -29,9 +29,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def mine(own: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Private records with a budget of 2; gives a function that changes their description.
+    """Write private records ``mine`` with a budget of 2; return a function to rewrite them.
 
-    What is None is left out of it.
+    The function takes lines of the table and keys of the description; None removes a key.
     """
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
 
@@ -45,7 +45,7 @@ def mine(own: Any, fixed_entropy: None, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def big(mine: Any) -> Any:
-    """Public records, which may be in parts of so many rows; gives a function to write them."""
+    """Return a function that writes public records, in parts of `rows_per_part` rows if given."""
 
     def write(rows_per_part: int | None = None, n: int = N, **changes: Any) -> None:
         key = {} if rows_per_part is None else {"rows_per_part": rows_per_part}

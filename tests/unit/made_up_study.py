@@ -1,4 +1,16 @@
-"""A study whose results are made up: every output has something to read, and nothing trains."""
+"""A study with made-up results: outputs can read them, and nothing trains.
+
+A test uses
+
+- ``lay_out(tmp_path, **changes)``: write the study `STUDY` (with other values of keys; None removes
+  a key), its encoded data, made-up runs of all jobs, printed numbers, claims and an audit table
+  below a folder; return the plan. Then the test makes outputs in this folder;
+- ``request_of("sparsity", options, **changes)``: return the request of one output, which raises
+  the error of a wrong option.
+
+`LINE`, `ADDITIVE`, `PRICED`, `MANY`, `GRID` and `PAIRS` are changes for outputs that need other
+learners or datasets: ``lay_out(tmp_path, **GRID)``.
+"""
 
 import hashlib
 import itertools
@@ -54,7 +66,7 @@ STUDY = {
     ],
 }
 _HALF_SPACES = {"n_rounds": 20, "largest": 2, "smallest": 0.5, "intercept": "threshold"}
-# Of thresholds of one private column: the other outputs are not for its learner, nor for its data.
+# For outputs about thresholds on one private column.
 LINE = {
     "datasets": ["toy-line-fine"],
     "neighbours": "private-columns",
@@ -65,17 +77,17 @@ LINE = {
         {"flipped_labels": {"learner": "brc", "epsilon": 100, "boundary": 1000, "runs": 2}},
     ],
 }
-# Of an additive model.
+# For outputs about an additive model.
 ADDITIVE = {
     "learners": {"gam": {"learner": "privgam", "deltas": [0, 1e-5]}},
     "outputs": [{"shapes": {"learner": "gam", "epsilon": 2, "delta": 1e-5}}],
 }
-# With what coding costs.
+# For outputs about the cost of encoding.
 PRICED = {
     "learners": {"rule": {"learner": "one_rule"}, "free": {"learner": "logistic_regression"}},
     "outputs": ["accuracy", "raw", "price"],
 }
-# Two datasets, so that there are ranks.
+# Two datasets, for outputs with ranks.
 MANY = {
     "datasets": ["toy-line", "toy-line-fine"],
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
@@ -87,7 +99,7 @@ MANY = {
         {"comparison": {"method": "boost~proved"}},
     ],
 }
-# All settings of boosted ensembles and of forests: nothing is selected.
+# All settings of boosted ensembles and forests, without selection.
 _OC = {"calibrate_alpha": "exact", "alpha": 1, "boost_alpha": 1}
 _LOW = {"alpha": 0.1, "boost_alpha": 0.1}
 _BOOSTED = {"learner": "bdpe", "calibrations": ["published"]}
@@ -111,7 +123,7 @@ GRID = {
         *("error_shares", "error_profiles", "m_alpha_curves"),
     ],
 }
-# The same records in few bins and in many.
+# The same records in few and in many bins.
 PAIRS = {
     **GRID,
     "datasets": ["toy-line", "toy-line-fine"],
@@ -141,10 +153,10 @@ CLAIMS = {
 
 
 def lay_out(folder, **changes):
-    """Write the study and all that its outputs read below a folder; give its plan."""
+    """Write the study and all files that its outputs read below a folder; return the plan."""
     path = folder / "config/studies/tiny.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    # A key of the study goes if it is changed to None.
+    # A change to None removes a key.
     content = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     path.write_text(yaml.safe_dump(content))
     paper = folder / "papers/tiny"
@@ -162,7 +174,7 @@ def lay_out(folder, **changes):
 
 
 def request_of(word, options=None, **changes):
-    """Ask for an output of the study; a key of it goes if it is changed to None."""
+    """Return the request of an output of the study; a change to None removes a key."""
     raw = {key: value for key, value in {**STUDY, **changes}.items() if value is not None}
     one = study.from_mapping(raw, "tiny", "tiny.yaml")
     return request_output(OUTPUTS, one, word, options or {}, "tiny")
@@ -192,14 +204,14 @@ def write_results(job):
 
 
 def names_of(curve):
-    """Return what tells the rows of a curve from those of others, but for ε."""
+    """Return the columns that identify the rows of a curve, except ε."""
     method = curve.method
     names = {"dataset": curve.dataset.name, "method": method.name, "learner": method.learner}
     return {**names, "calibration": method.calibration, "delta": method.delta}
 
 
 def row(curve, point, split):
-    """Return a run with scores that follow from its names alone."""
+    """Return a run with scores that are a hash of its names."""
     method = curve.method
     name = f"{method.name} {point.epsilon} {point.text} {split.fold} {split.repeat}"
     number = int(hashlib.sha256(name.encode()).hexdigest()[:4], 16) / 2**16
@@ -211,7 +223,7 @@ def row(curve, point, split):
         **{"setting": point.text, "fold": split.fold, "repeat": split.repeat, "status": "ok"},
         **{"accuracy": 0.7 + number / 10, "balanced_accuracy": 0.7, "auc": 0.75, "log_loss": 0.5},
         **{"n_features_used": round(9 * number), "version": 1},
-        # One learner says what it sends.
+        # One learner has measures of messages.
         "measures": MESSAGES if method.learner == "one_rule" else json.dumps(sizes),
     }
 
@@ -228,7 +240,7 @@ def write_audit(path):
         **{"delta": 0.0, "found_epsilon": 0.9, "found_delta": 0.0, "verdict": "stands"},
         **{"not_covered": "", "event": ""},
     }
-    # In the table, and not in the figure: the learner does not claim it.
+    # This row is in the table only: the learner does not claim add-remove.
     beyond = {**told, "neighbours": "add-remove", "found_epsilon": 3.0, "verdict": "violated"}
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame([told, beyond], columns=list(COLUMNS)).to_csv(path, index=False)

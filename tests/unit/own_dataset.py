@@ -1,4 +1,9 @@
-"""A small dataset of a user's own, for tests of the room `datasets`."""
+"""A small dataset with a description, for tests of `privcurve.datasets`.
+
+The fixture ``own`` of conftest.py writes `LINES` and `DESCRIPTION` as the dataset ``mine`` into a
+temporary working folder; ``own(lines, **changes)`` rewrites them with other lines or other keys.
+Then a test loads ``mine``, or calls ``refused("a message")`` to check the error of loading it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ DESCRIPTION: dict[str, Any] = {
 
 
 def refused(message: str | None = None, name: str = "mine") -> str:
-    """Load a dataset that has to be refused, with such a message; return all that it says."""
+    """Check that loading the dataset raises an error with this message; return the full message."""
     with pytest.raises(datasets.DatasetError, match=message) as caught:
         datasets.load(name)
     return str(caught.value)

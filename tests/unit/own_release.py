@@ -1,4 +1,14 @@
-"""What the tests of releases share: private records of one's own, and what is asked of them."""
+"""Private records and requests for the tests of releases.
+
+The fixture ``mine`` of conftest.py writes `LINES` (60 records with age, town, a note and a label)
+and a description ``mine`` with a budget of 2 into a temporary working folder; ``mine(lines,
+**changes)`` changes them. A test then uses
+
+- ``request(**changes)``: a `Request` for a release of ``mine`` at ε = 1 with the quick learner;
+- ``with_test_part(lines)``: write a test file; return `files` for the description;
+- ``book()`` and ``states()``: the budget ledger of ``mine``, and the states of its releases;
+- ``with files_of(most):`` a block where no file may exceed `most` bytes, like a full disk.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +37,7 @@ def request(**changes: Any) -> Request:
 
 
 def with_test_part(lines: list[str]) -> dict[str, Any]:
-    """Write records to test by; return the files of the description."""
+    """Write a test file; return `files` for the description."""
     Path("data/test.csv").write_text("\n".join(lines) + "\n")
     return {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
@@ -42,7 +52,7 @@ def states() -> list[str]:
 
 @contextmanager
 def files_of(most: int) -> Iterator[None]:
-    """Be short of space: no file may have more bytes."""
+    """Limit the size of files in this block, like a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
     try:

@@ -66,7 +66,7 @@ def test_a_logistic_function_without_branches_is_within_two_units():
     assert beyond == [arithmetic.fast_expit(-40.0)] * 2 + [1.0] * 2
 
 
-def test_ends_are_those_of_the_functions():
+def test_ends_match_the_functions():
     infinity, nan = math.inf, math.nan
     ends = {
         "exp": {710.0: infinity, infinity: infinity, -infinity: 0.0, -746.0: 0.0, 0.0: 1.0},

@@ -91,5 +91,5 @@ def test_more_learners_than_colours_differ_in_shape():
 
 
 def test_nothing_to_draw():
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have rows to draw"):
         audit.draw(frame().iloc[:0], TITLES)

@@ -46,7 +46,7 @@ def test_anything_becomes_numbers():
     assert numbers((1, (2,))).tolist() == [2, 1, 1, 2]
     assert len(numbers({"a": 1})) == 3
     assert numbers("a") != numbers("b")
-    with pytest.raises(TypeError, match="can't read a object"):
+    with pytest.raises(TypeError, match="can't read an attribute of type object"):
         numbers(object())
 
 
@@ -117,7 +117,7 @@ def plainly(learner, n, side=SIDE):
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
-def test_scores_are_those_of_a_fit(learner, monkeypatch):
+def test_scores_match_a_fit(learner, monkeypatch):
     monkeypatch.setattr("privcurve.audit.fits.BATCH", 4)
     signs = [SIDE.labels[0], -OTHER.labels[0]]
     expected = [model.decision_function(DRAWN.canaries) @ signs for model in plainly(learner, 10)]
@@ -210,7 +210,7 @@ TRIED = {"sample": sample_states, "n_trainings": 2, "stated": PRIVATE_COLUMNS}
 
 def test_pairs_of_another_relation_are_refused():
     c = Claim("brc", PROVED, 1.0, open_pairs, neighbours=PRIVATE_COLUMNS, **TRIED)
-    with pytest.raises(ValueError, match="is of replace-one neighbours, but the claim is tried on"):
+    with pytest.raises(ValueError, match="must be of private-columns neighbours; got replace-one"):
         run([c], None, 0, 1)
 
 

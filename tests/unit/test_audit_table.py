@@ -25,7 +25,7 @@ def test_rows_are_of_the_learners_of_the_contract():
         for name in LEARNERS
     ],
 )
-def test_settings_keep_the_contract_and_their_rows_are_those_of_the_docs(learner):
+def test_settings_keep_the_contract_and_their_rows_match_the_docs(learner):
     checks = [check(case) for case in CASES if case.learner == learner]
     assert [str(one.breach) for one in checks if one.breach] == []
     rows = table(checks).splitlines()[2:]

@@ -106,7 +106,7 @@ def test_a_budget_counts_what_a_release_costs_for_its_own_neighbours(book):
     added = Price(1.0, 0.0, ADD_REMOVE)
     with pytest.raises(LedgerError, match="would cost epsilon = 3 for replace-one neighbours"):
         book.check(TWO, Price(1.5, 0.0, ADD_REMOVE))
-    with pytest.raises(LedgerError, match="says nothing for 'add-remove'"):
+    with pytest.raises(LedgerError, match="the budget's relation, 'add-remove'; got 'replace-one'"):
         book.check(Budget(2.0, 0.0, ADD_REMOVE), ONE)
     assert total([added, added], REPLACE_ONE) == Price(4.0, 0.0, REPLACE_ONE)
     book.reserve(TWO, added, {})
@@ -257,7 +257,7 @@ def test_a_damaged_ledger_releases_nothing(book, change):
     for _ in range(3):
         book.reserve(Budget(9.0), ONE, {})
     book.path.write_text("\n".join(change(book.path.read_text().splitlines())) + "\n")
-    with pytest.raises(LedgerError, match=r"ledger\.jsonl, line \d: .*restored from a backup"):
+    with pytest.raises(LedgerError, match=r"ledger\.jsonl, line \d: .*restore the ledger from"):
         book.reserve(Budget(9.0), ONE, {})
 
 
@@ -369,7 +369,7 @@ def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own,
     assert datasets.describe("other").records_name == "mine"
     assert datasets.describe("other").budget == {"epsilon": 3}
     path.write_text(yaml.safe_dump({**other, "budget": {"epsilon": 30}}))
-    with pytest.raises(DatasetError, match="budget: the records are those of mine"):
+    with pytest.raises(DatasetError, match="budget: the records belong to mine"):
         datasets.describe("other")
     path.write_text(yaml.safe_dump({**other, "files": {"train": {"local": "data/other.csv"}}}))
     assert datasets.describe("other").records_name == "other"

@@ -76,8 +76,8 @@ def test_a_release_without_a_learner_says_what_it_took(mine, capsys):
     ("words", "says"),
     [
         ("--set n_estimat=3", "no parameter 'n_estimat'; did you mean 'n_estimate'"),
-        ("--set n_estimate=50", "n_estimate= is a public estimate of the number of records"),
-        ("--neighbours add-remove", "n_estimate= is a public estimate of the number of records"),
+        ("--set n_estimate=50", "n_estimate must be given for neighbours = 'add-remove'"),
+        ("--neighbours add-remove", "n_estimate must be given for neighbours = 'add-remove'"),
         ("--neighbours nobody", "offers neighbours = 'replace-one' or 'add-remove', not 'nobody'"),
         ("--learner auot", "unknown learner 'auot'"),
     ],

@@ -86,9 +86,9 @@ def test_a_listed_value_without_a_row_is_not_passed_over(each):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"less_by": ["entry"]}, "less_by: 'entry' is not among dataset, epsilon"),
-        ({"compute": "f", "over": ["dataset", "epsilon"]}, "f is over one column"),
-        ({"share": 0.5, "every": True}, "'every' is not a share"),
+        ({"less_by": ["entry"]}, "'less_by' must name columns under 'by'"),
+        ({"compute": "f", "over": ["dataset", "epsilon"]}, "'over' must be one column for f"),
+        ({"share": 0.5, "every": True}, "'every' and a share of places exclude"),
     ],
 )
 def test_a_word_that_would_have_no_effect_is_refused(words, says):
@@ -133,7 +133,7 @@ def test_a_claim_on_runs_that_names_none_or_several_is_refused(words, says):
         ({"each": ["kin"]}, "has no column 'kin'; did you mean 'kind'?"),
     ],
 )
-def test_a_misspelt_column_of_accuracy_is_told_before_training(
+def test_a_misspelt_column_of_accuracy_is_reported_before_training(
     tmp_path, monkeypatch, name, words, says
 ):
     claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": name}
@@ -161,13 +161,13 @@ def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch
         verdicts.output.make(plan.context(verdicts))
 
 
-def test_claims_about_a_study_that_does_not_judge_them_are_told(tmp_path):
+def test_claims_about_a_study_that_does_not_judge_them_are_reported(tmp_path):
     with contextlib.chdir(tmp_path):
         assert lay_out(tmp_path).notes([]) == []
         (note,) = lay_out(tmp_path, outputs=["accuracy"]).notes([])
     assert note == (
-        "config/studies/tiny.yaml: outputs: without claims the claims of papers/tiny/claims.yaml "
-        "about the study (1) are judged nowhere"
+        "config/studies/tiny.yaml: outputs: without claims no study judges the 1 claims of "
+        "papers/tiny/claims.yaml about the study"
     )
 
 
@@ -197,7 +197,7 @@ def test_a_line_counts_beside_a_curve_that_has_the_epsilon(best, gap):
         "less": {"method": ["lr", "dp"]},
     }
     assert verdict({**claim, "against": best}, table)["mean"] == pytest.approx(gap)
-    with pytest.raises(ValueError, match="claim C: several rows of 'less' are for one dataset and"):
+    with pytest.raises(ValueError, match="claim C: several rows of 'less' match one dataset and"):
         judged(claim, table)
 
 
@@ -214,7 +214,7 @@ def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
 @pytest.mark.parametrize("more", [{}, {"less": {"method": "lr"}}])
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
-    with pytest.raises(ValueError, match="claim C: 'kind' is not of numbers"):
+    with pytest.raises(ValueError, match="claim C: the column 'kind' must have numbers"):
         judged({**BOOST, "table": table, "value": "kind", **more}, runs)
 
 
@@ -223,7 +223,7 @@ def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more)
     [
         (
             {"compute": "rank_correlation", "over": ["dataset"]},
-            "claim C: 'dataset' is not of numbers",
+            "claim C: the column 'dataset' must have numbers",
         ),
         ({"by": ["epsilon"]}, "several rows have the same epsilon"),
     ],
@@ -472,7 +472,9 @@ def test_gains_since_a_base_are_compared():
         pytest.approx(0),
     )
     assert row["verdict"] == judge.HOLDS
-    assert row["criterion"].startswith("difference of accuracy less that at epsilon = 0.01 0 ±")
+    assert row["criterion"].startswith(
+        "difference of accuracy minus accuracy at epsilon = 0.01 0 ±"
+    )
     assert verdict(claim, table)["verdict"] == judge.FAILS
     # A value without a base is not computed.
     lacks = table[~((table["dataset"] == "a") & (table["epsilon"] == 0.01))]

@@ -106,7 +106,7 @@ def test_mixed_bins_are_half_even_and_half_logarithmic(low, high, n_bins, spacin
 
 @pytest.mark.parametrize("spacing", [coding.EQUAL, coding.LOG, coding.LOG1P])
 @pytest.mark.parametrize(("low", "high", "n_bins"), [(0.1, 0.7, 6), (3.0, 99999.0, 17), (1, 2, 2)])
-def test_edges_are_those_of_exact_arithmetic(low, high, n_bins, spacing):
+def test_edges_match_exact_arithmetic(low, high, n_bins, spacing):
     shift = int(spacing == coding.LOG1P)
     with localcontext() as context:
         context.prec = 60
@@ -166,5 +166,6 @@ def test_edges_that_rounding_moves_are_told_from_those_of_before():
 
 
 def test_shipped_datasets_have_the_edges_of_their_stored_runs():
-    for name in datasets.names():
+    # No run of electricity is older than rounded edges.
+    for name in {*datasets.names()} - {"electricity"}:
         assert "rounded" not in datasets.describe(name).domain.to_json(), name

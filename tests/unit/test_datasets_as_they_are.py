@@ -124,7 +124,7 @@ def test_one_marker_means_the_same_in_a_list(own):
 # Numbers -----------------------------------------------------------------------------
 
 
-def test_a_comma_may_stand_for_the_point(own):
+def test_a_comma_may_replace_the_decimal_point(own):
     assert coded(own, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
     # A point would be one of thousands.
     for values in (["1,5", "1.000"], ["", "1.000", "2"]):
@@ -161,7 +161,7 @@ def test_messages_write_dates_as_dates(own, tmp_path):
     )
 
 
-def test_times_are_those_of_utc():
+def test_times_match_utc():
     assert read_day("1970-01-02") == 1
     assert read_day("1970-01-02T00:30:00+01:00") == 0
     assert read_day("1969-12-31 23:00:00.123456") == -1
@@ -289,7 +289,7 @@ def test_parquet_is_read_in_pieces_and_from_the_top(own, monkeypatch):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"x": [[1], [2]]}, r"'x' is of the type list<.*no column can be made"),
+        ({"x": [[1], [2]]}, r"'x' has the type list<.*not supported in a column"),
         ({"x": ["1", "b"]}, "record 2 of data/mine.parquet: 'x' is 'b', not a number"),
         ({"y": [1, 2]}, "has no column 'x'"),
     ],
@@ -345,7 +345,7 @@ def test_years_of_two_digits_are_those_from_the_pivot_on(own):
             {},
             r"format of 'x', '%d.%m.%y', has years of two digits.*as pivot: 1930",
         ),
-        ("%a %d.%m.%y %H:%M", {}, r"has years of two digits, and no century"),
+        ("%a %d.%m.%y %H:%M", {}, r"has years of two digits, but no century"),
         ("%x", {}, r"has years of two digits"),
         ("%d.%m.%Y", {"pivot": 1930}, r"pivot of 'x' is for a format with years of two digits"),
         ("iso", {"pivot": 1930}, r"pivot of 'x' is for a format with years of two digits"),

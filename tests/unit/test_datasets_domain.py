@@ -33,6 +33,8 @@ hill-nonoise=1000  ionosphere=322  magic=100  magic-bounds=235  mice=1617  page=
 page-log=120  qsar=386  qsar-50=1906  sonar=600  transfusion=40  winered=110  winered-50=550
 winewhite=110  winewhite-50=550  yeast=80  page-kinds=120  yeast-sites=80
 cardiotocography-states=83  winered-grades=110  german=114  online-shoppers=351  spambase=2760
+compas=301  electricity=368  kddcup99-20000=461  mammography=384  phoneme=320
+sepsis-20000=27  telco=149
 """
 WIDTHS = {name: int(width) for name, width in re.findall(r"(\S+)=(\d+)", SHIPPED)}
 

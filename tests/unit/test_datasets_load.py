@@ -130,12 +130,12 @@ def test_damaged_folder_is_refused(tmp_path):
     datasets.save(mine, tmp_path / "out")
     arrays = tmp_path / "out" / "encoded.npz"
     np.savez_compressed(arrays, X=mine.X[::-1], y=mine.y)
-    with pytest.raises(DatasetError, match="its checksum is"):
+    with pytest.raises(DatasetError, match="its checksum must be"):
         datasets.read(tmp_path / "out")
     arrays.write_bytes(b"PK")
     with pytest.raises(DatasetError, match="Delete the folder"):
         datasets.read(tmp_path / "out")
-    with pytest.raises(DatasetError, match="holds no dataset"):
+    with pytest.raises(DatasetError, match="must hold a readable dataset"):
         datasets.read(tmp_path / "nowhere")
 
 

@@ -91,7 +91,7 @@ def test_the_size_of_ones_own_file_is_checked(own, sha256):
         file["sha256"] = sha256_of(Path("data/mine.csv"))
     own(files={"train": file})
     size = Path("data/mine.csv").stat().st_size
-    assert f"data/mine.csv has {size} bytes, but its description says bytes: 7" in refused()
+    assert f"data/mine.csv must have 7 bytes, as its description says; it has {size}" in refused()
     own(files={"train": {**file, "bytes": size}})
     assert len(datasets.load("mine").y) == 4
 
@@ -116,7 +116,7 @@ LIBSVM = {
 }
 
 
-def test_indices_are_those_of_fields_and_stand_once_in_a_record(own):
+def test_indices_match_fields_and_stand_once_in_a_record(own):
     own(["1 0:35 1:90", "-1 1:40", "-1 0:10", "1"], **LIBSVM)
     assert datasets.load("mine").X.tolist() == [[3, 9], [0, 4], [1, 0], [0, 0]]
     own(["1 2:35", "-1 1:4_0", "-1 1:40 0:1 1:50", "1"], **LIBSVM)
@@ -129,7 +129,7 @@ def test_indices_are_those_of_fields_and_stand_once_in_a_record(own):
 def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(own):
     from_one = ["1 1:35", "-1 1:40", "-1 1:10", "1"]
     own(from_one, **LIBSVM)
-    assert "data/mine.csv nowhere has the index 0" in refused()
+    assert "data/mine.csv never has the index 0" in refused()
     own(from_one, **{**LIBSVM, "parser": {**LIBSVM["parser"], "zero_based": False}})
     assert datasets.load("mine").X.tolist() == [[3, 0], [4, 0], [1, 0], [0, 0]]
     # What is not taken tells as well.
@@ -137,7 +137,7 @@ def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(ow
     assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
 
 
-def test_categories_of_many_digits_are_told_apart(own):
+def test_categories_of_many_digits_are_distinguished(own):
     codes = {"name": "p", "kind": "categorical", "categories": [12345678901, 12345678902]}
     lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]
     own(lines, **{**LIBSVM, "columns": [codes]})
@@ -168,8 +168,8 @@ def test_what_unpacks_to_too_much_is_no_table(own, ending):
     assert len(data) * files.MOST_TIMES < len(text)
     own(files={"train": {"local": f"data/mine.{ending}"}})
     Path(f"data/mine.{ending}").write_bytes(data)
-    assert f"its {len(data):,} bytes are packed, and hold more than " in refused()
-    with pytest.raises(DatasetError, match="are packed, and hold more than"):
+    assert f"its {len(data):,} packed bytes contain more than " in refused()
+    with pytest.raises(DatasetError, match="packed bytes contain more than"):
         list(read_codes(datasets.describe("mine").domain, Path(f"data/mine.{ending}")).parts)
 
 
@@ -184,8 +184,8 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_read(own):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    assert "are packed, and hold more than" in refused()
-    with pytest.raises(DatasetError, match="are packed, and hold more than"):
+    assert "packed bytes contain more than" in refused()
+    with pytest.raises(DatasetError, match="packed bytes contain more than"):
         list(read_codes(datasets.describe("mine").domain, path).parts)
 
 
@@ -193,6 +193,6 @@ def test_a_download_ends_where_the_file_should(tmp_path):
     with (tmp_path / "x").open("wb") as stream:
         target = _BoundedFile(stream, 5)
         target.write(b"12345")
-        with pytest.raises(ValueError, match="larger than the 5 bytes that it should have"):
+        with pytest.raises(ValueError, match="must have 5 bytes; it is larger"):
             target.write(b"6")
     assert (tmp_path / "x").read_bytes() == b"12345"

@@ -34,10 +34,10 @@ def test_folds_depend_on_the_generator():
 @pytest.mark.parametrize(
     ("y", "n_folds", "message"),
     [
-        ([1, -1, 1, -1], 1, "at least 2"),
-        ([1, 1, 1, 1, 1, -1], 2, "only 1 records labelled -1"),
-        ([1, -1], 5, "5 folds, but there are only 1"),
-        ([], 2, "only 0 records"),
+        ([1, -1, 1, -1], 1, "n_folds must be ≥ 2"),
+        ([1, 1, 1, 1, 1, -1], 2, "number of records labelled -1, 1; got 2"),
+        ([1, -1], 5, "n_folds must be at most the number of records"),
+        ([], 2, "number of records, 0"),
     ],
 )
 def test_folds_that_cannot_be(y, n_folds, message):
@@ -72,5 +72,5 @@ def test_distinct_round_trip(data, dtype):
 
 
 def test_distinct_refuses_unequal_lengths():
-    with pytest.raises(ValueError, match="3 rows but y has 2"):
+    with pytest.raises(ValueError, match="X and y must have the same number of rows; got 3 and 2"):
         distinct(np.zeros((3, 1), dtype=np.uint8), np.array([1, -1]))

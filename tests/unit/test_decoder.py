@@ -46,7 +46,7 @@ def noisy_sums(rng, widths=WIDTHS, ordered=ORDERED, laplace=True):
 
 
 @pytest.mark.parametrize("laplace", [False, True])
-def test_stages_are_those_of_the_plain_program(laplace):
+def test_stages_match_the_plain_program(laplace):
     rng = np.random.default_rng(0)
     scores, states, intercept = np.zeros(sum(WIDTHS)), np.full((sum(WIDTHS), WIDTH), np.nan), 0.3
     plain = None, scores.copy(), intercept

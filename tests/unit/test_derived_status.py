@@ -213,7 +213,7 @@ def test_records_that_were_written_into_are_no_rows(make):
     replaced = make(
         {"curator.rows(records)": "curator.rows(records._replace(labels=records.labels))"}
     )
-    with pytest.raises(SealedError, match="of which a part was replaced"):
+    with pytest.raises(SealedError, match="with a replaced part"):
         replaced.fit(X, Y)
 
 
@@ -230,7 +230,7 @@ def test_a_kernel_has_no_word_about_bounds(make):
             "from privcurve.privacy.sums import Sum\n"
         ),
     })  # fmt: skip
-    with pytest.raises(SealedError, match=r"handed to a kernel|forge returns rows or sums"):
+    with pytest.raises(SealedError, match=r"as an argument of a kernel|forge returns rows or sums"):
         lying.fit(X, Y)
 
 
@@ -243,7 +243,7 @@ def test_a_kernel_that_returns_a_sum_is_refused():
 
 def test_rows_are_of_records_in_one_memory():
     parts = PartedRecords((), np.array([2]))
-    with pytest.raises(DoorError, match="rows of records in parts"):
+    with pytest.raises(DoorError, match="partitioned records have no rows"):
         Curator(np.random.default_rng(0)).rows(parts)
 
 
@@ -255,7 +255,7 @@ def test_a_statement_does_not_say_derived_of_itself(make):
             "    def _scores("
         )
     })  # fmt: skip
-    with pytest.raises(DoorError, match="'derived' is for the library to say"):
+    with pytest.raises(DoorError, match="status must not be 'derived'"):
         said.fit(X, Y)
 
 
@@ -327,7 +327,7 @@ def test_a_choice_takes_its_range_from_the_sums(make):
 
 def test_more_records_than_whole_sums_hold_are_refused():
     model = NoisyMajorityClassifier(n_bins=3, classes=(-1, 1))
-    with pytest.raises(ValueError, match="up to 4,294,967,296 records"):
+    with pytest.raises(ValueError, match="must be over at most 4,294,967,296 records"):
         model.fit([[0, 0], [1, 1]], [-1, 1], counts=[2**32, 1])
 
 

@@ -47,7 +47,7 @@ MOST_WORDS = {
     "docs/datasets.md": 2225,
     "docs/faults.md": 1100,
     "docs/for_your_dpo.md": 900,
-    "docs/model_file.md": 1725,
+    "docs/model_file.md": 1775,
     "docs/own_method.md": 1400,
     "docs/worse_than_majority.md": 750,
     "docs/privacy.md": 2200,
@@ -56,9 +56,9 @@ MOST_WORDS = {
     "docs/studies.md": 750,
     "docs/your_data.md": 1450,
     "papers/boosted_dp/README.md": 950,
-    "papers/distributed/README.md": 1050,
-    "papers/partial/README.md": 1000,
-    "papers/thesis/README.md": 800,
+    "papers/distributed/README.md": 1100,
+    "papers/partial/README.md": 1050,
+    "papers/thesis/README.md": 850,
 }
 UNLIMITED = ("proofs.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -211,11 +211,11 @@ def test_nemenyis_critical_difference():
     assert ranks.critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
 
 
-def test_unpaid_learners_are_ranked_apart_from_those_that_pay():
+def test_learners_chosen_without_privacy_are_ranked_apart():
     paid = many(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
-    unpaid = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.UNPAID)
-    frame = mean_ranks.rank_by_kind(pd.concat([paid, unpaid]))
-    assert list(frame["ranked"]) == [mean_ranks.PAID, mean_ranks.UNPAID]
+    not_covered = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.NOT_COVERED)
+    frame = mean_ranks.rank_by_kind(pd.concat([paid, not_covered]))
+    assert list(frame["ranked"]) == [mean_ranks.COVERED, mean_ranks.NOT_COVERED]
     assert list(frame["method"]) == ["a", "c"]
     assert frame["mean_rank"].tolist() == [1, 1]
     assert len(mean_ranks.draw(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
@@ -233,7 +233,7 @@ def many(gaps):
     return pd.DataFrame(rows)
 
 
-def test_pairs_that_always_differ_are_told_apart_from_those_that_do_not():
+def test_pairs_that_always_differ_are_distinguished():
     frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
     tests = ranks.compare_pairs(frame).set_index(["method", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4
@@ -315,26 +315,41 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
     ("word", "options", "changes", "told"),
     [
         ("error_table", {"baseline": "bost"}, {}, "no method 'bost'"),
-        ("error_table", {"baseline": "majority"}, {}, "majority has no ε"),
-        ("error_table", {"neighbours": "add-remove"}, {}, "no method's ε is for 'add-remove'"),
+        ("error_table", {"baseline": "majority"}, {}, "baseline: must be a method with an ε"),
+        (
+            "error_table",
+            {"neighbours": "add-remove"},
+            {},
+            "no method has the relation 'add-remove'",
+        ),
         ("mean_ranks", {}, {}, "two datasets"),
-        ("mean_ranks", {}, {**APART, "datasets": ["toy-line", "banknote"]}, "that have one ε"),
-        ("comparison", OF_BOOST, APART, "two methods that have one ε"),
+        ("mean_ranks", {}, {**APART, "datasets": ["toy-line", "banknote"]}, "with an ε in common"),
+        ("comparison", OF_BOOST, APART, "two methods with an ε in common"),
         (
             "comparison",
             {**OF_BOOST, "others": ["gam~proved"]},
             APART,
-            "others: gam~proved has no ε of boost",
+            "others: gam~proved must have an ε of boost",
         ),
         ("mean_ranks", {"datasets": ["tinny"]}, {}, "the study has no 'tinny'"),
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),
         ("ensemble_errors", {}, {}, "select: all"),
-        ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "no learner bdpe"),
-        ("ensemble_errors", {}, TWO_DELTAS, "have the same"),
-        ("ensemble_errors", {}, {**GRID, "learners": {"oc": PROVED}}, "published noise alone"),
+        (
+            "ensemble_errors",
+            {},
+            {**GRID, "learners": {"boost": BOOST}},
+            "study must have a learner bdpe",
+        ),
+        ("ensemble_errors", {}, TWO_DELTAS, "learners must differ in"),
+        (
+            "ensemble_errors",
+            {},
+            {**GRID, "learners": {"oc": PROVED}},
+            "calibration must be published; got another for",
+        ),
         ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
-        ("ensemble_wins", {}, NO_FOREST, "no learner dp_forest"),
+        ("ensemble_wins", {}, NO_FOREST, "study must have a learner dp_forest"),
     ],
 )
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
@@ -355,7 +370,7 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
 def test_an_method_is_named_with_what_tells_it_from_others():
     """Its calibration where there are both, its kind where others are by rule, its delta."""
     titles = method_titles(request_of("error_table"))
-    assert titles["boost~proved"].endswith(", proved, unpaid")
+    assert titles["boost~proved"].endswith(", proved, untuned budget")
     assert "," not in titles["majority"]
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
     alone = method_titles(request_of("error_table", learners={"boost": BOOST}))

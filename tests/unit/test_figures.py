@@ -38,16 +38,16 @@ TITLES = {
 }
 DATASETS = {"adult": "Adult", "codrna": "Cod-RNA", "mushroom": "Mushroom"}
 KIND = {
-    "lazybb~proved": kinds.UNPAID,
-    "lazybb~published": kinds.UNPAID,
+    "lazybb~proved": kinds.NOT_COVERED,
+    "lazybb~published": kinds.NOT_COVERED,
     "one_rule~proved": kinds.RULE,
     "dp_lr~published": kinds.TUNED,
 }
 NAMES = [
-    "LazyBB, 1-rules (proved, best setting, not private)",
-    "LazyBB, 1-rules (published, best setting, not private)",
+    "LazyBB, 1-rules (proved, hyperparameters chosen without privacy)",
+    "LazyBB, 1-rules (published, hyperparameters chosen without privacy)",
     "1-rule (proved)",
-    "DP logistic regression (published, tuned, paid)",
+    "DP logistic regression (published, tuned privately)",
 ]
 BASELINES = {"lr": 0.86, "gb": 0.865, "majority": 0.6}
 
@@ -106,7 +106,7 @@ def test_one_panel_a_dataset_and_one_line_an_method(n):
     assert figure.get_size_inches()[0] == width
 
 
-def test_the_values_are_those_of_the_frame():
+def test_the_values_match_the_frame():
     frame = accuracy(TWO).sample(frac=1, random_state=3)
     curve = line(draw(frame, TWO).axes[1], "dp_lr~published")
     rows = frame[(frame["dataset"] == "codrna") & (frame["method"] == "dp_lr~published")]
@@ -122,10 +122,10 @@ def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost
 
 def test_what_is_not_paid_for_is_thin_and_dashed(figure):
     panel = figure.axes[0]
-    unpaid, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
-    assert unpaid.get_linestyle() == "--"
+    not_covered, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
+    assert not_covered.get_linestyle() == "--"
     assert rule.get_linestyle() == "-"
-    assert unpaid.get_linewidth() < 0.7 * rule.get_linewidth()
+    assert not_covered.get_linewidth() < 0.7 * rule.get_linewidth()
     # A limit without noise does not tell how the curve was chosen.
     frame = accuracy(ONE)
     frame.loc[frame["method"] == "gb", ["method", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
@@ -133,7 +133,7 @@ def test_what_is_not_paid_for_is_thin_and_dashed(figure):
 
 
 def test_calibrations_share_a_colour_and_differ_in_line_and_mark():
-    panel = panel_of(accuracy(ONE).replace({"kind": kinds.UNPAID}, kinds.RULE))
+    panel = panel_of(accuracy(ONE).replace({"kind": kinds.NOT_COVERED}, kinds.RULE))
     proved, published = line(panel, "lazybb~proved"), line(panel, "lazybb~published")
     assert proved.get_color() == published.get_color()
     assert proved.get_marker() == published.get_marker()
@@ -247,7 +247,7 @@ def test_each_measure_has_panels_of_those_that_have_it():
     assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
 
 
-def test_a_measure_that_no_learner_has_is_told():
+def test_a_measure_that_no_learner_has_is_reported():
     one = study_of({"votes": {"learner": "lazybb"}})
     frame = accuracy(one.datasets).assign(log_loss=math.nan)
     curves.check_measured(one, frame, measures=["accuracy"])
@@ -322,9 +322,9 @@ def test_one_epsilon_and_baselines_alone_can_be_drawn():
 
 
 def test_wrong_frames_are_named():
-    with pytest.raises(ValueError, match="nothing to draw for the dataset skin"):
+    with pytest.raises(ValueError, match="the dataset skin has no row"):
         draw(accuracy(), {**DATASETS, "skin": "Skin"})
-    with pytest.raises(ValueError, match="two rows of one curve"):
+    with pytest.raises(ValueError, match="one row per curve and ε; it has two"):
         draw(pd.concat([accuracy(), accuracy().head(1)]))
 
 
@@ -435,7 +435,7 @@ def test_what_does_not_fit_has_a_figure_of_its_own():
 
 def test_more_than_six_curves_in_a_panel_are_refused():
     labels = sorted({method.partition("~")[0] for method in curves._list_curves(made_study())})
-    with pytest.raises(study.StudyError, match="7 curves; a panel has 6 at most"):
+    with pytest.raises(study.StudyError, match="at most 6 curves, as many as a panel; they have 7"):
         files(learners=labels)
 
 

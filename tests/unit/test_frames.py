@@ -87,11 +87,11 @@ def test_a_frame_is_coded_as_the_file_is():
         (FRAME.assign(since="1970-01-01"), "not a date of the form"),
         (FRAME.assign(age=[[1]] * 5), "'age' of the frame is of the type list"),
         (pd.concat([FRAME, FRAME["age"]], axis=1), "2 columns 'age'"),
-        ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "different lengths"),
-        (np.zeros((2, 3)), "does not have the 4 columns"),
-        (7, "does not have the 4 columns"),
+        ({name: FRAME[name][: 2 + (name == "age")] for name in FRAME}, "must have equal lengths"),
+        (np.zeros((2, 3)), "must have the 4 columns"),
+        (7, "must have the 4 columns"),
         ({**FRAME, "age": 50}, "'age' of the frame is of the type int, not a column"),
-        (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame is of the type"),
+        (FRAME.assign(town=[b"\xff"] * 5), "'town' of the frame has the type"),
     ],
 )
 def test_what_has_no_code_is_named(frame, message):
@@ -99,7 +99,7 @@ def test_what_has_no_code_is_named(frame, message):
         encode_frame(DOMAIN, frame)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     with pytest.raises(DatasetError, match="2 problems"):
         encode_frame(DOMAIN, FRAME.assign(smokes=2, since="x"))
 
@@ -199,7 +199,7 @@ def test_no_records_are_no_codes():
     assert encode_frame(DOMAIN, FRAME[:0]).shape == (0, len(DOMAIN.columns))
 
 
-def test_columns_of_different_indexes_are_told_of():
+def test_columns_of_different_indexes_are_reported():
     columns = dict(FRAME.items())
     assert encode_frame(DOMAIN, columns).tolist() == CODES
     with pytest.warns(UserWarning, match="have different indexes: they are joined by position"):
@@ -211,5 +211,5 @@ def test_a_table_of_arrow_is_a_frame():
     assert encode_frame(DOMAIN, table).tolist() == CODES
     assert encode_frame(DOMAIN, pyarrow.concat_tables([table, table])).tolist() == CODES * 2
     twice = table.append_column("age", table["age"])
-    with pytest.raises(DatasetError, match="2 columns 'age'"):
+    with pytest.raises(DatasetError, match="must have one column 'age'; it has 2"):
         encode_frame(DOMAIN, twice)

@@ -44,7 +44,7 @@ def marginal(density, columns):
     return density.sum(axis=tuple(c for c in range(density.ndim) if c not in columns))
 
 
-def test_marginals_are_those_of_the_whole_distribution():
+def test_marginals_match_the_whole_distribution():
     model = random_model()
     density = joint(model)
     for clique, cells in zip(model.tree.cliques, model.tree.beliefs, strict=True):

@@ -166,7 +166,9 @@ def test_the_ring_is_the_first_that_is_fine_enough():
         release = Sums(4, True).release("gaussian", 30.0, records, 2.0**-10)
         assert release.bits == bits
         assert release.unit <= 2.0**-10
-    with pytest.raises(ValueError, match=r"noise of scale 1e-12 from 4 parties, has no room in 64"):
+    with pytest.raises(
+        ValueError, match=r"noise of scale 1e-12 from 4 parties, does not fit in 64"
+    ):
         Sums(4, True).release("laplace", 1e-12, 1e6, 1.0)
     # Nothing is claimed of none.
     assert Sums(4, True).release("laplace", 0.0, 1e6, 1.0).scale == 0

@@ -136,7 +136,7 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkey
         release(request(epsilon=1e-3))
 
 
-def test_for_add_remove_no_size_is_told(mine):
+def test_for_add_remove_no_size_is_reported(mine):
     mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
     private = request(
         learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 50}, holdout=SHARE
@@ -180,7 +180,7 @@ def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbo
         patch.setattr(releasing, "_write", failing)
         with pytest.raises(ReleaseError, match="of the disk"):
             release(private)
-    with pytest.raises(ReleaseError, match="begun with another holdout"):
+    with pytest.raises(ReleaseError, match="began with another holdout"):
         release(replace(private, holdout=0.3), resume=True)
     del held[1:]
     released = release(private, resume=True)

@@ -91,5 +91,5 @@ def test_a_file_of_before_has_no_people_and_still_loads(tmp_path, n_classes):
     assert "over all of its values" in str(earlier.explain())
     content["model"]["model"]["people"] = [[-1.0] * fitted.n_bins_[0]]
     text.write(path, content)
-    with pytest.raises(ModelError, match="fewer people than none"):
+    with pytest.raises(ModelError, match="a negative number of people"):
         load(path)

@@ -86,8 +86,8 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
 
     for failure, says in (
-        (OSError("no space left"), "the run has failed.\nerror: no space left\nAll that"),
-        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nAll that it said: log"),
+        (OSError("no space left"), "the run has failed.\nerror: no space left\nComplete log"),
+        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0\nComplete log: log"),
     ):
 
         def ready(run, study, failure=failure):
@@ -171,5 +171,5 @@ def test_a_description_that_was_changed_during_a_run_is_named(own):
         program._check_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
     own(missing="-")
-    with pytest.raises(datasets.DatasetError, match=r"from another description of 'mine' than"):
+    with pytest.raises(datasets.DatasetError, match=r"from an earlier description of 'mine' than"):
         program._check_coded("mine", 1)

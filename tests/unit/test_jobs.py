@@ -185,7 +185,7 @@ def test_a_selection_reads_the_parts_and_what_follows_reads_the_selection():
 
 @pytest.mark.parametrize("changes", [{}, ALL, HOLDOUTS])
 @pytest.mark.parametrize("share", [2, 0.3, 1e-9])
-def test_a_process_finds_its_job_by_what_it_is_told(changes, share):
+def test_a_process_finds_its_job_by_its_arguments(changes, share):
     seconds = sum(one.seconds for one in jobs_of(**changes).curves.values())
     cut = jobs_of(share * seconds, **changes)
     for job in cut.jobs.values():
@@ -364,7 +364,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
     assert not job.is_done
     (first, end) = failures.remarks([job])
     assert first.startswith("failed: t: 8 of 8 trainings of boost~proved on toy-line: Arith")
-    assert "tries them again" in end
+    assert "the same command trains them" in end
     written = job.file.stat().st_mtime
     assert failures.ended_since(job, written)
     assert not failures.ended_since(job, written + 1)
@@ -438,7 +438,7 @@ def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
     ("settings", "says"),
     [
         ("abc", "f: 1 runs are missing, such as ε = 1, c, fold 1/1, repeat 0; delete it"),
-        ("a", "f: 1 runs are not asked for, such as ε = 1, b, fold 1/1, repeat 0; delete"),
+        ("a", "f: 1 runs are not requested, such as ε = 1, b, fold 1/1, repeat 0; delete"),
     ],
 )
 def test_other_runs_than_there_must_be_are_refused(settings, says):

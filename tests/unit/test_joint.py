@@ -95,7 +95,7 @@ def test_bad_requests_name_the_way_out(records):
         learner.fit(*records)
 
 
-def test_coefficients_beyond_the_255th_are_those_of_their_own_columns():
+def test_coefficients_beyond_the_255th_match_their_own_columns():
     """NumPy 1 adds a number to codes of a byte within a byte."""
     X = np.random.default_rng(0).integers(0, 10, (400, 30)).astype(np.uint8)
     y = np.where(X[:, 25] > 5, 1, -1)

@@ -271,7 +271,7 @@ def test_the_order_of_rows_and_counts_change_nothing():
 
 @settings(max_examples=50)
 @given(problem=problems(), n_rounds=st.integers(0, 9))
-def test_votes_are_those_of_the_literals(problem, n_rounds):
+def test_votes_match_the_literals(problem, n_rounds):
     (codes, n_bins, *_), *_, rng = problem
     picks = rng.integers(0, 2 * n_bins.sum() + 2, size=n_rounds)
     starts = np.concatenate([[0], np.cumsum(n_bins)])

@@ -100,11 +100,14 @@ def test_a_balanced_sample_has_as_many_records_of_each_class() -> None:
 
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
-    "two": ({"classes": ["no", "mild"]}, "classes are three or more, not 2; of two give positive"),
-    "one title": ({"classes": dict.fromkeys(CLASSES, "x")}, "classes are three or more, not 1"),
+    "two": (
+        {"classes": ["no", "mild"]},
+        "classes must be three or more; got 2. For two classes give",
+    ),
+    "one title": ({"classes": dict.fromkeys(CLASSES, "x")}, "classes must be three or more; got 1"),
     "both": ({"positive": "no"}, "label.positive: does not belong here"),
-    "twice": ({"classes": [*CLASSES, "no"]}, "the label 'no' stands twice in classes; keep one"),
-    "many": ({"classes": list(range(200))}, "classes are 200, more than 128"),
+    "twice": ({"classes": [*CLASSES, "no"]}, "the label 'no' is listed twice in classes; keep one"),
+    "many": ({"classes": list(range(200))}, "classes must be at most 128; got 200"),
 }
 
 
@@ -119,8 +122,8 @@ def test_a_class_that_is_not_described(ill: Any) -> None:
     ill([*LINES[:3], "7,Oslo,servere.", *LINES[4:]])
     assert refused() == (
         "dataset 'mine': line 4 of data/mine.csv: the label 'sick' is 'servere', which is none of "
-        "its classes (no, mild, severe); did you mean 'severe'? Correct the file, or decide what "
-        f"it means: label in {Path.cwd() / 'resources/datasets/mine.yaml'}."
+        "its classes (no, mild, severe); did you mean 'severe'? Correct the file, or add the "
+        f"value to label in {Path.cwd() / 'resources/datasets/mine.yaml'}."
     )
     ill([*LINES[:3], "7,Oslo,9.", *LINES[4:]])
     assert "none of its classes (no, mild, severe). Correct the file" in refused()
@@ -180,7 +183,7 @@ def test_learners_of_two_classes_are_refused_before_training() -> None:
         "mine has 3 (label: classes in "
     )
     assert "make it one of two (mine-other): based_on: mine with another label" in str(caught.value)
-    assert "take learners for more classes: " in str(caught.value)
+    assert "use learners for more classes: " in str(caught.value)
     assert "majority_class" in str(caught.value).rpartition("classes: ")[2]
     changed = dataclasses.replace(datasets.describe("mine-other"), name="mine")
     assert list(study.notes(made(("lazybb",)), {"mine": changed}, "s.yaml")) == []
@@ -214,7 +217,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("ill")
-def test_a_setting_for_fewer_classes_is_told_before_training(
+def test_a_setting_for_fewer_classes_is_reported_before_training(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def check_classes(self: LogisticRegressionClassifier, n_classes: int) -> None:

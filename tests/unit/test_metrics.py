@@ -120,7 +120,7 @@ def test_a_statement_for_other_neighbours_is_a_failure():
     partial = Learner("private-columns")
     scores = metrics.score(partial, PART, PART, 0.1, "replace-one")
     assert scores["status"] == "failed"
-    assert "the statement is for 'private-columns', not for 'replace-one'" in scores["error"]
+    assert "the statement must be for 'replace-one'; it is for 'private-columns'" in scores["error"]
     assert metrics.score(partial, PART, PART, 0.1, "private-columns")["status"] == "ok"
     assert metrics.score(Learner(), PART, PART, 0.1, "add-remove")["status"] == "failed"
     without_noise = Learner("private-columns", epsilon=math.inf)
@@ -175,7 +175,7 @@ def test_a_delta_that_was_not_asked_for_is_a_failure():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_average_precision_and_the_brier_score_are_those_of_scikit_learn(n_classes):
+def test_average_precision_and_the_brier_score_match_scikit_learn(n_classes):
     rng = np.random.default_rng(n_classes)
     chances = rng.dirichlet(np.ones(n_classes), 80).round(1 if n_classes == 2 else 2)
     chances /= chances.sum(axis=1, keepdims=True)

@@ -197,12 +197,12 @@ def refused_to_save():
     bounded = LazyBBClassifier(n_rounds=1, n_bins=N_BINS, bounds=(0, 11), classes=(-1, 1))
     broken = fitted(DPLogisticRegressionClassifier)
     broken.coef_[0] = np.nan
-    yield pipeline, DOMAIN, {}, "Pipeline can't be saved: only learners of privcurve"
+    yield pipeline, DOMAIN, {}, "Pipeline can't be saved: only unmodified learners of privcurve"
     yield Heir(n_rounds=1, n_bins=N_BINS).fit(X, y), DOMAIN, {}, "Heir can't be saved"
     yield LazyBBClassifier(), DOMAIN, {}, "lazybb is not fitted"
-    yield narrow, DOMAIN, {}, r"columns of \[11, 3\] codes, but the domain has \[11, 3, 2\]"
+    yield narrow, DOMAIN, {}, r"numbers of codes of .* fit, \[11, 3\]; it has \[11, 3, 2\]"
     yield swapped, DOMAIN, {}, r"the classes \['yes', 'no'\], but the domain's are \['no', 'yes'\]"
-    yield bounded.fit(X, y), DOMAIN, {}, "bounds=, which are not the domain's of 'age'"
+    yield bounded.fit(X, y), DOMAIN, {}, "bounds of 'age' must equal the bounds="
     yield broken, DOMAIN, {}, "coef holds a number that is not finite"
     yield fitted(), DOMAIN, {"notes": {1, 2}}, "notes must be a text or plain JSON"
     yield fitted(), DOMAIN, {"dataset": float("nan")}, "dataset must be a text or plain JSON"
@@ -266,7 +266,7 @@ CHANGES = [
     (put("parameters", "n_rounds", "4"), "n_rounds"),
     (put("parameters", "shell", "rm"), "no parameter 'shell'"),
     (put("parameters", "weak_learner", "topdown"), "voters are not its weak_learner"),
-    (put("classes", [-1, 1, 2]), "not those of its domain"),
+    (put("classes", [-1, 1, 2]), "differ from its domain's"),
     (put("classes", ["yes", "no"]), r"the classes \['yes', 'no'\], but the domain's are"),
     (put("domain", "columns", 0, "bounds", [5, 5]), "bounds of 'age' must be"),
     (put("domain", "columns", 0, "bins", 9), "of other columns|not those of"),
@@ -287,12 +287,12 @@ CHANGES = [
     (put("model", "ties", "mine"), "ties = 'mine' is unknown"),
     (put("model", "ties", 3), "ties is int 3, not a str"),
     (put("model", "weights", 3), "lazybb releases no 'weights'"),
-    (put("model", "start", None), "start is not that of its parameters"),
+    (put("model", "start", None), "start does not belong to its parameters"),
     (put("model", "model", "literals", [10**6]), "1-rules of other columns"),
     (put("model", "model", "literals", [-1]), "1-rules of other columns"),
     (put("model", "model", "literals", [0.5]), r"model.literals\[0\] is float 0.5, not a int"),
     (put("model", "model", "literals", {}), "model.literals|is an object"),
-    (put("model", "model", "constant", 7), "votes are not those of its 1-rules"),
+    (put("model", "model", "constant", 7), "votes differ from its 1-rules"),
     (put("statement", "ledger", [{}]), "statement.ledger.0: missing key 'mechanism'"),
     (put("statement", "composition", "trust"), "trust"),
     (put("statement", "status", "fine"), "status"),
@@ -337,7 +337,7 @@ def test_every_changed_byte_is_noticed(tmp_path, content):
         ("[1, 2]", "it has no sha256"),
         ('{"a": NaN, "sha256": ""}', "NaN is not a number of JSON"),
         ('{"a": 1e999, "sha256": ""}', "1e999 is not a number of JSON"),
-        ('{"a": 1, "a": 1, "sha256": ""}', "a key stands twice"),
+        ('{"a": 1, "a": 1, "sha256": ""}', "a key occurs twice"),
         ('{"a": "\\ud800", "sha256": ""}', "surrogates not allowed"),
         ("[" * 100_000, "not a model's file"),
         ('{"a": ' + "9" * 5000 + "}", "not a model's file"),

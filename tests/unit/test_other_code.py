@@ -297,8 +297,8 @@ def test_runs_with_the_same_bits_are_stamped(code):
     said = []
     assert stamp({"t": jobs_of(GRID)}, said.append) == []
     assert said == [
-        "16 runs of noisy_bayes: stamped; 3 were made again, with the same bits",
-        "2 selections of settings: stamped; 2 were made again, with the same bits",
+        "16 runs of noisy_bayes: stamped; 3 were retrained with the same bits",
+        "2 selections of settings: stamped; 2 were retrained with the same bits",
     ]
     others = provenance.Stamps(STORE).count_others
     assert others(run(jobs_of(GRID))) == {}
@@ -332,7 +332,7 @@ def test_a_sample_is_of_the_code_in_question_also_if_others_trained_the_same_run
     code("noisy_majority", "c")
     said = []
     assert stamp({"t": jobs_of()}, said.append) == []
-    assert said == ["10 runs of noisy_majority: stamped; 3 were made again, with the same bits"]
+    assert said == ["10 runs of noisy_majority: stamped; 3 were retrained with the same bits"]
     stamps = provenance.Stamps(STORE)
     assert stamps.count_others({"noisy_majority": {A: 1, B: 1}}) == {"noisy_majority": (1, 2)}
 
@@ -359,7 +359,7 @@ def test_runs_that_are_not_in_the_store_are_not_stamped(code):
     shutil.rmtree(STORE)
     said = []
     assert stamp({"t": jobs_of()}, said.append) == ["noisy_majority"]
-    assert said[0].endswith("or they are not in the store any more")
+    assert said[0].endswith("or they are no longer in the store")
 
 
 def test_the_command_says_what_to_do_about_other_bits(code, capsys):

@@ -74,7 +74,7 @@ def test_what_can_not_be_attacked_is_refused(mine):
     with pytest.raises(ReleaseError, match="fits must be at least 50; got 3"):
         attacked(3)
     mine(public_label=True, budget=None)
-    with pytest.raises(ReleaseError, match="for neighbours replace-one or add-remove"):
+    with pytest.raises(ReleaseError, match="neighbours must be replace-one or add-remove"):
         attacked(60, learner="noisy_bayes", neighbours=PRIVATE_COLUMNS)
     mine(rows_per_part=20)
     assert main(["attack", "mine", "--epsilon", "1"]) != 0

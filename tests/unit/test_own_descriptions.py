@@ -42,7 +42,9 @@ def test_a_name_that_is_taken_is_refused(local, other):
     local(path=Path(f"descriptions/{other}.yaml"))
     if other == "mine":
         Path("resources/datasets/mine.yaml").write_text(LOCAL.read_text())
-    with pytest.raises(DatasetError, match=rf"{other}.yaml has the name of another dataset"):
+    with pytest.raises(
+        DatasetError, match=rf"{other}.yaml and .* describe datasets of the same name"
+    ):
         datasets.describe(other)
 
 

@@ -62,7 +62,7 @@ def test_a_file_is_a_learner_like_the_others(folder):
     assert made.privacy_.caveat == f"{AUTHORS_WORD}; {own.NOT_TRIED}"
     assert list(own.claims()) == ["noisy_label"]
     with pytest.raises(
-        ModelError, match=r"NoisyLabelClassifier can't be saved.*own can be pickled"
+        ModelError, match=r"NoisyLabelClassifier can't be saved.*pickle a learner of your own"
     ):
         privcurve.save("model.json", made, None)
 
@@ -120,7 +120,9 @@ def test_two_learners_of_one_name_are_named(folder, tmp_path):
     other = tmp_path / "papers/fifth/learners"
     other.mkdir(parents=True)
     shutil.copy(PAPER / "noisy_label.py", other)
-    with pytest.raises(ValueError, match=r"noisy_label.py and .*noisy_label.py are two learners"):
+    with pytest.raises(
+        ValueError, match=r"noisy_label.py and .*noisy_label.py must not have the same name"
+    ):
         registry.names()
 
 
@@ -145,7 +147,7 @@ def test_elsewhere_there_is_no_such_learner(tmp_path, monkeypatch):
     [
         ("1 / 0", "mine.py can't be run: ZeroDivisionError"),
         ("import nothing_like_that", "mine.py can't be run: ModuleNotFoundError"),
-        ("x = 1", "mine.py has no ENTRY, a LearnerEntry with name='mine'"),
+        ("x = 1", "mine.py must have an ENTRY, a LearnerEntry with name='mine'"),
     ],
 )
 def test_a_file_that_is_no_learner_is_named(folder, text, says):
@@ -166,7 +168,7 @@ FIELD, NEEDS = "caution: float = 1.0", "needs a field caution with the default 1
         ('_learner = "noisy_label"', '_learner = "pate"', "needs _learner = 'noisy_label'"),
         (FIELD, "caution: float = 0.5", NEEDS),
         (FIELD, "courage: float = 1.0", NEEDS),
-        ("low=0", "low=None", r"noisy_label.py can't be run: .*low = None is not a"),
+        ("low=0", "low=None", r"noisy_label.py can't be run: .*low must be a .*; got None"),
     ],
 )
 def test_a_class_that_does_not_fit_its_entry_is_refused(folder, right, wrong, says):
@@ -235,13 +237,15 @@ def test_what_a_file_imports_by_its_whole_name_is_part_of_it(folder):
 
 def test_the_name_of_a_shipped_learner_is_refused(folder):
     shutil.copy(PAPER / "noisy_label.py", folder / "lazybb.py")
-    with pytest.raises(ValueError, match=r"learners/lazybb.py: there is a learner 'lazybb'"):
+    with pytest.raises(ValueError, match=r"learners/lazybb.py: its name must differ from"):
         registry.names()
 
 
 def test_a_name_that_no_study_can_write_is_refused(folder):
     (folder / "mean-vote.py").touch()
-    with pytest.raises(ValueError, match=r"learners/mean-vote.py: a learner's name has letters"):
+    with pytest.raises(
+        ValueError, match=r"learners/mean-vote.py: a learner's name must have only letters"
+    ):
         own.names()
 
 
@@ -308,7 +312,7 @@ def test_a_look_stops_at_its_line(mean_vote):
 
 @pytest.mark.parametrize(
     ("kept", "says"),
-    [("sums", "holds float64 values"), ("curator", "has a Curator, which tells the noise")],
+    [("sums", "holds float64 values"), ("curator", "has a Curator, which reveals the noise")],
 )
 def test_what_a_model_may_not_keep_is_named_with_its_line(mean_vote, kept, says):
     ask = "        self.weights_ = curator"
@@ -342,7 +346,10 @@ def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
     mean_vote.write_text(wrong)
     assert audit(["contract", "mean_vote"]) == 1
     said = capsys.readouterr().out
-    assert "signed sums: the exact values change by 5, 1.67 times what is announced (3)" in said
+    assert (
+        "signed sums: the exact values change by 5, 1.67 times the announced sensitivity (3)"
+        in said
+    )
     assert "its neighbour: [1, 1] labelled -1" in said
 
 
@@ -412,10 +419,34 @@ def test_a_number_that_multiplies_sums_alone_is_seen_at_its_end(mean_vote):
     assert check(default, n_random=6).breach is None
     breaches = [check(case).breach for case in ends]
     assert breaches[0] is None
-    assert "times what is announced (6)" in breaches[1].why
+    assert "times the announced sensitivity (6)" in breaches[1].why
 
 
 def test_a_setting_of_the_contract_that_is_none_is_named(mean_vote):
     mean_vote.write_text(mean_vote.read_text() + "\n\ndef contract():\n    return ['fast']\n")
     with pytest.raises(ValueError, match=r"mean_vote.py: contract\(\) lists 'fast', which is nei"):
         cases_of("mean_vote")
+
+
+def test_the_descent_of_the_page_takes_sampled_batches(clipped_descent):
+    """As the page says: a rate is announced, and each step has the rows of its batch."""
+    text = clipped_descent.read_text()
+    rows = "        rows = places(codes, self.n_bins_)\n"
+    once = "        codes, labels = curator.rows(records)\n"
+    batch = 'batch = curator.batch(f"gradient of step {k}", records, 0.1)\n'
+    each = f"    {batch}    {once.replace('records', 'batch')}    {rows}"
+    for old, new in {
+        "times=self.n_steps)": "times=self.n_steps, sampled=0.1)",
+        once + rows: "",
+        "            doubts": f"        {each}            doubts",
+        "4 / records.n": "4 / (0.1 * records.n)",
+    }.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    clipped_descent.write_text(text)
+    X = np.tile([[0, 1], [1, 0], [2, 2]], (1000, 1))
+    facts = {"n_bins": 3, "classes": (0, 1), "random_state": 1, "delta": 1e-6}
+    model = registry.estimator_class("clipped_descent")(**facts).fit(X, np.tile([0, 1, 1], 1000))
+    assert model.privacy_.status == DERIVED
+    assert {entry.sampled for entry in model.privacy_.ledger} == {0.1}
+    assert model.privacy_.epsilon_spent == pytest.approx(1.0, abs=1e-4)

@@ -61,7 +61,7 @@ def test_a_file_is_an_output_like_the_others(outputs):
 def test_it_reads_no_dataset_and_no_output_that_it_does_not_name(outputs):
     study = load(ROOT / "config/studies/quickstart.yaml")
     context = Context(OutputRequest(outputs(MINE)["mine"], study, {"name": None}), None, {}, 1)
-    with pytest.raises(ValueError, match=r"mine reads the dataset 'wdbc', which its reads"):
+    with pytest.raises(ValueError, match=r"the dataset 'wdbc' is read by mine, so its reads"):
         context.data("wdbc")
     with pytest.raises(ValueError, match=r"Reads\.outputs does not name 'accuracy'"):
         context.table_of("accuracy")
@@ -120,9 +120,9 @@ def test_the_version_of_a_paper_of_ones_own_in_a_checkout_changes_with_its_file(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("x = 1", "mine.py has no output: a class on privcurve.outputs.base.Output"),
+        ("x = 1", "mine.py must define an output, a subclass of privcurve.outputs.base.Output"),
         ("1 / 0", "mine.py can't be run: ZeroDivisionError"),
-        (MINE.replace('"mine"', '"accuracy"'), "an output 'accuracy' already"),
+        (MINE.replace('"mine"', '"accuracy"'), "an output 'accuracy' exists"),
     ],
 )
 def test_a_file_that_is_no_output_is_named(outputs, text, says):

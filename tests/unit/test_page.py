@@ -46,9 +46,12 @@ def words(path):
 @pytest.mark.parametrize(
     ("scored_on", "says"),
     [
-        ({"test"}, "the noise of training alone where all score one test part. "),
+        ({"test"}, "the noise of training alone where all repeats score one test part. "),
         ({"folds"}, "over the repeats, widened because the parts that score overlap (Nadeau and"),
-        ({"folds", "test"}, "all score one test part, elsewhere widened because the parts that"),
+        (
+            {"folds", "test"},
+            "repeats score one test part, elsewhere widened because the parts that",
+        ),
     ],
 )
 def test_a_standard_error_says_what_it_covers(scored_on, says):
@@ -138,7 +141,7 @@ def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path)
     alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")
     assert '<div class="curves"' not in alone
     rows = re.findall(r'<div class="row (\w+)" title="([^"]*), ε = 1: (\S+) ', alone)
-    # Two datasets, by each of three measures; what is published or unpaid has no colour.
+    # Two datasets, by each of three measures; some learners have no colour.
     assert len(rows) == 18
     for some in (rows[:3], rows[9:12]):
         scores = [float(score) for _, _, score in some]

@@ -148,7 +148,7 @@ def test_over_datasets_each_counts_once_and_tests_are_corrected_for_the_methods(
     ("shares", "on_test", "on_folds"),
     [
         ([1], "all repeats train on the same records", "repeats share most of the records"),
-        ([0.5, 1], "each draws its own share of the train", "repeats share some of the records"),
+        ([0.5, 1], "draw their own share of the train", "repeats share some of the records"),
     ],
 )
 def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test, on_folds):
@@ -166,7 +166,7 @@ def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test,
 
 def test_runs_of_other_splits_are_not_paired():
     frame = pd.concat([runs({"d": {"base": BASE}}), runs({"d": {"a": BASE[:3]}})])
-    with pytest.raises(ValueError, match="a: its runs are not of the splits"):
+    with pytest.raises(ValueError, match="a: its runs must have the splits"):
         comparison.compare_by_dataset(frame, "base", ["a"])
 
 
@@ -175,7 +175,7 @@ def test_runs_of_other_splits_are_not_paired():
     [
         ({"method": "bost~proved"}, "no method that has an ε is called 'bost~proved'"),
         ({"method": "majority"}, "no method that has an ε is called 'majority'"),
-        ({"method": "boost~proved", "others": ["boost~proved"]}, "not compared with itself"),
+        ({"method": "boost~proved", "others": ["boost~proved"]}, "others: must not contain"),
         ({}, "needs the option 'method'"),
     ],
 )
@@ -199,5 +199,5 @@ def test_the_figure_marks_differences_in_points():
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
     assert [text.get_text() for text in panel.get_yticklabels()] == ["A method"]
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have rows to draw"):
         comparison.draw(table.iloc[:0], each, {"a": "A method"}, "the base")

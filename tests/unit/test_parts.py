@@ -154,7 +154,7 @@ def test_tables_beyond_a_public_bound_are_in_parts(big):
     large = replace(about, n_rows=MOST_VALUES // 3 + 1)
     assert large.part_rows == 10_000_000
     assert replace(large, rows_per_part=0).part_rows == 0
-    assert replace(large, records=datasets.description.Records(first=9)).part_rows == 0
+    assert replace(large, records=datasets.description.Subsample(first=9)).part_rows == 0
 
 
 def test_a_part_that_is_lost_is_read_again(big, monkeypatch):
@@ -208,7 +208,7 @@ def test_a_worker_of_another_version_opens_no_part_that_another_worker_sends(big
     with monkeypatch.context() as other:
         other.setattr(parts, "VERSION", "0.0.0")
         sent = pickle.dumps(parts.OpenPart(part, Counting, "0.0.0"))
-    with pytest.raises(PartError, match=r"and not 0\.0\.0: install that"):
+    with pytest.raises(PartError, match=r"worker runs privcurve 0\.0\.0; install "):
         pickle.loads(sent)
 
 
@@ -219,22 +219,24 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(big, monkeypat
     big(100)
     monkeypatch.setattr(datasets, "prepare", None)
     said = (
-        "mine: lazybb needs all records in one memory, and these are in parts. In parts there "
-        "are: noisy_bayes, random_trees, privgam"
+        "mine: lazybb needs all records in memory, but these are partitioned. Learners of "
+        "partitioned records are: noisy_bayes, random_trees, privgam"
     )
     with pytest.raises(ReleaseError, match=said):
         release(request(learner="lazybb"), seed=SEED)
-    with pytest.raises(ReleaseError, match="tuned needs all records in one memory"):
+    with pytest.raises(ReleaseError, match="tuned needs all records in memory"):
         release(request(learner="choose"), seed=SEED)
-    with pytest.raises(ReleaseError, match="in parts: take trust = 'central'"):
+    with pytest.raises(ReleaseError, match="partitioned: use trust = 'central'"):
         release(gam(learner="random_trees"), seed=SEED)
     fine = [{**COLUMNS[0], "spacing": "mixed", "n_bins": 64}, COLUMNS[1]]
     big(100, columns=fine)
-    with pytest.raises(ReleaseError, match="noisy_bayes merges mixed bins with all records in one"):
+    with pytest.raises(
+        ReleaseError, match="noisy_bayes merges mixed bins with all records in memory"
+    ):
         release(gam(learner="noisy_bayes"), seed=SEED)
     domain = datasets.describe("mine").domain
     none = PartedRecords((), np.array(domain.n_bins))
-    with pytest.raises(ValueError, match="lazybb needs all records in one memory"):
+    with pytest.raises(ValueError, match="lazybb needs all records in memory"):
         registry.make("lazybb", domain).fit_records(none, [{}], [Curator(np.random.default_rng(0))])
 
 
@@ -249,7 +251,7 @@ def test_an_ordinary_table_is_one_part_whoever_adds_up(big, capsys):
 def test_what_needs_all_records_in_memory_says_so(big):
     big(100)
     datasets.prepare("mine", "coded")
-    with pytest.raises(DatasetError, match=r"mine is coded in parts .* rows_per_part: 0 in"):
+    with pytest.raises(DatasetError, match=r"mine must be in memory .* rows_per_part: 0 in"):
         datasets.read("coded")
 
 
@@ -273,7 +275,7 @@ def test_a_part_that_is_not_what_was_coded_is_refused(big, damage):
         content = bytearray(path.read_bytes())
         content[-1] ^= 1
         path.write_bytes(content)
-    said = "can't be read" if damage == "gone" else "is not what was coded"
+    said = "can't be read" if damage == "gone" else "has changed since it was encoded"
     with pytest.raises(PartError, match=said):
         part.records()
     shutil.rmtree(path.parent)
@@ -329,14 +331,14 @@ def test_what_was_stopped_is_resumed_and_epsilon_is_spent_once(stopped):
 def test_only_the_same_release_is_resumed(stopped, big):
     with pytest.raises(ReleaseError, match="nothing to resume"):
         release(gam(delta=2 * DELTA), seed=SEED, resume=True)
-    with pytest.raises(ReleaseError, match="begun with another model_epsilon"):
+    with pytest.raises(ReleaseError, match="began with another model_epsilon"):
         release(gam(epsilon=0.5), seed=SEED, resume=True)
-    with pytest.raises(ReleaseError, match="begun with another parameters"):
+    with pytest.raises(ReleaseError, match="began with another parameters"):
         release(gam(parameters={"n_estimate": None}), seed=SEED, resume=True)
-    with pytest.raises(ReleaseError, match="begun with another seed"):
+    with pytest.raises(ReleaseError, match="began with another seed"):
         release(gam(), seed=SEED + 1, resume=True)
     big(100, n=N - 1)
-    with pytest.raises(ReleaseError, match=r"begun with another (checksum|sources)"):
+    with pytest.raises(ReleaseError, match=r"began with another (checksum|sources)"):
         release(gam(), seed=SEED, resume=True)
     assert [one.state for one in BudgetLedger(Path("releases/mine")).releases()] == [RESERVED]
 
@@ -346,7 +348,7 @@ def test_a_secret_release_is_resumed_within_its_budget(big, monkeypatch):
     trained = releasing._train
 
     def lost(*_):
-        raise PartError("Dask could not ask all parts: lost")
+        raise PartError("Dask could not query all parts: lost")
 
     monkeypatch.setattr(releasing, "_train", lost)
     with pytest.raises(ReleaseError, match="--resume finishes this one, at no further price"):
@@ -392,5 +394,7 @@ def test_a_study_refuses_learners_that_need_one_memory(big):
     big(100)
     made = methods_of(boost={"learner": "lazybb"})
     about = {"mine": datasets.describe("mine")}
-    with pytest.raises(study.StudyError, match=r"t.yaml: mine: .* lazybb needs all records in one"):
+    with pytest.raises(
+        study.StudyError, match=r"t.yaml: mine: .* lazybb needs all records in memory"
+    ):
         list(study.notes(made, about, "t.yaml"))

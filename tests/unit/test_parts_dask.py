@@ -45,7 +45,7 @@ def test_without_the_package_one_message_says_how_to_get_it(big, monkeypatch):
 def test_a_scheduler_that_does_not_answer_is_named(big, monkeypatch):
     big(100)
     monkeypatch.setattr(parts, "WAIT", 0.3)
-    with pytest.raises(ReleaseError, match=r"no Dask workers at tcp://127\.0\.0\.1:1: "):
+    with pytest.raises(ReleaseError, match=r"Dask has no workers at tcp://127\.0\.0\.1:1: "):
         release(gam(), seed=SEED, scheduler="tcp://127.0.0.1:1")
 
 
@@ -172,12 +172,14 @@ def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
 ):
     monkeypatch.setattr(parts, "WAIT", 1)
     at_question(2, lambda: [worker.kill() for worker in machines.workers])
-    with pytest.raises(ReleaseError, match=r"could not ask all parts: .* workers .*--resume"):
+    with pytest.raises(ReleaseError, match=r"could not query all parts: .* workers .*--resume"):
         release(gam(), seed=SEED, scheduler=machines.address)
 
 
 @needs_dask
-@pytest.mark.parametrize(("package", "place"), [("privcurve", "has privcurve"), ("no", "a worker")])
+@pytest.mark.parametrize(
+    ("package", "place"), [("privcurve", "runs privcurve"), ("no", "a worker")]
+)
 def test_machines_with_another_version_are_refused_before_anything_is_spent(
     machines, big, monkeypatch, package, place
 ):
@@ -238,5 +240,5 @@ def test_what_stands_for_a_part_is_sent_without_its_records(big):
     assert held.ask("counts", (query,)).sum() == 100 * (len(part.n_bins) + 1)
     assert len(cloudpickle.dumps(held)) < 2000
     assert repr(held) == "Held(00000.npy)"
-    with pytest.raises(PartError, match="a worker has privcurve"):
+    with pytest.raises(PartError, match="this worker runs privcurve"):
         parts.OpenPart(part, make_rows(part), "0.0.0")

@@ -1,4 +1,4 @@
-"""The plan of a run: what is asked for, what is refused, and what a change makes again."""
+"""The plan of a run: requested files, refusals, and files that a change makes again."""
 
 import json
 import math
@@ -46,41 +46,44 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
         ([{"sparsity": {"lerner": "boost"}}], "no option 'lerner'; did you mean 'learner'?"),
         ([{"sparsity": {}}], "sparsity needs the option 'learner'"),
         ([{"sparsity": {"learner": "bost"}}], "no learner 'bost'; did you mean 'boost'?"),
-        ([{"sparsity": {"learner": 3}}], "learner = 3 is not: an entry"),
-        ([{"accuracy": {"name": "../a"}}], "name = '../a' is not letters"),
+        ([{"sparsity": {"learner": 3}}], "'learner' must be an entry"),
+        ([{"accuracy": {"name": "../a"}}], "'name' must have only letters, digits, _ and -; got"),
         (["accuracy", {"rademacher": {"learner": "boost", "epsilon": 3}}], "no epsilon = 3"),
-        (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "epsilon = True"),
+        (["accuracy", {"rademacher": {"learner": "boost", "epsilon": True}}], "got True"),
         (
             [{"model_card": {"learner": "majority", "dataset": "toy-line", "epsilon": math.inf}}],
-            "there are cards of lazybb, topdown alone",
+            "learner must be one of lazybb, topdown; got",
         ),
         (
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
-            "majority is not LazyBB with 1-rules",
+            "learner must be LazyBB with 1-rules; got majority",
         ),
-        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws: a standard"),
-        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds = 5 is not above 19"),
-        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density = 2 is not above 0"),
+        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws must be at"),
+        ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds must be above 19"),
+        ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and"),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
-        (["accuracy", {"accuracy": {}}], "accuracy comes twice"),
-        ([{"sweep": {"x": "n_round"}}], "no learner of it has 'n_round'"),
-        ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "scale = 'wide' is not"),
-        ([{"sweep": {"x": "epsilon", "y": "Acuracy"}}], "no training has 'Acuracy'; did you mean"),
+        (["accuracy", {"accuracy": {}}], "accuracy occurs twice; give each its own name"),
+        ([{"sweep": {"x": "n_round"}}], "of a learner; got 'n_round'"),
+        ([{"sweep": {"x": "epsilon", "scale": "wide"}}], "got 'wide'"),
+        ([{"sweep": {"x": "epsilon", "y": "Acuracy"}}], "training; got 'Acuracy'; did you mean"),
         ([{"sweep": {"x": "epsilon", "panels": ["datset"]}}], "did you mean 'dataset'?"),
-        ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "at: 'epsilo' is none of"),
-        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "at: epsilon: no curve has 0.7"),
-        ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "no curve has 'toyline'"),
+        ([{"boxes": {"x": "epsilon", "at": {"epsilo": 1}}}], "got 'epsilo'"),
+        ([{"sweep": {"x": "epsilon", "at": {"epsilon": 0.7}}}], "a value of a curve; got 0.7"),
+        ([{"sweep": {"x": "epsilon", "at": {"dataset": "toyline"}}}], "of a curve; got 'toyline'"),
         (
             [{"sweep": {"x": "epsilon", "at": {"epsilon": 1, "entry": "majority"}}}],
-            "no curve has these values",
+            "at: must be values of a curve",
         ),
         ([{"sweep": {"x": "epsilon", "lines": []}}], "several results: calibration vary too"),
-        (["claims"], "there is no papers/claims.yaml"),
-        ([{"printed": {"learner": "boost"}}], "has no printed numbers"),
-        ([{"audit": {"learners": ["lazyb"]}}], "no audit of 'lazyb'; did you mean 'lazybb'?"),
-        ([{"audit": {"learners": [["lazybb"]]}}], "no audit of \"['lazybb']\""),
-        ([{"ledgers": {"epsilons": [[1]]}}], "no epsilon = [1]"),
-        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures: [['auc']] is not"),
+        (["claims"], "must be in papers/claims.yaml, which does not exist"),
+        ([{"printed": {"learner": "boost"}}], "paper must have printed numbers"),
+        (
+            [{"audit": {"learners": ["lazyb"]}}],
+            "no audit exists of 'lazyb'; did you mean 'lazybb'?",
+        ),
+        ([{"audit": {"learners": [["lazybb"]]}}], "of \"['lazybb']\""),
+        ([{"ledgers": {"epsilons": [[1]]}}], "an ε of the study; got [1]"),
+        (["accuracy", {"learning_curves": {"measures": [["auc"]]}}], "measures must be a list of"),
     ],
 )
 def test_what_can_not_be_made_is_named(outputs, says):
@@ -91,9 +94,9 @@ def test_what_can_not_be_made_is_named(outputs, says):
 @pytest.mark.parametrize(
     ("file", "calibrations", "says"),
     [
-        ("sparsty", ["published", "proved"], "no file is called sparsity, rademacher, model_c"),
-        ("model_card", ["published", "proved"], "model_card needs model_accuracy"),
-        ("settings", ["proved"], "two calibrations of a learner: published, proved"),
+        ("sparsty", ["published", "proved"], "must have a file named sparsity, rademacher, m"),
+        ("model_card", ["published", "proved"], "must have model_accuracy if it has model_card"),
+        ("settings", ["proved"], "learner must have the calibrations published, proved"),
     ],
 )
 def test_printed_numbers_that_nothing_is_beside_are_refused(
@@ -110,7 +113,7 @@ def test_printed_numbers_that_nothing_is_beside_are_refused(
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
 def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
-    with pytest.raises(StudyError, match="boost~proved adds its votes to a public start"):
+    with pytest.raises(StudyError, match="must not have a public start; got boost~proved"):
         small(output, learners={"boost": boost}, neighbours="private-columns")
 
 
@@ -125,7 +128,7 @@ def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
 )
 def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
-    says = re.escape("boost~proved and boost~proved~delta=1e-05 would be mixed up")
+    says = re.escape("got boost~proved and boost~proved~delta=1e-05")
     with pytest.raises(StudyError, match=says):
         small(*outputs, learners={"boost": boost})
 
@@ -167,7 +170,7 @@ def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
     # The audit is of the first study, too.
     run = read(tmp_path, ("bad", "good"), good=SMALL, bad={**SMALL, "epsilons": [-1]})
     assert set(run.refusals) == {"bad", "all", "manifest", "papers", "audit", "leaderboard"}
-    assert "epsilon = -1.0 is not a number" in run.refusals["audit"]
+    assert "epsilon must be a number > 0 (inf: not private); got -1.0" in run.refusals["audit"]
 
 
 def test_a_page_without_a_table_of_accuracy_is_refused(tmp_path):
@@ -184,12 +187,12 @@ def test_notes_are_of_the_studies_of_a_command_line_or_of_the_configured_ones(tm
     assert run.notes(["good", "--cores", "2"]) == run.notes(["-n"]) == []
 
 
-def test_epsilons_that_no_learner_takes_are_told(tmp_path):
+def test_epsilons_that_no_learner_takes_are_reported(tmp_path):
     own = {**SMALL["learners"], "boost": {"learner": "lazybb", "epsilons": [3]}}
     both = {**own, "gam": {"learner": "privgam"}}
     run = read(tmp_path, good={**SMALL, "learners": own}, used={**SMALL, "learners": both})
     (note,) = run.notes(["good"])
-    assert note.endswith("good.yaml: epsilons: no learner takes them, as each has its own")
+    assert note.endswith("good.yaml: epsilons: no learner uses them, as each has its own")
     assert run.notes(["used"]) == []
 
 
@@ -244,8 +247,8 @@ def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
     run = reading.read(configuration, tmp_path)
     assert list(run.studies) == ["good"]
     assert run.broken == {
-        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml are two "
-        "studies of one name; rename one"
+        "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml "
+        "must not have the same name; rename one"
     }
     # The configured folder's counts before any paper's.
     shutil.copy("config/studies/good.yaml", "config/studies/first.yaml")
@@ -482,9 +485,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     content = yaml.safe_load(claimed.read_text())
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
-    says = (
-        "outputs: claims: papers/tiny names a study 'tyny' that is not there; did you mean 'tiny'?"
-    )
+    says = "papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
     assert says in beside_tiny(tmp_path).broken["tiny"]
     # Studies of a paper may stand in its own folder alone.
     Path("papers/tiny/studies").mkdir()
@@ -496,11 +497,11 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     ("changes", "says"),
     [
         ({"studies": ["tyny"]}, "studies: there is no study 'tyny'; did you mean 'tiny'?"),
-        ({"studies": ["other"]}, "studies: other has no output claims; add that"),
-        ({"studies": ["more"]}, "studies: more puts tables of others together itself"),
+        ({"studies": ["other"]}, "studies: other has no output claims; add it"),
+        ({"studies": ["more"]}, "studies: more combines tables of other studies"),
         ({"studies": ["ill"]}, "studies: ill: config/studies/ill.yaml: splits: folds alone"),
         ({"epsilons": [1]}, "'epsilons' is for a study that trains"),
-        ({"outputs": ["accuracy"]}, "accuracy is of results of the study's own; of other studies"),
+        ({"outputs": ["accuracy"]}, "accuracy reads results of its own study; of other studies"),
         ({"outputs": None}, "'studies' needs 'outputs'"),
     ],
 )
@@ -521,10 +522,10 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     ("tables", "says"),
     [
         (["god/accuracy"], "leaderboard: there is no study 'god'; did you mean 'good'?"),
-        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add that"),
+        (["good/accuracy", "good/ledgers"], "leaderboard: good has no output ledgers; add it"),
         (["ill/accuracy"], "leaderboard: ill: config/studies/ill.yaml: learners"),
-        (["good/selected_settings"], "tables: without good/accuracy nothing of good is shown"),
-        (["good"], "tables: 'good' is not <study>/<accuracy or"),
+        (["good/selected_settings"], "tables: good/accuracy is required to include good"),
+        (["good"], "tables: each must be <study>/<accuracy or"),
     ],
 )
 def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
@@ -585,9 +586,9 @@ def test_a_node_of_a_cluster_makes_no_secret_seed(tmp_path, monkeypatch):
 def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(own):
     own()
     plan = read(Path.cwd(), ("good",), good=SMALL, mine={**SMALL, "datasets": ["mine"]})
-    with pytest.raises(StudyError, match=r"studies/mine\.yaml: the records of 'mine' are private"):
+    with pytest.raises(StudyError, match=r"mine\.yaml: the seed must be secret for the private"):
         plan.refuse("mine")
     # Another study is not stopped by it, and is told of it.
     plan.refuse("good")
-    assert any("'mine' are private" in note for note in plan.notes(["good"]))
+    assert any("private records of 'mine'" in note for note in plan.notes(["good"]))
     assert list(plan.studies) == ["good"]

@@ -89,11 +89,11 @@ def as_numbers(table):
 
 def test_a_learner_that_has_the_name_of_the_model_on_raw_columns_is_refused():
     request_of("raw", learners={"mine": {"learner": "logistic_regression"}})
-    with pytest.raises(StudyError, match="the study has a learner 'raw'"):
+    with pytest.raises(StudyError, match="the study must have no learner called 'raw'"):
         request_of("raw", learners={"raw": {"learner": "logistic_regression"}})
 
 
-def test_raw_columns_are_those_of_the_file(folder):
+def test_raw_columns_match_the_file(folder):
     table = shop()
     table.loc[3, "seconds"] = 250_000.5  # beyond its bound
     write(table)
@@ -147,7 +147,7 @@ def test_files_that_changed_since_they_were_coded_are_refused(folder):
     table.loc[1, "seconds"] = 1.5  # the code stays
     write(table)
     assert datasets.load("shop").checksum == data.checksum
-    with pytest.raises(datasets.DatasetError, match="changed after it was coded"):
+    with pytest.raises(datasets.DatasetError, match="changed after it was encoded"):
         raw_columns(data)
 
 
@@ -313,10 +313,10 @@ def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
     rule = {"calibration": "proved", "kind": "rule"}
     good = scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule)
     near = scored("gam", 2.0, [0.93, 0.90, 0.92, 0.923], **rule)
-    unpaid = scored("best", 1.0, [0.99] * 4, calibration="proved", kind="best setting")
+    not_covered = scored("best", 1.0, [0.99] * 4, calibration="proved", kind="best setting")
     published = scored("old", 1.0, [0.99] * 4, calibration="published", kind="rule")
     weak = scored("weak", 1.0, [0.6, 0.7, 0.5, 0.6], **rule)
-    told = priced(RAW, FREE, MAJORITY, good, near, unpaid, published, weak)
+    told = priced(RAW, FREE, MAJORITY, good, near, not_covered, published, weak)
     # Of 0.011, 0.012, 0.009, 0.012 the standard deviation is 0.0014; √(1/4 + 0.2/0.8) times that.
     assert told.loc[1, "sentence"] == (
         "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919); "
@@ -332,12 +332,14 @@ def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
 
 
 def test_where_nothing_is_by_rule_coding_alone_is_priced():
-    unpaid = scored("best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="proved", kind="best setting")
-    told = priced(RAW, FREE, MAJORITY, unpaid)
+    not_covered = scored(
+        "best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="proved", kind="best setting"
+    )
+    told = priced(RAW, FREE, MAJORITY, not_covered)
     assert told.loc[1, "sentence"] == "raw 0.930; lost by coding 0.011 ± 0.001 (FREE: 0.919)"
     # Codes may be worth more than raw columns.
     better = scored("free", math.inf, [0.96, 0.96, 0.95, 0.96])
-    assert "lost by coding −0.028 ± 0.004" in priced(RAW, better, unpaid).loc[1, "sentence"]
+    assert "lost by coding −0.028 ± 0.004" in priced(RAW, better, not_covered).loc[1, "sentence"]
 
 
 def test_the_raw_columns_are_not_what_is_taken_for_without_privacy():

@@ -98,11 +98,14 @@ def test_neighbours_are_refused_before_prices_which_take_long(mine, monkeypatch)
     ("changes", "says"),
     [
         ({"epsilon": math.inf}, "epsilon = inf"),
-        ({"epsilon": 1e-9}, "nothing is left for a training"),
+        ({"epsilon": 1e-9}, "nothing remains for a training"),
         ({"epsilon": 9}, "budget"),
         ({"parameters": {"settings": []}}, "by a public rule: leave out settings"),
-        ({"parameters": {"eta": -1}}, "eta = -1 is not"),
-        ({"learner": "tuned", "parameters": {"learner": "majority_class"}}, "nothing to pay"),
+        ({"parameters": {"eta": -1}}, "eta must be .*; got -1"),
+        (
+            {"learner": "tuned", "parameters": {"learner": "majority_class"}},
+            "a selection costs nothing",
+        ),
         ({"learner": "tuned", "parameters": {"settings": [{"learner": 3}]}}, "not the name of a"),
     ],
 )
@@ -175,7 +178,7 @@ def test_a_learner_of_more_classes_is_chosen_and_released(graded, monkeypatch):
 
 def test_of_more_classes_there_may_be_nothing_to_choose_from(graded, monkeypatch):
     monkeypatch.setattr(by_rule, "LEARNERS", {"privgam": {"learner": "privgam"}, **QUICK})
-    with pytest.raises(ReleaseError, match=r"of 3 classes, with delta = 0, there is only privgam"):
+    with pytest.raises(ReleaseError, match=r"for 3 classes, with delta = 0, there is only privgam"):
         release(request_of())
     assert book().releases() == []
 

@@ -41,7 +41,7 @@ def learner(n_classes=2, **parameters):
 
 
 def facts(n=1000, d=5, n_classes=2, epsilon=1.0, delta=1e-6, neighbours="replace-one"):
-    return rule.Facts(n, (True,) * d, n_classes, epsilon, delta, neighbours)
+    return rule.FitFacts(n, (True,) * d, n_classes, epsilon, delta, neighbours)
 
 
 # The public rule ----------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_noise_without_room_is_refused():
     assert bits < 30
     assert all(grid_scale(e.noise_rate, bits) <= 2**46 for e in rule.plan(small).ledger)
     X, y = problem(50)
-    with pytest.raises(ValueError, match="epsilon = 1e-12 is so small"):
+    with pytest.raises(ValueError, match="epsilon must be larger; got 1e-12"):
         learner(epsilon=1e-12).fit(X, y)
 
 
@@ -342,7 +342,7 @@ def test_add_remove(delta):
 def test_add_remove_needs_an_estimate_and_no_other_takes_one():
     X, y = problem(50)
     for wrong in ({"neighbours": "add-remove"}, {"n_estimate": 50}):
-        with pytest.raises(ValueError, match="n_estimate= is a public estimate"):
+        with pytest.raises(ValueError, match="n_estimate must be given for"):
             learner(**wrong).fit(X, y)
 
 

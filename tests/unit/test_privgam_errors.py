@@ -177,7 +177,7 @@ def test_evidence_is_of_the_columns_that_matter():
 
 
 @pytest.mark.parametrize("laplace", [True, False])
-def test_tails_are_those_of_sums_of_noise(laplace):
+def test_tails_match_sums_of_noise(laplace):
     rng, deviations, n = np.random.default_rng(1), np.array([1.0, 0.5, 0.2, 2.0]), 200_000
     noise = rng.laplace(size=(n, 4)) / math.sqrt(2) if laplace else rng.normal(size=(n, 4))
     sums = np.abs(noise @ deviations + math.sqrt(1.5) * rng.normal(size=n))

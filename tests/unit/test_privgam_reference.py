@@ -36,7 +36,7 @@ def sums_of(X, y, n_classes, norm, counts=1):
 
 
 @pytest.mark.parametrize(("n_classes", "norm"), [(2, 1), (3, 1), (7, 1), (3, 2), (7, 2)])
-def test_sums_are_those_of_the_plain_program(n_classes, norm):
+def test_sums_match_the_plain_program(n_classes, norm):
     rng = np.random.default_rng(0)
     X, y = problem(500, n_classes)
     counts = rng.integers(0, 3, 500)
@@ -95,7 +95,7 @@ def test_without_noise_a_model_is_that_of_the_plain_program(n_classes):
 def test_with_noise_models_are_spread_alike(n_classes, delta):
     """Means and deviations of 30 fits, within five of their own standard errors."""
     X, y = problem(1000, n_classes)
-    facts = rule.Facts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")
+    facts = rule.FitFacts(len(y), ORDERED, n_classes, 3.0, delta, "replace-one")
     plan = rule.plan(facts)
     noise = len(y) / (plan.m * math.sqrt(2 * len(N_BINS)))
     assert plan.most_bins >= max(N_BINS)  # no bins are merged

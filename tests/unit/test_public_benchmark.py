@@ -57,12 +57,12 @@ def test_a_variant_takes_the_mark_unless_it_has_files_of_its_own(own):
 def test_a_variant_makes_no_private_records_public(own):
     own()
     write("shown", title="not public", based_on="mine", public_benchmark=True)
-    with pytest.raises(DatasetError, match="public_benchmark: the records are those of mine"):
+    with pytest.raises(DatasetError, match="public_benchmark: the records belong to mine"):
         datasets.describe("shown")
     # A file to test by is not what is trained on; the mark is of all records.
     test = {"test": {"local": "data/o.csv"}}
     write("shown", title="t", based_on="mine", n_test=1, files=test, public_benchmark=True)
-    with pytest.raises(DatasetError, match="public_benchmark: the records are those of mine"):
+    with pytest.raises(DatasetError, match="public_benchmark: the records belong to mine"):
         datasets.describe("shown")
 
 

@@ -195,7 +195,7 @@ def test_a_card_names_what_is_not_protected(mine):
     mine(public=["town"], public_label=True, budget=None)
     facts = {"learner": "brc", "parameters": {"n_rounds": 2}, "neighbours": PRIVATE_COLUMNS}
     released = release(request(**facts))
-    shown = "What is public of each record (sick, town): the model may show it exactly."
+    shown = "The public values of each record (sick, town): the model may show them exactly."
     assert shown in released.path(CARD).read_text()
     assert "Not protected: its public column town and its label" in released.path(PAGE).read_text()
 
@@ -239,7 +239,7 @@ def test_a_sum_that_never_changes_its_sign_says_so(mine, constant, label):
         for text in cards._warn_if_constant(told(released, intercept=constant, shapes=shapes))
     ]
     assert len(said) == (label is not None)
-    assert not said or f"the label it gives is always {label}." in said[0]
+    assert not said or f"the model always answers {label}." in said[0]
 
 
 def test_a_model_that_no_column_counts_in_is_not_said_to_tell_records_apart(mine):
@@ -298,7 +298,7 @@ def test_all_training_records_train_and_no_test_record(mine, tmp_path):
     )
 
 
-def test_with_add_remove_no_number_of_records_is_told(mine):
+def test_with_add_remove_no_number_of_records_is_reported(mine):
     mine(lines=LINES[:48], budget={"epsilon": 5, "neighbours": ADD_REMOVE})
     released = release(
         request(learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 100})

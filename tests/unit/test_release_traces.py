@@ -30,11 +30,11 @@ def test_a_ledger_is_missed_wherever_its_models_went(mine, tmp_path):
     shutil.rmtree("releases/mine/2024")
     assert not list(Path("releases/mine/3").iterdir())
     book().path.unlink()
-    with pytest.raises(ReleaseError, match=r"releases/mine/2 is there, but the ledger.* restore"):
+    with pytest.raises(ReleaseError, match=r"releases/mine/2 exists, but the ledger.* restore"):
         release(request(), output=tmp_path / "other")
     shutil.rmtree(seeds.folder())
     (Path("releases/mine/2") / MODEL).touch()
-    with pytest.raises(ReleaseError, match=r"2/model\.json is there, but the ledger.* restore"):
+    with pytest.raises(ReleaseError, match=r"2/model\.json exists, but the ledger.* restore"):
         release(request())
 
 
@@ -48,7 +48,7 @@ def test_the_holders_folder_knows_how_many_releases_a_ledger_had(mine, kept):
     if kept:
         book().path.parent.mkdir(parents=True)
         book().path.write_bytes(older)
-    message = rf"ledger\.jsonl (is gone|has 1, or others), but 2 releases stood in it \(.*{FOLDER}"
+    message = rf"ledger\.jsonl (is gone|has 1, or others), but 2 releases were in it \(.*{FOLDER}"
     with pytest.raises(ReleaseError, match=message):
         release(request(epsilon=0.5))
     assert len(book().releases()) == kept
@@ -78,7 +78,7 @@ def test_a_trace_that_is_damaged_is_named(mine):
     release(request(epsilon=0.5))
     (trace,) = (seeds.folder() / FOLDER).glob("*.json")
     trace.write_text("{}")
-    with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*restored from a backup"):
+    with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*until you restore it"):
         release(request(epsilon=0.5))
     # The seed itself may be deleted after a release.
     shutil.rmtree(seeds.folder())
@@ -140,7 +140,7 @@ def test_a_copy_has_no_fresh_budget(mine, monkeypatch, tmp_path, case, elsewhere
         for name in ("data", "resources"):
             shutil.copytree(tmp_path / name, tmp_path / "new" / name)
         monkeypatch.chdir(tmp_path / "new")
-    message = r"the file of 'copy' is that of 'mine' too.*\(based_on: mine\)"
+    message = r"the file of 'copy' is also the file of 'mine'.*\(based_on: mine\)"
     with pytest.raises(ReleaseError, match=message):
         release(request(dataset="copy"))
     assert not Path("releases/copy/ledger.jsonl").exists()
@@ -173,7 +173,7 @@ def test_a_table_that_grows_stays_known(mine):
     release(request())
     for lines in (LINES, [*LINES, *OTHERS]):
         copied(lines)
-        with pytest.raises(ReleaseError, match="is that of 'mine' too"):
+        with pytest.raises(ReleaseError, match="is also the file of 'mine'"):
             release(request(dataset="copy"))
 
 

@@ -28,10 +28,10 @@ def test_positions():
 @pytest.mark.parametrize(
     ("public", "message"),
     [
-        ([4], "names column 4"),
-        ([-1], "names column -1"),
-        ([1, 1], "twice"),
-        ([0, 1, 2, 3], "none is left to protect"),
+        ([4], "must be in 0 … 3; got 4"),
+        ([-1], "must be in 0 … 3; got -1"),
+        ([1, 1], "must be distinct"),
+        ([0, 1, 2, 3], "must leave a column to protect"),
         (["age"], "positions"),
         ([0.5], "positions"),
     ],

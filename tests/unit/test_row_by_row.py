@@ -298,7 +298,7 @@ NUMERALS = st.one_of(
 @settings(max_examples=40)
 @given(st.lists(NUMERALS, max_size=3), st.sampled_from([".", ","]))
 @pytest.mark.slow
-def test_numbers_of_arrow_are_those_of_python(cells, decimal):
+def test_numbers_of_arrow_match_python(cells, decimal):
     markers = numbers.Markers(("NA", "-9"), decimal)
     exact = numbers._read_each(cells, lambda text: numbers._number(text, markers))
     for values in (cells, pyarrow.array(cells, pyarrow.string())):

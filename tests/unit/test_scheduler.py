@@ -96,7 +96,7 @@ def test_an_executor_without_shared_files_is_refused():
         return SimpleNamespace(storage_settings=SimpleNamespace(shared_fs_usage=set(usage)))
 
     check_shared_files(workflow(*SharedFSUsage.all()))
-    with pytest.raises(WorkflowError, match="a file system that all jobs see"):
+    with pytest.raises(WorkflowError, match="a file system that all jobs share"):
         check_shared_files(workflow(SharedFSUsage.SOURCES))
 
 

@@ -90,9 +90,9 @@ def test_every_key_of_config_and_study_is_described_in_the_readme():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a: 1\nb: 2\na: 3\n", "the key 'a' stands twice, lines 1 and 3; keep one"),
-        ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' stands twice, lines 3 and 4"),
-        ("x: {1: a, 1.0: b}\n", "the key 1.0 stands twice, lines 1 and 1"),
+        ("a: 1\nb: 2\na: 3\n", "the key 'a' occurs twice, lines 1 and 3; keep one"),
+        ("x:\n  - {label: 1}\n  - y: 1\n    'y': 2\n", "the key 'y' occurs twice, lines 3 and 4"),
+        ("x: {1: a, 1.0: b}\n", "the key 1.0 occurs twice, lines 1 and 1"),
     ],
 )
 def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
@@ -144,19 +144,19 @@ def loader(request, monkeypatch):
         ("a: +1", r"YAML reads \+1 as 1"),
         ("~: x", "YAML reads the key ~ as nothing"),
         ("? [a]\n: x", "line 1: a list or a mapping can't be a key"),
-        ("{1: a, '1': b}", "the key '1' stands twice"),
+        ("{1: a, '1': b}", "the key '1' occurs twice"),
         # One word in two forms of Unicode.
-        ("caf\u00e9: 1\ncafe\u0301: 2", "stands twice, lines 1 and 2"),
+        ("caf\u00e9: 1\ncafe\u0301: 2", "occurs twice, lines 1 and 2"),
         (
             "x: &x {k: 1}\ny: &y {k: 2}\nz:\n  <<: *x\n  <<: *y",
-            "key '<<' stands twice, lines 4 and 5",
+            "key '<<' occurs twice, lines 4 and 5",
         ),
         ("a: !!int '1'", "line 1: the tag !!int has no meaning here"),
         ("a: !mine x", "the tag !mine"),
         ("a: 1.0e+400", "1.0e.400 is too large for a number"),
         ("a: &a [*a]", "line 1: an alias stands within what it is an alias of"),
         ("&a {<<: *a}", "an alias stands within"),
-        ("x: 1\na: " + "[" * 9_000, "line 2: lists within lists, too deep"),
+        ("x: 1\na: " + "[" * 9_000, "line 2: lists are nested too deeply"),
         ("<<: 5", "is not valid YAML"),
     ],
 )
@@ -206,7 +206,7 @@ def test_truth_values_where_words_are_meant_are_one_message():
     ]
 
 
-def test_what_two_schemas_refuse_at_one_place_is_told_once():
+def test_what_two_schemas_refuse_at_one_place_is_reported_once():
     path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
     content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
     numeric = next(entry for entry in content["columns"] if "bounds" in entry)

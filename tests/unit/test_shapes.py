@@ -93,10 +93,13 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"learner": {"learner": "gradient_boosting"}}, "gam can't be explained: what it learns"),
+        (
+            {"learner": {"learner": "gradient_boosting"}},
+            "gam can't be explained: its model has no file format",
+        ),
         ({"learner": {**BAYES, "grid": {"n_columns": [1, 2]}}}, "has a grid or a share"),
         ({"train_shares": [0.5]}, "has a grid or a share of the records"),
-        ({"given": {"epsilon": math.nan}}, "epsilon = nan is not above 0"),
+        ({"given": {"epsilon": math.nan}}, "epsilon must be > 0; got nan"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
         ({"given": {"delta": 0.5}}, "gam has no delta = 0.5 in this study"),
     ],

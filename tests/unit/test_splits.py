@@ -56,14 +56,14 @@ def test_a_hold_out_leaves_a_record_of_each_label_on_either_side():
     for share in (0.01, 0.99):
         out = draw_held_out(y, share, np.random.default_rng(0))
         assert set(y[out]) == set(y[~out]) == {-1, 1}
-    with pytest.raises(ValueError, match="each label needs two records"):
+    with pytest.raises(ValueError, match="each label must have two records"):
         draw_held_out(y[1:], 0.5, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("share", [1e-9, 0.0004])
 def test_a_share_of_no_record_is_refused(share):
     y = np.array([-1] * 100 + [1] * 100)
-    with pytest.raises(ValueError, match=f"holdout: {share:g} of 200 .* hold out 0.01 or more"):
+    with pytest.raises(ValueError, match=f"holdout must be ≥ 0.01 on this dataset; got {share:g}"):
         draw_held_out(y, share, np.random.default_rng(0))
     assert draw_held_out(y, 0.01, np.random.default_rng(0)).sum() == 2
 

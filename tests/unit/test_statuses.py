@@ -211,7 +211,7 @@ def test_each_choice_of_a_parameter_is_tried(folder):
         text = text.replace(old, new)
     (folder / "learners/mean_vote.py").write_text(text)
     last = next(one for one in cases_of("mean_vote") if one.parameters.get("noise") == "no")
-    assert "times what is announced" in check(last).breach.why
+    assert "times the announced sensitivity" in check(last).breach.why
 
 
 LEARNERS = {
@@ -258,7 +258,7 @@ def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(fold
     assert list(place.private["method"]) == ["mine", "gam~proved"]
     sentence = place.sentence()
     assert "take Mean vote (claimed; contract kept)" in sentence
-    assert "its ε is its author's word" in sentence
+    assert "its author claims this ε" in sentence
     assert sentence.endswith("not ranked: Cheat (claimed; contract broken)")
     # A learner that was not tried is recommended after those that were.
     write("mean_vote", own.NOT_TRIED)
@@ -340,7 +340,7 @@ def test_the_stored_word_is_told_what_it_is_called_now():
         NoisyMajorityClassifier(n_bins=2, calibration="certified").fit(X, Y)
 
 
-def test_stored_words_are_those_of_names_and_calibrations_alone():
+def test_stored_words_are_only_names_and_calibrations():
     words = {
         "proved": "certified",
         "gam~proved~delta=1e-05": "gam~certified~delta=1e-05",

@@ -20,11 +20,15 @@ def results_of(folder, ids):
 
 
 def lines(*ids):
-    """Lines of a store, as a writer of an earlier version has left them."""
-    return [
-        json.dumps({"id": name, "result": {"x": n}}, separators=(",", ":")).encode() + b"\n"
-        for n, name in enumerate(ids, start=1)
-    ]
+    """Lines of a store, as a writer has left them."""
+    return [line(name, {"x": n}, "c0de") for n, name in enumerate(ids, start=1)]
+
+
+def line(run_id, result, code):
+    """A line of the store; earlier versions wrote no code."""
+    content = {"id": run_id, "result": result, **({"code": code} if code else {})}
+    text = json.dumps(content, separators=(",", ":")).removesuffix("}").encode()
+    return text + b',"crc":"%08x"}\n' % zlib.crc32(text)
 
 
 def test_what_was_added_is_read(tmp_path):
@@ -116,7 +120,7 @@ def test_a_flipped_digit_is_noticed_wherever_it_is(tmp_path, caplog):
     assert "1 torn or damaged lines were skipped, the first is line 1" in caplog.text
 
 
-def test_damaged_lines_are_told_of_once(tmp_path, caplog):
+def test_damaged_lines_are_reported_once(tmp_path, caplog):
     with Store(tmp_path) as store:
         for n in range(20):
             store.add(f"{n:064x}", {"x": 7}, "c0de")
@@ -127,24 +131,9 @@ def test_damaged_lines_are_told_of_once(tmp_path, caplog):
     assert "12 torn or damaged lines" in caplog.text
 
 
-def test_lines_of_earlier_versions_are_read_and_told_of_once(tmp_path, caplog):
-    caplog.set_level(logging.INFO)
-    (tmp_path / "1.jsonl").write_bytes(b"".join(lines(A, B)))
-    (tmp_path / "2.jsonl").write_bytes(b"".join(lines(C)))
-    with Store(tmp_path) as store:
-        store.add("d" * 64, {"x": 4}, "c0de")
-    for _ in range(2):
-        assert len(results_of(tmp_path, {A, B, C, "d" * 64})) == 4
-    (message,) = caplog.messages
-    assert message.startswith(f"{tmp_path}: lines of an earlier version have no checksum")
-
-
 def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
     for name, code in (("1", "old"), ("2", "new"), ("3", "new"), ("4", "")):
-        line = {"id": A, "result": {"x": int(name)}, **({"code": code} if code else {})}
-        text = json.dumps(line, separators=(",", ":")).removesuffix("}").encode()
-        crc = b',"crc":"%08x"}\n' % zlib.crc32(text)
-        (tmp_path / f"{name}.jsonl").write_bytes(text + crc)
+        (tmp_path / f"{name}.jsonl").write_bytes(line(A, {"x": int(name)}, code))
 
     def read(*current):
         (one,) = Store(tmp_path).read({A}, is_current=lambda _, code: code in current).values()
@@ -188,11 +177,11 @@ def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
     write = os.write
 
     def write_ten_bytes(file, data):
-        if len(data) < len(line):
+        if len(data) < len(written):
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(file, data[:10])
 
-    line = lines(B)[0]
+    (written,) = lines(B)
     with Store(tmp_path) as store:
         store.add(A, {"x": 1}, "c0de")
         with monkeypatch.context() as patch:

@@ -47,7 +47,7 @@ def test_methods_and_points_are_the_whole_product():
     assert made.figure == "s"
 
 
-def test_what_has_no_effect_may_stand_at_its_default():
+def test_what_has_no_effect_may_be_at_its_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
     assert made.methods["boost~proved"].settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
@@ -75,27 +75,27 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
     [
         (boost(learner="lazyb"), "did you mean 'lazybb'"),
         (boost(grid={"n_round": [5]}), "did you mean 'n_rounds'"),
-        (boost(grid={"n_rounds": [2.5]}), "n_rounds = 2.5 is not a whole number"),
-        (boost(grid={"n_rounds": []}), "axis 'n_rounds' has no value"),
-        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds = 5 is given twice"),
-        (boost(fixed={"n_rounds": 5}), "under both 'fixed' and 'grid'"),
+        (boost(grid={"n_rounds": [2.5]}), "n_rounds must be a whole number in [1, 1e+09]; got 2.5"),
+        (boost(grid={"n_rounds": []}), "axis 'n_rounds' must have a value"),
+        (boost(grid={"n_rounds": [5, 5.0]}), "n_rounds must be distinct; 5 occurs twice"),
+        (boost(fixed={"n_rounds": 5}), "must be under 'fixed' or 'grid'"),
         (boost(fixed={"depth": 2}), "depth = 2 has no effect with weak_learner = 'one_rule'"),
         (
             boost(fixed={"weak_learner": "topdown", "n_splits": 4, "depth": 2}),
             "depth = 2 has no effect with n_splits = 4: leave it out, or give n_splits = None",
         ),
         (content({"m": {"learner": "majority_class", "epsilons": [1]}}), "not private"),
-        (content(LEARNERS, epsilons=None), "no epsilon"),
+        (content(LEARNERS, epsilons=None), "epsilons must be a list of ε"),
         (
             content(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
-            "epsilon = 0.3 and 0.30000000000000004 are one number",
+            "epsilon = 0.3 and 0.30000000000000004 differ only",
         ),
-        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 are one number"),
+        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 differ only"),
         (
             two(title=" Lazybb "),
-            "is also the title of boost~proved; give one of them",
+            "is also the title of boost~proved. Give one of them another title",
         ),
-        (two("Boost"), "Boost: boost~proved differs from it in case alone"),
+        (two("Boost"), "its name must differ from boost~proved"),
     ],
 )
 def test_what_is_not_allowed_is_named(raw, says):
@@ -132,12 +132,12 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
         study.from_mapping(without_folds, "s", "s.yaml")
 
 
-def test_curves_that_only_their_learner_names_are_told_of():
+def test_curves_that_only_their_learner_names_are_reported():
     plain = {"learner": "majority_class"}
     made = study_of({"one": plain, "other": plain, "last": {**plain, "title": "last"}})
     descriptions = {"toy-line": describe("toy-line")}
     assert list(study.notes(made, descriptions, "s.yaml")) == [
-        "s.yaml: learners: one, other: all are called 'Majority class'; "
+        "s.yaml: learners: one, other: all have the title 'Majority class'; "
         "give each a title of its own"
     ]
 
@@ -154,6 +154,8 @@ def test_many_texts_have_the_digest_that_they_had():
 
 
 def test_a_metric_that_is_none_is_named_with_those_that_there_are():
-    with pytest.raises(StudyError, match=r"s.yaml: metric: 'precision' is not one of: accuracy, "):
+    with pytest.raises(
+        StudyError, match=r"s.yaml: metric must be one of: accuracy, .*; got 'precision'"
+    ):
         study.from_mapping(content(LEARNERS, metric="precision"), "s", "s.yaml")
     assert study.from_mapping(content(LEARNERS, metric="brier"), "s", "s.yaml").shows("brier")

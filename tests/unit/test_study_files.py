@@ -13,7 +13,7 @@ from privcurve.workflow import reading
 
 
 @pytest.mark.parametrize("ending", [".yml", ".YAML"])
-def test_a_study_of_another_ending_is_told_of(tmp_path, monkeypatch, ending):
+def test_a_study_of_another_ending_is_reported(tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
     configuration = read(tmp_path, good=SMALL).configuration
     (tmp_path / f"config/studies/bad{ending}").write_text("title: [")
@@ -39,8 +39,8 @@ def test_studies_of_a_paper_that_is_not_there_are_left_out(tmp_path, monkeypatch
     made = study.from_mapping({**gathers, "studies": of_both}, "s", "s.yaml")
     assert made.studies == ("convergence", "small_data")
     for names, said in (
-        ({"thesis": ["smooth_boosting"]}, "none of its papers is there: thesis"),
-        ({"parti": ["convergence"]}, "no paper 'parti'; did you mean 'partial'"),
+        ({"thesis": ["smooth_boosting"]}, "at least one of its papers must exist: thesis"),
+        ({"parti": ["convergence"]}, "'parti' is not a paper; did you mean 'partial'"),
     ):
         with pytest.raises(StudyError, match=said):
             study.from_mapping({**gathers, "studies": names}, "s", "s.yaml")
@@ -64,17 +64,26 @@ def named(name):
 ENDLESS = {f"x{k}": list(range(10)) for k in range(20)}
 ODD = [
     ({**SMALL, "folds": 10**9}, "folds: 1000000000 is greater than the maximum"),
-    (boost(grid=ENDLESS), "the grid: 100,000,000,000,000,000,000 combinations are more than 1,000"),
-    (boost(vary=ENDLESS), "vary: 100,000,000,000,000,000,000 combinations"),
-    ({**SMALL, "epsilons": [10**400]}, "boost: 10000000000000000000… is too large for a number"),
-    (boost(grid={"n_rounds": [5, 10**400]}), "n_rounds: 10000000000000000000… is too large for a"),
-    (boost(grid={"density": [0.3, 0.1 + 0.2]}), "density = 0.3 and 0.30000000000000004 are one"),
-    (boost(vary={"density": [0.3, 0.1 + 0.2]}), "vary: density = 0.3 and 0.30000000000000004 are"),
+    (
+        boost(grid=ENDLESS),
+        "the grid: the number of combinations must be at most 1,000,000; got 100,000",
+    ),
+    (boost(vary=ENDLESS), "vary: the number of combinations must be at most 1,000,000; got 100"),
+    ({**SMALL, "epsilons": [10**400]}, "boost: a number must be .*; got 10000000000000000000…"),
+    (boost(grid={"n_rounds": [5, 10**400]}), "n_rounds: a number must be at most"),
+    (boost(grid={"density": [0.3, 0.1 + 0.2]}), "density = 0.3 and 0.30000000000000004 differ"),
+    (
+        boost(vary={"density": [0.3, 0.1 + 0.2]}),
+        "vary: density = 0.3 and 0.30000000000000004 differ",
+    ),
     (named("a\n"), r"learners: 'a\\n' is not of letters"),
     ({**SMALL, "datasets": ["toy-line\n"]}, "datasets.0: .*is not of letters"),
     ({**SMALL, "learners": {"a": "lazybb"}}, "'lazybb' has no keys: wr"),
-    (boost(fixed={"n_rounds": 10**30}), r"is not a whole number in \[1, 1e\+09\]"),
-    (named("a" * 300), "is too long for the name of a folder"),
+    (
+        boost(fixed={"n_rounds": 10**30}),
+        r"n_rounds must be a whole number in .*; got 10{30}",
+    ),
+    (named("a" * 300), "must have at most 200 letters"),
     ("", "nothing is written there"),
 ]
 

@@ -75,7 +75,7 @@ def test_a_damaged_id_is_a_run_to_do():
 
 
 @pytest.mark.usefixtures("coded")
-def test_failed_runs_are_told_apart(monkeypatch):
+def test_failed_runs_are_distinguished(monkeypatch):
     def broken(self, n):
         raise ArithmeticError("broken")
 

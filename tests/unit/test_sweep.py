@@ -107,7 +107,7 @@ def test_a_parameter_called_entry_does_not_hide_the_names_of_methods(tmp_path, m
     axes = plan.context(request).methods()
     assert axes["gam~proved~entry=cyclic"] == {"entry": "gam"}
     x = dataclasses.replace(request, options={**request.options, "x": "entry"})
-    with pytest.raises(ValueError, match="no learner of it has 'entry'"):
+    with pytest.raises(ValueError, match=r"x must be a parameter .* of a learner; got 'entry'"):
         x.output.check(x)
 
 
@@ -126,7 +126,7 @@ def test_what_makes_no_difference_to_a_level_is_not_said(runs):
 
 
 def test_that_every_training_failed_is_said(runs):
-    with pytest.raises(ValueError, match="every training has failed"):
+    with pytest.raises(ValueError, match="at least one training must have a result"):
         sweep.trainings(runs[:0], METHODS, AXES, {})
 
 
@@ -143,7 +143,7 @@ def test_what_a_learner_measures_is_a_column_like_any_other(runs):
     assert set(frame["n_rounds"]) == {1, 2}
     nodes = sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="n_nodes"), {})
     assert set(sweep.points(nodes, dataclasses.replace(AXES, y="n_nodes"))["n_nodes"]) == {7}
-    with pytest.raises(ValueError, match="setting is not a number"):
+    with pytest.raises(ValueError, match="setting must be a number"):
         sweep.trainings(boosted, METHODS, dataclasses.replace(AXES, y="setting"), {})
 
 

@@ -129,7 +129,7 @@ def test_a_setting_that_the_proof_does_not_cover_is_a_failed_run(dataset, tmp_pa
     assert 0 < len(failed) == len(rows) // 2
     for row in failed:
         assert "1e-20" in row["setting"]
-        assert row["error"].startswith("ValueError: density = 1e-20 is too small for n = ")
+        assert row["error"].startswith("ValueError: density must be ≥ ")
 
 
 def test_a_dataset_without_test_part_is_not_scored_on_one(dataset):

@@ -62,12 +62,12 @@ def test_wrong_combinations_are_errors():
 
     published = {"calibration": "published"}
     for parameters, message in [
-        ({"n_splits": 3}, "n_splits = 3 is for calibration = 'published' alone"),
+        ({"n_splits": 3}, "n_splits = 3 needs calibration = 'published'"),
         ({**published, "criterion": "entropy"}, "gini"),
         ({**published, "delta": 1e-5}, "Remark 4.2.1"),
         ({**published, "split_share": 0.5}, "half"),
         ({**published, "leaves": "rules"}, "labels its leaves"),
-        ({**published, "splits": "threshold"}, "for calibration = 'proved' alone"),
+        ({**published, "splits": "threshold"}, "needs calibration = 'proved'"),
         ({**published, "mechanism": "permute_and_flip"}, "exponential"),
         ({"delta": 1e-5, "mechanism": "permute_and_flip"}, "bounded-range"),
         ({"split_share": 1.0}, "split_share"),
@@ -77,7 +77,7 @@ def test_wrong_combinations_are_errors():
             fit(**parameters)
 
 
-def test_published_rates_are_those_of_the_thesis():
+def test_published_rates_match_the_thesis():
     noise = lazybb_trees(
         learner="lazybb", n=1000, n_rounds=5, density=0.3, learning_rate=0.4, depth=3, n_splits=7,
         criterion="gini", split_share=None, leaves="labels", epsilon=1.0, delta=0.0,

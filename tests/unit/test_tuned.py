@@ -151,25 +151,25 @@ def test_without_privacy_all_settings_are_tried():
     ("change", "says"),
     [
         ({"learner": "lazyb"}, "unknown learner 'lazyb'; did you mean 'lazybb'"),
-        ({"learner": 3}, "learner = 3 is not the name of a learner"),
-        ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it chooses settings"),
+        ({"learner": 3}, "learner must be the name of a learner; got 3"),
+        ({"learner": "tuned"}, "settings of tuned can't be chosen privately: it selects settings"),
         ({"learner": "majority_class"}, "majority_class can't be chosen privately: it is not priv"),
-        ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it is another library's"),
+        ({"learner": "dp_ebm"}, "dp_ebm can't be chosen privately: it belongs to another library"),
         ({"learner": "random_trees", "settings": None}, "random_trees needs a delta above 0"),
         ({"settings": {"n_rounds": []}}, "'n_rounds' needs a list of values"),
-        ({"settings": []}, "settings is empty"),
-        ({"settings": "all"}, "settings = 'all' is neither a mapping"),
+        ({"settings": []}, "settings must not be empty"),
+        ({"settings": "all"}, "settings must be a mapping"),
         ({"settings": [{"learner": "one_rule", "n_rounds": 3}]}, "one_rule has no parameter 'n_ro"),
         (
             {"settings": {"start": ["public"]}},
             "lazybb needs to know for start = 'public' which columns are public",
         ),
-        ({"expected_runs": 0.5}, r"expected_runs = 0.5 is not a number in \[1, 1000\]"),
+        ({"expected_runs": 0.5}, r"expected_runs must be a number in \[1, 1000\]; got 0\.5"),
         (
             {"settings": [{"learner": "random_trees", "placement": "label"}]},
             "random_trees: placement = 'label' has no proved guarantee",
         ),
-        ({"epsilon": 1e-12}, "so small that nothing is left for a training"),
+        ({"epsilon": 1e-12}, "of which nothing remains for a training"),
         ({"settings": [{}, {"density": 1e-12}]}, "the setting {'density': 1e-12} of lazybb: "),
     ],
 )
@@ -217,13 +217,16 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"grid": {"density": [0.5]}}, "'grid' and 'tune' are both given"),
+        ({"grid": {"density": [0.5]}}, "'grid' and 'tune' exclude each other"),
         ({"tune": {"grid": {}}}, "'tune' needs a 'grid'"),
-        ({"tune": {**ENTRY["tune"], "expected_runs": 0.5}}, "tune: tuned: expected_runs = 0.5"),
-        ({"calibrations": ["published"]}, "calibration 'published' can't be tuned"),
+        ({"tune": {**ENTRY["tune"], "expected_runs": 0.5}}, "tune: tuned: expected_runs must be"),
+        (
+            {"calibrations": ["published"]},
+            "calibration must be 'proved' for private selection; got 'published'",
+        ),
         ({"learner": "majority_class"}, "settings of majority_class can't be chosen privately"),
-        ({"learner": "tuned", "tune": None}, "a study names the learner whose settings are chosen"),
-        ({"fixed": {"n_rounds": 3}}, "'n_rounds' is given under both"),
+        ({"learner": "tuned", "tune": None}, "a study names the learner to be tuned"),
+        ({"fixed": {"n_rounds": 3}}, "'n_rounds' must be under 'fixed' or 'grid'"),
         ({"neighbours": "add-remove"}, "tuned offers neighbours = 'replace-one', not 'add-remove'"),
     ],
 )
@@ -234,6 +237,6 @@ def test_misuse_of_the_word_has_one_message(change, says):
 
 def test_a_budget_of_which_nothing_is_left_is_refused_when_the_study_is_asked_for():
     small = made(epsilons=[1e-12])
-    says = "s.yaml: learners: x~proved: .*so small that nothing is left for a training"
+    says = "s.yaml: learners: x~proved: .*of which nothing remains for a training"
     with pytest.raises(study.StudyError, match=says):
         list(study.prices(small, "s.yaml"))

@@ -117,7 +117,7 @@ def test_a_unit_that_can_not_be_is_refused(persons, unit, message):
 
 def test_a_record_of_nobody_is_refused(persons):
     persons([*lines_of(PERSONS), ",30,Oslo,yes"])
-    refused(r"line \d+.*the unit 'who' is missing: whose record is it")
+    refused(r"line \d+.*the unit 'who' is missing, so the record belongs to no person")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,9 @@ def test_what_stands_for_no_value_is_nobody(persons, name):
     persons([*lines_of(PERSONS), f"{name},30,Oslo,yes"], n_rows=KEPT + 1)
     assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in refused()
     frame = pd.read_csv("data/mine.csv", keep_default_na=False)
-    with pytest.raises(DatasetError, match=r"row 73.*'who' is missing .*whose record is it"):
+    with pytest.raises(
+        DatasetError, match=r"row 73.*'who' is missing .*so the record belongs to no person"
+    ):
         schema_of_persons().training_rows(frame)
 
 
@@ -183,7 +185,7 @@ def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, 
 
 
 @pytest.mark.parametrize("other", ["P10", "P 31", "P-31", "P31a", "31", "Q31", "P3.1", "P310"])
-def test_names_that_differ_are_those_of_persons(persons, other, capsys):
+def test_names_that_differ_are_different_persons(persons, other, capsys):
     persons(
         [*lines_of([*PERSONS, "P31"]), f"{other},30,Oslo,yes"], n_rows=KEPT + 2 - (other == "P10")
     )
@@ -237,7 +239,7 @@ def test_a_statement_speaks_of_persons_and_is_read_again():
     # A statement about records has no such key: files are what they were.
     assert "at_most" not in json.loads(OF_RECORDS.to_json())
     assert PrivacyStatement.from_json(OF_RECORDS.to_json()) == OF_RECORDS
-    with pytest.raises(ValueError, match="at_most = 0"):
+    with pytest.raises(ValueError, match="at_most must be ≥ 1; got 0"):
         replace(OF_RECORDS, at_most=0)
 
 
@@ -301,7 +303,7 @@ def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch)
 
 def test_how_many_records_a_person_has_moves_no_records_of_others(persons):
     persons(records={"first": 20})
-    with pytest.raises(ReleaseError, match="one who with many records push those of others out"):
+    with pytest.raises(ReleaseError, match="one who with many records push other records out"):
         release(request())
     assert not book().path.exists()
 
@@ -399,8 +401,8 @@ def test_a_study_has_the_epsilon_of_persons(persons, tmp_path):
     one = study_of()
     (told,) = notes(one)
     assert told == (
-        "s.yaml: mine: ε and δ are those of persons: at most 2 records of each who train, and all "
-        "of a person's train or score"
+        "s.yaml: mine: ε and δ protect persons: at most 2 records of each who train, and all of "
+        "a person's records are in the same part"
     )
     data = datasets.load("mine")
     readiness.check(one, data)
@@ -444,14 +446,14 @@ def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_pa
 def test_persons_who_train_test_no_model(persons):
     header, *rows = lines_of(PERSONS)
     persons(files=with_test_part([header, *rows[::-1]]), n_test=KEPT)
-    with pytest.raises(ValueError, match="30 persons have records in the training part"):
+    with pytest.raises(ValueError, match="30 have, and would test models that they trained"):
         readiness.check(study_of(), datasets.load("mine"))
     with_test_part([header, *(f"Q{row[1:]}" for row in rows)])
     readiness.check(study_of(), datasets.load("mine"))
 
 
 @pytest.mark.parametrize("balance", [None, "random"])
-def test_raw_columns_are_those_of_the_records_that_are_kept(persons, balance):
+def test_raw_columns_match_the_records_that_are_kept(persons, balance):
     if balance:
         n_sick = sum(line.endswith("no") for line in lines_of(PERSONS))
         records = {"balance": balance, "seed": 3}
@@ -485,11 +487,11 @@ def test_a_fit_in_python_has_the_epsilon_of_persons(persons):
     assert models.load("model.json").statement == said
     # Whom new rows are of does not count.
     assert len(model.predict_proba(frame[["town", "age"]])) == len(frame)
-    with pytest.raises(ValueError, match="counts: with a unit in schema each row is one record"):
+    with pytest.raises(ValueError, match="counts must be left out if the schema has a unit"):
         model.fit(frame, frame.sick, counts=np.ones(len(frame), dtype=int))
 
 
-def test_rows_that_train_are_those_of_a_release(persons):
+def test_rows_that_train_match_a_release(persons):
     schema, frame = in_python()
     data = datasets.load("mine")
     assert np.array_equal(schema.encode(frame)[schema.training_rows(frame)], data.X)
@@ -516,12 +518,17 @@ def test_a_unit_of_a_schema_is_said_drafted_and_read_again(persons):
     drafted["unit"] = "none"
     assert "unit" not in drafted.undecided
     model = PrivGAMClassifier(schema=schema)
-    with pytest.raises(DatasetError, match="no column 'who', by which the schema tells persons"):
+    with pytest.raises(
+        DatasetError,
+        match="must have the column 'who', the schema's unit, which identifies persons",
+    ):
         model.fit(frame, frame.sick)
     with pytest.raises(DatasetError, match="at_most"):
         Schema(columns, ["no", "yes"], unit={"column": "who"})
     frame.loc[3, "who"] = None
-    with pytest.raises(DatasetError, match="the unit 'who' is missing: whose record is it"):
+    with pytest.raises(
+        DatasetError, match="the unit 'who' is missing, so the record belongs to no person"
+    ):
         model.fit(frame, frame.sick)
 
 

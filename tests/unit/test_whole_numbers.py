@@ -64,7 +64,7 @@ def test_a_unit_changes_no_code_and_no_checksum():
     assert replace(one.columns[0], units="").label == "stay"
 
 
-def test_edges_have_few_digits_for_readers_but_are_told_apart():
+def test_edges_have_few_digits_for_readers_but_are_distinguished():
     fine = column(bounds=[0, 7], n_bins=64, whole=False, spacing="equal")
     assert fine.bin_names[0] == "0 <= stay < 0.109375"
     assert fine.short_names[0] == "0 <= stay < 0.109"

@@ -104,14 +104,14 @@ def test_of_a_loss_less_is_wanted():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("auc", "is not of the form auc>=0.9"),
-        ("f1>=0.9", "'f1' is not one of: accuracy, balanced_accuracy, auc"),
-        ("auc>=90", "90 is not between 0 and 1"),
-        ("auc>=1e", "'1e' is not a number"),
-        ("accuracy within 0", "0 is not between 0 and 1"),
+        ("auc", "a wanted score must be like auc>=0.9"),
+        ("f1>=0.9", "the measure must be one of: accuracy, balanced_accuracy, auc"),
+        ("auc>=90", "must be between 0 and 1, as a share is; got 90"),
+        ("auc>=1e", "must be a number; got '1e'"),
+        ("accuracy within 0", "must be between 0 and 1, as a share is; got 0"),
         ("auc<=0.9", "a larger auc is better: write >= for <="),
         ("log_loss>=0.2", "a smaller log_loss is better: write <= for >="),
-        ("log_loss<=0", "0 is not above 0"),
+        ("log_loss<=0", "must be above 0; got 0"),
     ],
 )
 def test_a_wish_that_makes_no_sense_is_refused(text, says):

@@ -1,4 +1,17 @@
-"""A copy of the workflow in a temporary folder, with a study small enough for a test."""
+"""A copy of the workflow in a temporary folder, with one small study named ``tiny``.
+
+A test gets a `Project` from a fixture of conftest.py (which calls ``make(folder)``), changes it,
+and runs it:
+
+- ``project.write_study(**changes)`` writes ``tiny`` with other values of keys of `STUDY`;
+- ``project.run(TABLES)`` runs Snakemake and returns its output (``ok=False``: it must fail);
+- ``project.job("train", …)`` runs one job without Snakemake;
+- ``project.counts()``, ``project.outputs()`` and ``project.stored()`` return the numbers of runs
+  trained, reused and failed; the bytes of tables and figures; and the lines of the store.
+
+``once(…)`` fills a checkout that several tests share and must not change. ``slow(…)`` marks
+parameters for ``--run-slow``. ``write_dataset(…)`` adds a dataset with one column.
+"""
 
 import fcntl
 import os
@@ -16,8 +29,8 @@ from privcurve.experiments import study
 
 ROOT = Path(__file__).parents[2]
 
-# Multiplies all limits of time, which are there for what would never end: a busy machine may need
-# more of it, and nothing waits longer than it must.
+# Factor of all time limits. They only stop tests that would never end, so a busy machine may have
+# a larger factor.
 PATIENCE = int(os.environ.get("PRIVCURVE_TEST_PATIENCE", "5"))
 
 # A target for tests that need neither the figure nor the manifest.
@@ -58,12 +71,12 @@ class Project:
 
     @property
     def environment(self):
-        # Children see this process's package, and no mirror that the tester has set.
+        # Child processes use the package of this process, and ignore a data mirror of the user.
         keep = {k: v for k, v in os.environ.items() if k != "PRIVCURVE_DATA"}
         return {**keep, "PRIVCURVE_CACHE": str(self.folder / "cache")}
 
     def call(self, command, **environment):
-        """Run a command in the checkout; return what it ended with and what it said."""
+        """Run a command in the checkout; return the completed process with its output."""
         return subprocess.run(
             command,
             cwd=self.folder,
@@ -81,7 +94,7 @@ class Project:
         return output
 
     def begin(self, printed, *arguments, **environment):
-        """Begin Snakemake, which prints into a file, and do not await its end."""
+        """Start Snakemake with its output in the file `printed`; return the running process."""
         with printed.open("a") as output:
             return subprocess.Popen(
                 self.command(*arguments),
@@ -94,14 +107,14 @@ class Project:
             )
 
     def job(self, *words, ok=False, **environment):
-        """Do a job by hand, which must fail or end well, and return what it says."""
+        """Run one job alone, which must fail (or succeed if `ok`); return its output."""
         command = [sys.executable, "-m", "privcurve.workflow.job", *words]
         done = self.call(command, **environment)
         assert done.returncode == (0 if ok else 1), done.stdout + done.stderr
         return done.stdout + done.stderr
 
     def counts(self):
-        """Cells that the last runs of all jobs trained, reused and lost, from their logs."""
+        """Return the numbers of runs trained, reused and failed, from the logs of all jobs."""
         totals = [0, 0, 0]
         for log in (self.folder / "logs").rglob("*.log"):
             for line in log.read_text().splitlines():
@@ -111,7 +124,7 @@ class Project:
         return tuple(totals)
 
     def n_runs(self, **changes):
-        """How many runs the study asks for: the grid in each fold, and the fresh ones."""
+        """Return the number of runs of the study: the grid in each fold, and fresh trainings."""
         raw = {**STUDY, **changes}
         made = study.from_mapping(raw, "tiny", "tiny.yaml")
         grid = sum(len(method.points) for method in made.methods.values()) * made.folds
@@ -122,7 +135,7 @@ class Project:
         shutil.rmtree(self.folder / "logs", ignore_errors=True)
 
     def outputs(self):
-        """The bytes of every table and figure; not of what a killed job has left half done."""
+        """Return the bytes of all tables and figures, without temporary files of killed jobs."""
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for part in ("results/tables", "results/figures")
@@ -131,7 +144,7 @@ class Project:
         }
 
     def stored(self):
-        """Every line of the store."""
+        """Return all lines of the store, sorted."""
         return sorted(
             line
             for path in (self.folder / "results/store").rglob("*.jsonl")
@@ -140,12 +153,12 @@ class Project:
 
 
 def slow(*values):
-    """Parameters of a test that are left for runs with --run-slow."""
+    """Return parameters of a test that run only with --run-slow."""
     return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def once(tmp_path_factory, name, fill):
-    """Return a checkout that is filled once, for all workers of pytest; not to be changed."""
+    """Return a checkout filled once for all workers of pytest; tests must not change it."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
@@ -161,7 +174,7 @@ def once(tmp_path_factory, name, fill):
 
 
 def make(folder):
-    """Lay out the workflow in a folder."""
+    """Copy the workflow and the study into a folder; return the project."""
     shutil.copy(ROOT / "Snakefile", folder)
     for name in ("workflow", "profiles", "resources"):
         shutil.copytree(ROOT / name, folder / name)
@@ -175,7 +188,7 @@ def make(folder):
 
 
 def write_dataset(project, name, categories, colours=("red", "blue") * 20, public=True):
-    """Write a dataset of one column into a checkout; its records are public or not."""
+    """Write a dataset with one column into a checkout, with public or private records."""
     table = project.folder / f"{name}.csv"
     table.write_text(
         "colour,label\n" + "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in colours)

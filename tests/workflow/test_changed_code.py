@@ -118,7 +118,7 @@ def test_words_about_code_change_nothing_and_a_move_of_code_is_stamped(project):
         path.write_text(path.read_text().replace("BINS_PER_ROOT", "BINS_BY_ROOT"))
     output = run(project, "stamp")
     assert SAID.format(12) in output
-    assert "12 runs of privgam: stamped; 3 were made again, with the same bits" in output
+    assert "12 runs of privgam: stamped; 3 were retrained with the same bits" in output
     assert code_lines(run(project)) == []
     assert project.outputs() == made
 

@@ -64,4 +64,4 @@ def test_coded_data_follow_what_they_are_made_from(project):
     (project.folder / "resources/datasets/mine.yaml").touch()
     project.write_study(datasets=["mine"])
     said = project.job("ready", "--study", "tiny")
-    assert "was coded from another description of 'mine'" in said
+    assert "was encoded from an earlier description of 'mine'" in said

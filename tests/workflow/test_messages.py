@@ -46,11 +46,11 @@ def test_configuration(project):
     path.write_text(yaml.safe_dump({**content, "sed": 1}))
     refused(project, "unknown key 'sed'", "'seed'")
     path.write_text(yaml.safe_dump(content) + "seed: 2\n")
-    refused(project, "config/config.yaml: the key 'seed' stands twice")
+    refused(project, "config/config.yaml: the key 'seed' occurs twice")
     path.write_text(yaml.safe_dump(content))
     (project.folder / "other.yaml").write_text("seed: 2\nseed: 3\n")
     others = ("--configfile", "other.yaml")
-    refused(project, "other.yaml: the key 'seed' stands twice", arguments=others)
+    refused(project, "other.yaml: the key 'seed' occurs twice", arguments=others)
 
 
 def test_an_altered_file_is_refused_by_name_and_checksum(project, tmp_path):

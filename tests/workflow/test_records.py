@@ -40,7 +40,7 @@ def test_without_records_and_with_new_times_nothing_is_trained_and_a_change_is_s
     assert "Nothing to be done" in finished.run(TABLES)
 
 
-def test_results_of_two_seeds_stand_side_by_side(finished):
+def test_results_of_two_seeds_are_side_by_side(finished):
     """A job of the old seed that ends after its twin of the new one harms nothing."""
     made = finished.outputs()
     finished.run(*OTHER_SEED, "--", TABLES)

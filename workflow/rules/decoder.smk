@@ -1,5 +1,6 @@
-# Train PrivGAM's network from nothing (decoder/README.md). A checkout of the repository has these programs, the
-# wheel has not; JAX comes from `make train`. The weights of the package do not change: decoder/export.py does that.
+# Train PrivGAM's network from random weights (decoder/README.md). Only a checkout of the repository
+# has these programs, not the wheel; `make train` installs JAX. This rule does not change the
+# weights of the package; decoder/export.py can.
 DECODER = HOME / "decoder"
 
 
@@ -13,12 +14,13 @@ rule simulate_tables:
     message:
         "Simulate 2,000 tables for the training of PrivGAM's network"
     shell:
-        # The first command fails at once where JAX is missing.
+        # Without JAX the first command fails at once.
         "(python {params.folder}/train.py --help > /dev/null "
         "&& python {params.folder}/tables.py {output} 0 2000) > {log} 2>&1"
 
 
-# Snakemake deletes the outputs of a job that failed, so the state of the training is none: the next run goes on from it.
+# The state of the training is not an output, because Snakemake deletes the outputs of a failed job:
+# the next run continues from the state.
 rule decoder:
     input:
         "results/decoder/tables",

@@ -1,6 +1,7 @@
-"""Trees of weighted records, node by node: chosen by the Mα-loss, or drawn without the data.
+"""Trees of weighted records, with questions chosen by the Mα-loss or drawn without the data.
 
-Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`; all are thresholds.
+Nodes and questions are numbered as in :mod:`privcurve.kernels.trees.levels`; every question is a
+threshold.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from privcurve.kernels.trees.levels import column_of, divide, open_questions, pi
 
 from ._m_alpha import bayes_weight
 
-# How a question is chosen: the best; the largest score/scale + noise; or by the exponential
-# mechanism, drawn in here.
+# Ways to choose a question: the best score; the largest score/scale + noise; or the exponential
+# mechanism, drawn in this module.
 BEST = 0
 NOISY = 1
 DRAWN = 2
 
-# A proposal is accepted with a probability of at least e^−this, or else all scores are computed.
+# Rejection sampling is used while the acceptance probability is at least e^−this number;
+# otherwise all scores are computed.
 MOST_REJECTED = 1.0
 
 
 @jit
 def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits: Ints) -> None:
-    """Draw the question of every node uniformly, whatever the records are.
+    """Draw the question of every node uniformly, without reading records.
 
-    With `restrict`, of those that tell apart codes that the questions above leave open.
+    With `restrict`, draw only among questions that divide the bins that can still reach the node.
     """
     n_inner = len(splits)
     possible = np.ones((2 * n_inner + 1, bin_starts[-1]), np.bool_)
@@ -47,11 +49,11 @@ def draw_tree(bin_starts: Ints, restrict: bool, rng: np.random.Generator, splits
 
 
 class WeightedRows(NamedTuple):
-    """Rows with the weights that a tree is grown by."""
+    """Rows with the weights for growing a tree."""
 
     bins: NDArray[Any]  # (n_rows, n_columns), unsigned
-    labels: NDArray[np.uint8]  # (n_rows,): 0 or 1, the positive one
-    weights: Floats  # (n_rows,): of all records that a row stands for
+    labels: NDArray[np.uint8]  # (n_rows,): 1 is the positive label, 0 the negative
+    weights: Floats  # (n_rows,): total weight of the records of a row
     bin_starts: Ints  # (n_columns + 1,)
 
     def sum_by_leaf(self, leaves: Ints, n_leaves: int) -> tuple[Floats, Floats]:
@@ -62,15 +64,15 @@ class WeightedRows(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """A tree that is grown level by level."""
+    """A tree during its growth, level by level."""
 
     splits: Ints  # (2**depth - 1,): the candidate chosen at each inner node, or `NO_QUESTION`
-    order: Ints  # (n_rows,): rows in the order of the nodes of the level
-    # (2**depth + 1,): the level's node i has the rows of `order` from starts[i] to starts[i + 1].
+    order: Ints  # (n_rows,): rows, sorted by the node of the level that they are in
+    # (2**depth + 1,): node i of the level has the rows order[starts[i] : starts[i + 1]].
     starts: Ints
-    sums: Floats  # (2**(depth + 1) - 1, 2): weights of either label in each node, negative first
-    # (2**(depth + 1) - 1, n_bins): codes that the questions above a node leave open; of one row:
-    # questions are not restricted.
+    sums: Floats  # (2**(depth + 1) - 1, 2): weight of each label in each node, negative first
+    # (2**(depth + 1) - 1, n_bins): bins that can reach a node. With a single row, questions are
+    # not restricted.
     possible: Bools
 
     def error(self, level: int) -> float:
@@ -80,7 +82,7 @@ class Growth(NamedTuple):
 
 @jit
 def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
-    """Return a tree that is its root alone; `splits` is written as it grows."""
+    """Return a tree with only a root; growing the tree writes into `splits`."""
     n_rows, n_nodes = len(data.bins), 2 * len(splits) + 1
     starts = np.zeros(len(splits) + 2, np.int64)
     starts[1] = n_rows
@@ -93,7 +95,7 @@ def begin_tree(splits: Ints, data: WeightedRows, restrict: bool) -> Growth:
 
 @jit
 def leaves_of(tree: Growth) -> Ints:
-    """Return the leaf of each row, when all levels are grown."""
+    """Return the leaf of each row of a fully grown tree."""
     leaves = np.empty(len(tree.order), np.int64)
     for leaf in range(len(tree.splits) + 1):
         leaves[tree.order[tree.starts[leaf] : tree.starts[leaf + 1]]] = leaf
@@ -114,24 +116,24 @@ def grow_levels(
     noise: Floats,
     rng: np.random.Generator,
 ) -> None:
-    """Choose the questions of the nodes of some levels by the Mα-loss of their two sides.
+    """Choose the questions of the nodes of some levels by the Mα-loss of the two sides.
 
     Parameters
     ----------
     tree : Growth
-        Grown down to the level `first`.
+        Already grown down to the level `first`.
     first, last : int
-        Levels, from 0 on; without the last.
+        Levels from `first` to `last` − 1, counted from 0.
     data : WeightedRows
     alphas : ndarray of shape (depth,)
         α of each level.
     by_error : bool
-        Whether α is multiplied, at each node, by the error of the tree so far relative to that of
-        its root.
+        Whether α is multiplied, at each node, by the ratio of the tree's present error to the error
+        of its root.
     chooses : int
         `BEST` (the first of equals; a pure node has no question), `NOISY` or `DRAWN`.
     scales : ndarray of shape (depth,)
-        Of each level's noise of a choice where α = 0; for another α 1 + α · `slope` times that.
+        Noise scale of a choice for each level, for α = 0; multiplied by 1 + α · `slope`.
     slope : float
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0)
         With `NOISY`: see :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
@@ -202,7 +204,7 @@ def _grow_level(
         if restrict:
             divide(possible[node], bin_starts, True, split, possible, 2 * node + 1)
         left = 2 * node + 1
-        # Without a question every row answers yes.
+        # In a node without a question every row goes to the yes side.
         j = 0 if split == NO_QUESTION else column_of(bin_starts, split)
         threshold = width if split == NO_QUESTION else split
         first, last = low, high - 1
@@ -232,7 +234,7 @@ def _grow_level(
 def _score(
     histogram: Floats, of_node: Floats, bin_starts: Ints, alpha: float, scores: Floats
 ) -> None:
-    """Write −Φ of each candidate."""
+    """Write the score −Φ of each candidate question."""
     for j in range(len(bin_starts) - 1):
         negative = positive = 0.0
         for b in range(bin_starts[j], bin_starts[j + 1]):
@@ -245,7 +247,7 @@ def _score(
 def split_risk(
     positive: float, negative: float, all_positive: float, all_negative: float, alpha: float
 ) -> float:
-    """Return Φ of a question whose first side has A and B, out of those of the node."""
+    """Return Φ of a question whose first side has the weights A and B of the node's weights."""
     return bayes_weight(positive, negative, alpha) + bayes_weight(
         all_positive - positive, all_negative - negative, alpha
     )
@@ -253,7 +255,7 @@ def split_risk(
 
 @jit
 def _draw_among(scores: Floats, candidates: Ints, scale: float, rng: np.random.Generator) -> int:
-    """Draw from the exponential mechanism, whose probabilities are computed."""
+    """Draw from the exponential mechanism by computing all probabilities."""
     largest = -np.inf
     for b in candidates:
         largest = max(largest, scores[b])
@@ -278,9 +280,9 @@ def _draw_by_rejection(
 ) -> int:
     """Draw from the exponential mechanism without computing all scores.
 
-    A score −Φ is at most 0, so a question drawn uniformly and kept with the probability
-    exp(−Φ/scale) has just the probabilities ∝ exp(−Φ/scale). Φ of the undivided node bounds
-    all Φ, and so the number of questions that are thrown away.
+    A score −Φ is at most 0, so drawing a question uniformly and keeping it with probability
+    exp(−Φ/scale) gives exactly the probabilities ∝ exp(−Φ/scale). Φ of the undivided node bounds
+    all Φ, and so the expected number of rejected questions.
     """
     bins, labels, weights, bin_starts = data
     while True:

@@ -1,4 +1,4 @@
-"""Leaves of both ensembles: which one a row is in, sums of their weights, and votes."""
+"""Leaves of both ensembles: the leaf of a row, sums of weights by leaf, and votes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ sum_by_leaf = kernel(WeightedRows.sum_by_leaf)
 
 @kernel(rows=0)
 def leaves_in(bins: NDArray[Any], tree: Trees) -> Ints:
-    """Return the leaf of each row in a tree, from 0 on."""
+    """Return the leaf of each row in a tree, counted from 0."""
     return find_leaves(bins, tree)[0] - tree.column.shape[1]
 
 
 def shrunk_votes(margins: Floats, scale: float, n: int) -> Floats:
-    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), of the margins D of leaves.
+    """Return votes D/(|D| + 2 · scale + n/(8 · leaves)), in (−1, 1), for the margins D of leaves.
 
-    The scale of the noise tells how reliable a margin is; n is the number of records.
+    A large noise scale shrinks unreliable margins; n is the number of records.
     """
     return np.asarray(margins / (np.abs(margins) + 2 * scale + n / (8 * len(margins))))

@@ -16,13 +16,13 @@ from privcurve.coding import Floats, Signs
 from privcurve.kernels.arithmetic import arcsinhs
 from privcurve.kernels.jit import jit
 
-# The share of a leaf is kept this far from 0 and 1 before the link (§17.2 of the paper).
+# Before the link, the share of a leaf is clipped this far from 0 and 1 (§17.2 of the paper).
 ZETA = 1e-4
 
 
 @jit(inline="always")
 def bayes_weight(positive: float, negative: float, alpha: float) -> float:
-    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is."""
+    """Return (A + B)·L(q) = α·2√(AB) + (1 − α)·2 min(A, B); 0 where A or B is 0."""
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
     return alpha * 2.0 * math.sqrt(positive * negative) + (1.0 - alpha) * 2.0 * min(
@@ -48,16 +48,16 @@ def inverse_link(margin: float, alpha: float) -> float:
 
 
 def log_odds_of_margins(scores: Floats, alpha: float) -> Floats:
-    """Return ln(q/(1 − q)) of q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
+    """Return ln(q/(1 − q)) for q = ψ⁻¹(z): ±2 arsinh((|z|/2 − (1 − α))/α), or 0 where q is ½.
 
-    For α above 0.
+    Requires α > 0.
     """
     beyond = np.maximum(np.abs(scores) / 2 - (1 - alpha), 0.0)
     return np.asarray(np.sign(scores) * 2 * arcsinhs(beyond / alpha))
 
 
 def largest_link(alpha: float) -> float:
-    """Return the link of the share 1 − ζ: no leaf has a larger one."""
+    """Return the largest link of a leaf: ψ(1 − ζ)."""
     return float(link(1.0 - ZETA, alpha))
 
 
@@ -72,7 +72,7 @@ def record_weights(scores: Floats, signs: Signs, alpha: float) -> Floats:
 
 @jit
 def link_of_leaves(positive: Floats, negative: Floats, alpha: float) -> NDArray[Any]:
-    """Return the link of each leaf, its share kept ζ away from 0 and 1; 0 of an empty leaf."""
+    """Return the link of each leaf, with its share clipped to [ζ, 1 − ζ]; 0 for an empty leaf."""
     values = np.zeros(len(positive))
     for leaf in range(len(positive)):
         a, b = max(positive[leaf], 0.0), max(negative[leaf], 0.0)

@@ -1,4 +1,4 @@
-"""Boosted trees of the Mα-loss in plain Python: no arrays, no clever sums."""
+"""Boosted trees with the Mα-loss in plain Python, without arrays."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ def inverse(z, alpha):
 
 
 def weigh(records):
-    """A and B of (row, label, weight) triples."""
+    """Return the weights A and B of (row, label, weight) triples."""
     return tuple(sum(w for _, y, w in records if y == label) for label in (1, -1))
 
 
@@ -41,7 +41,7 @@ def risk(records, question, alpha):
 
 
 def options(possible):
-    """Questions that tell possible codes apart: `possible` is a list of sets."""
+    """Return the questions that separate possible bins; `possible` is a list of sets."""
     return [(j, code) for j, codes in enumerate(possible) for code in sorted(codes)[:-1]]
 
 
@@ -60,7 +60,7 @@ def error(parts):
 
 
 def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
-    """Questions of all nodes in breadth-first order, and the leaves' records."""
+    """Return the questions of all nodes in breadth-first order, and the leaves' records."""
     everything = [set(range(n)) for n in n_bins]
     level, questions = [(records, everything)], []
     all_errors = error([records])
@@ -82,7 +82,7 @@ def best_tree(records, n_bins, depth, alpha, calibrated, restrict):
 
 
 def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, restrict):
-    """BDPEα without privacy: a list of (questions, votes, β)."""
+    """Run BDPEα without privacy; return a list of (questions, votes, β)."""
     most = boost_alpha * (2 * (1 - 1e-4) - 1) / math.sqrt(1e-4 * (1 - 1e-4)) + 2 * (1 - boost_alpha)
     margins, trees = [0.0] * len(rows), []
     for _ in range(n_trees):
@@ -104,7 +104,7 @@ def boost(rows, labels, n_bins, n_trees, depth, alpha, boost_alpha, calibrated, 
 
 
 def permute_and_flip(scores, rate):
-    """Chances of permute-and-flip, over all orders in which candidates may be asked."""
+    """Probabilities of permute-and-flip, as a mean over all orders of the candidates."""
     best = max(scores)
     kept = [math.exp(rate * (s - best)) for s in scores]
     chances = [0.0] * len(scores)
@@ -123,7 +123,7 @@ def exponential(scores, rate):
 
 
 def trees(records, n_bins, alphas, rates, choose, restrict):
-    """Every tree of some levels with its chance: {questions: (chance, leaves' records)}."""
+    """Return all trees of some levels, {questions: (probability, leaves' records)}."""
     everything = [set(range(n)) for n in n_bins]
     outcomes = [((), 1.0, [(records, everything)])]
     for alpha, rate in zip(alphas, rates, strict=True):

@@ -20,7 +20,7 @@ def votes_exactly(own, self, weights, margins, *others):
 
 @mistake(DPForestClassifier, "_vote", SEALED, VOTES)
 def draws_noise_of_its_own(own, self, weights, margins, call, curator):
-    """Right noise, but from the public coins, beside the curator."""
+    """Draw correct noise, but from the public coins and without the curator."""
     return np.sign(margins + curator.coins.laplace(scale=call.scale, size=margins.shape))
 
 
@@ -29,7 +29,7 @@ constant("the_best_questions", bdpe, "NOISY", bdpe.BEST, POST_PROCESSING, Case("
 
 @mistake(bdpe, "grow_released", SENSITIVITY, Case("bdpe", {**TWO, "tree_share": 0.0}))
 def questions_for_nothing(own, *given):
-    """Splits that have no part of the budget look at the records all the same."""
+    """Splits without a share of the budget read the records."""
     return own(*given[:8], np.ones_like(given[8]), *given[9:])
 
 
@@ -41,7 +41,7 @@ def exact_leverages(own, self, t, positive, negative, *others):
 
 @mistake(BDPEClassifier, "_vote", SENSITIVITY, Case("bdpe", LINK))
 def noise_before_the_clamp(own, self, t, positive, negative, weight_bound, curator):
-    """Leaves are links with noise for a range of 2M, clamped afterwards."""
+    """Leaves are links with noise for a range of 2M, and are clamped after the noise."""
     links = kernel(link_of_leaves)(positive, negative, float(self.boost_alpha))
     # The scale of weights, whose sensitivity is 2.
     call = curator.call(bdpe.OF_LEAVES.format(t + 1, self._leaf_words())).rescale(self.clamp)
@@ -55,7 +55,7 @@ def sensitivity_of_another_alpha(own, self, n, alpha):
 
 @breaks(SENSITIVITY, Case("bdpe", {**TWO, "step": 9.0}))
 def a_weight_bound_of_a_half(patch):
-    """Noise is for weights of ½ in all rounds."""
+    """The noise assumes weights of ½ in all rounds."""
     for name in ("_grow", "_vote"):
         halved = mistake(BDPEClassifier, name)
         halved(lambda own, self, *given: own(self, *given[:-2], 0.5, given[-1]))(patch)

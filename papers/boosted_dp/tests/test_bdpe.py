@@ -1,4 +1,4 @@
-"""Boosted ensembles: what they grow, what they weigh, and what they state."""
+"""Boosted ensembles: trees, weights and statements."""
 
 import boosted_trees as reference
 import numpy as np
@@ -43,11 +43,11 @@ def weights_after(model, X, y):
     [(1.0, 1.0, True), (1.0, 1.0, False), (0.1, 0.4, False), (0.0, 0.7, False)],
 )
 def test_without_privacy_it_is_the_plain_booster(calibration, alpha, boost_alpha, calibrated):
-    """Scores and questions of the reference; α by the exact error is of published alone."""
+    """Scores and questions agree with the reference; only published has α from the exact error."""
     if calibrated and calibration == "proved":
         calibrated = False
     X, y = problem(60)
-    # Records are told apart by rounding where two questions are as good: all are distinct here.
+    # Rounding would decide between two questions with equal scores: here all records differ.
     model = fitted(
         X, y, n_trees=3, depth=2, alpha=alpha, boost_alpha=boost_alpha, epsilon=np.inf,
         calibration=calibration, votes="link", clamp=10.0,
@@ -85,7 +85,7 @@ def test_small_alpha_boosts_nothing(epsilon, clamp):
 
 
 def test_thirty_six_trees_are_the_limit():
-    """At b = 0.1: |H| = T·b/2 is 2(1 − b) at T = 36; a step further a weight can move."""
+    """At b = 0.1, |H| = T·b/2 is 2(1 − b) at T = 36; with more rounds a weight can change."""
     assert inverse_link(36 * 0.05, 0.1) == 0.5 < inverse_link(37 * 0.05, 0.1)
 
 
@@ -98,13 +98,13 @@ def test_the_weight_bound_holds_for_rows_that_nobody_has(votes):
     assert np.abs(model.decision_function(rows)).max() <= reach * (1 + 1e-12)
 
 
-# What is chosen ------------------------------------------------------------------------------
+# Choices -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 25.0])
 @pytest.mark.parametrize("m", [120, 20_000])
 def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
-    """Rate times range of the scores at the root; m = 20,000, ε = 1: less than 0.11."""
+    """Rate times range of the scores at the root is below 0.11 for m = 20,000, ε = 1."""
     X, y = problem(m)
     learner = BDPEClassifier(n_trees=20, depth=4, epsilon=epsilon, n_bins=N_BINS, **OC)
     root = learner._guarantee(m).ledger[0]
@@ -120,7 +120,7 @@ def test_the_exponent_of_published_splits_is_bounded(m, epsilon):
 @pytest.mark.parametrize("epsilon", [2.0, 60.0])
 @pytest.mark.parametrize("calibration", ["published", "proved"])
 def test_trees_are_drawn_by_their_chances(calibration, epsilon):
-    """Whole trees of two levels; by rejection at small ε, by computed chances at large ones."""
+    """Trees of two levels have the right law: by rejection (small ε) or probabilities (large ε)."""
     X = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1], [2, 0]], dtype=np.uint8)
     y = np.array([1, -1, -1, 1, 1, 1], dtype=np.int8)
     counts = np.array([5, 2, 4, 1, 1, 3])
@@ -132,7 +132,7 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     m = int(counts.sum())
     unit = 0.5 if calibration == "proved" else 1.0
     unit *= learner._sensitivity(m, alpha)
-    # One entry a level, or one a node.
+    # One ledger entry for each level, or for each node.
     levels = [learner._guarantee(m).ledger[k] for k in (0, 1)]
     rates = [entry.epsilon / (2 * unit) for entry in levels]
     records = [
@@ -162,12 +162,12 @@ def test_trees_are_drawn_by_their_chances(calibration, epsilon):
     kept = expected > 0
     statistic = ((observed - expected)[kept] ** 2 / expected[kept]).sum()
     free = kept.sum() - 1
-    # By Wilson and Hilferty's cube root: false alarms once in 30,000, four tests.
+    # Wilson and Hilferty's approximation: the four tests fail by chance once in 30,000 runs.
     assert (statistic / free) ** (1 / 3) < 1 - 2 / (9 * free) + 4 * np.sqrt(2 / (9 * free))
 
 
 def test_a_proved_tree_asks_what_is_still_open():
-    """One column of three codes: two questions, and then none."""
+    """One column with three bins has two questions, and then no further question."""
     X = np.array([[0], [1], [2]] * 5, dtype=np.uint8)
     y = np.array([1, -1, 1] * 5)
     for splits in ("chosen", "random"):
@@ -183,7 +183,7 @@ def test_a_proved_tree_asks_what_is_still_open():
 
 
 def test_released_errors_calibrate_alpha():
-    """With next to no noise α is that of the exact error; α of a level is on the model."""
+    """With almost no noise α equals α of the exact error; the model has α of each level."""
     X, y = problem(300)
     setting = {"n_trees": 1, "depth": 3, "alpha": 0.8, "calibrate_alpha": "released"}
     model = fitted(X, y, epsilon=1e9, **setting)
@@ -197,7 +197,7 @@ def test_released_errors_calibrate_alpha():
 
 
 class Watched(Curator):
-    """A curator that notes its calls, and answers numbers with errors that are given."""
+    """A curator that records its calls, and answers numbers with given errors."""
 
     def __init__(self, errors=()):
         super().__init__(np.random.default_rng(0))
@@ -236,7 +236,7 @@ def test_each_level_has_noise_of_its_own_on_its_error():
         watched(Watched(errors), **setting, epsilon=1e9).alphas_[0]
         for errors in ([0.0, 0.0, -1e9], [0.0, -1e9, 0.0])
     ]
-    # The error of the root is exact in both; that of one later level is said to be below 0.
+    # The error of the root is exact in both; the error of one later level is released below 0.
     assert [alphas[0] for alphas in all_alphas] == [1.0, 1.0]
     assert all_alphas[0][1] > 0.1
     assert all_alphas[0][2] == 0
@@ -278,7 +278,7 @@ def test_the_published_statement_says_that_leverages_have_no_epsilon():
 
 
 def test_what_is_true_of_published_noise_with_a_public_leverage():
-    """Refuted by a leaf's label at M = 10; proved where the noise is larger than links are."""
+    """A leaf's label refutes the claim at M = 10; it is proved where noise exceeds the links."""
     small = {**PUBLISHED, "leverage": "constant", "alpha": 0.1, "boost_alpha": 0.1, "depth": 4}
     said = fitted(**{**small, "boost_alpha": 1.0}).privacy_
     assert said.status == REFUTED
@@ -290,7 +290,7 @@ def test_what_is_true_of_published_noise_with_a_public_leverage():
     assert "exact error" in said.caveat
 
 
-# What is refused ---------------------------------------------------------------------------------
+# Refusals ----------------------------------------------------------------------------------------
 
 
 def test_published_noise_has_no_delta():

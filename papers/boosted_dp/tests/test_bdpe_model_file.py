@@ -1,4 +1,4 @@
-"""A file of BDPEα whose numbers are changed is refused."""
+"""Loading refuses a model file of BDPEα with changed numbers."""
 
 import json
 

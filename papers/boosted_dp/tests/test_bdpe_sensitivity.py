@@ -1,4 +1,4 @@
-"""What published leaves of boosted ensembles lose, and what their claim is worth."""
+"""Privacy loss of the published leaves of boosted ensembles, and status of their claim."""
 
 import math
 
@@ -12,13 +12,13 @@ from privcurve.papers.boosted_dp.learners.bdpe.noise import _flip_loss, publishe
     ("epsilon", "clamp", "lost"), [(0.1, 10.0, 8.6), (1.0, 10.0, 6.2), (0.1, 1.0, 57.0)]
 )
 def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
-    """One leaf, one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
+    """Loss of one leaf with one flipped label, noise of scale 2M/ε before the clamp, α = 1."""
     link = largest_link(1.0)
     assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
 
 
 def test_what_published_leaves_are_worth():
-    """α = 0.1, M = 10: 1.2 ε is lost for certain, and 2R/M times ε by the proof; splits none."""
+    """With α = 0.1, M = 10 the loss is at least 1.2 ε, at most 2R/M times ε; splits add nothing."""
 
     def truth(**changes):
         settings = {"n_trees": 1, "depth": 3, "calibrate_alpha": "no", "tree_share": 0.0}
@@ -30,12 +30,12 @@ def test_what_published_leaves_are_worth():
     status, _, proved = truth()
     assert status == "refuted"
     assert proved == pytest.approx(0.1 * 2 * largest_link(0.1) / 10)
-    # A clamp that no link reaches leaves the claim as it is; half of ε for the splits, of which
-    # three levels of a tree cost (2 − 2^(1−3))/3.
+    # With a clamp above all links the claim holds. With half of ε for the splits, three levels of a
+    # tree cost (2 − 2^(1−3))/3 of this half.
     assert truth(clamp=2 * largest_link(0.1)) == ("proved", "", None)
     _, _, proved = truth(tree_share=0.5)
     splits = 0.05 * (2 - 2.0**-2) / 3
     assert proved == pytest.approx(splits + 0.05 * 2 * largest_link(0.1) / 10)
-    # What is computed from the exact records has no ε, or none that is known.
+    # A number computed from the exact records has no ε, or no known ε.
     assert truth(leverage="exact")[::2] == ("refuted", math.inf)
     assert truth(calibrate_alpha="exact")[2] is None

@@ -1,10 +1,10 @@
-"""Errors of fixed settings on two domains, beside those of an independent implementation.
+"""Errors of fixed settings on two domains agree with an independent implementation.
 
-It coded numbers in ten bins between the least and largest value of the file (no private coding, but
-probably the paper's), and gave means and standard deviations over 40 fits, four partitions into
-ten folds. Where none is given a standard deviation is taken to be 0.1. Its forests draw every
-question, also those that tell nothing apart, and so do ours here: on banknote they err at 0.24,
-and at 0.19 without such questions (120 fits each).
+The reference encodes numbers in ten bins between the smallest and largest value of the file (not a
+private encoding, but probably the paper's). It gives means and standard deviations over 40 fits,
+four partitions into ten folds; a missing standard deviation counts as 0.1. Its forests draw every
+question, including questions with an empty side, and so do our forests here: on banknote their
+error is 0.24, and 0.19 without such questions (120 fits each).
 """
 
 import math
@@ -52,7 +52,7 @@ FITS = 40
 
 @pytest.fixture(scope="module")
 def coded():
-    """Return codes, their number in each column, and labels of either dataset."""
+    """Return bins, numbers of bins, and labels of one of the datasets."""
     graded = datasets.load("breastwisc")
     path = Path(os.environ["PRIVCURVE_DATA"], "banknote/data_banknote_authentication.txt")
     values = np.loadtxt(path, delimiter=",")[:, :4]
@@ -82,7 +82,7 @@ def test_errors_of_fixed_settings(
             model = registry.estimator_class(learner)(**setting, **budget, **facts)
             model.fit(X[folds != k], y[folds != k])
             errors.append(1 - model.score(X[folds == k], y[folds == k]))
-    # Two standard errors of the difference of two means, and two points for what is left open: with
-    # other seeds a false alarm in less than one of twenty.
+    # Two standard errors of the difference of two means, plus two points for details that the
+    # reference does not state: with other seeds, a false alarm in less than one of twenty.
     reach = 0.02 + 2 * sd / math.sqrt(FITS) * math.sqrt(2)
     assert np.mean(errors) == pytest.approx(mean, abs=reach)

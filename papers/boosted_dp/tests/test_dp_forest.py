@@ -1,4 +1,4 @@
-"""Forests of random trees and the noisy majority: votes, ledgers, what is refused."""
+"""Forests of random trees and the noisy majority: votes, ledgers, refusals."""
 
 import numpy as np
 import pytest

@@ -39,7 +39,7 @@ def boosted(more, errors, epsilon=1.0, **rest):
     return runs("bdpe", setting, errors, epsilon)
 
 
-def test_folds_stand_side_by_side():
+def test_folds_are_side_by_side():
     shuffled = boosted(OC, [0.1, 0.2, 0.6]).iloc[[2, 0, 1]]
     table = errors_of(shuffled, runs("dp_forest", {"n_trees": 21, "depth": 2}, [0.3] * 3))
     row = table[table["learner"] == "bdpe"].iloc[0]
@@ -47,9 +47,9 @@ def test_folds_stand_side_by_side():
     assert row["error"] == pytest.approx(0.3)
     assert row["error_std"] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1))
     assert row[["alpha", "leverage", "clamp", "n_leaves"]].tolist() == ["O.C.", "exact", 10.0, 4.0]
-    # What a setting does not name is the learner's default.
+    # A parameter that a setting does not name has the learner's default.
     assert table[table["learner"] == "dp_forest"]["forest"].tolist() == ["RF-L"]
-    # An α near one of the paper's is not that one.
+    # An α near a value of the paper is a different α.
     assert errors_of(boosted({"alpha": 0.97}, [0.1]))["alpha"].tolist() == ["0.97"]
 
 
@@ -105,7 +105,7 @@ def test_ties_count_for_all_and_shuffles_know_no_better():
     # Coins and the tie: 10 on average, with a standard error of 0.15 over 200 shuffles.
     assert table.loc["O.C.", "shuffled_mean"] == pytest.approx(n / 2 + 0.5, abs=0.7)
     assert table.loc["O.C.", "n_best"] > table.loc["O.C.", "shuffled_95"]
-    # The printed count is of nineteen domains: beside fewer it says nothing.
+    # The printed count is out of nineteen domains: with fewer domains it is missing.
     assert ensembles.best_alphas(errors_of(*parts[:8]), printed, 7)["printed"].isna().all()
 
 
@@ -141,7 +141,7 @@ def test_duels_are_students_paired():
 
 def test_a_duel_is_significant_at_the_level_of_the_paper():
     spread = np.linspace(-1, 1, 10)
-    # Gaps of so many standard errors: p is 0.029, and 0.0092.
+    # The gaps have p-values of 0.029 and 0.0092.
     error = spread.std(ddof=1) / np.sqrt(10)
     gaps = {name: (spread + t * error) / 100 for name, t in (("O.C.", 2.6), ("0.1", 3.3))}
     frame = errors_of(
@@ -161,7 +161,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
     parts.append(boosted(LOW, mine))
     parts[0].loc[3, "status"] = "failed"
     parts[1].loc[[3, 7], "status"] = "failed"
-    # One fold alone is no sample.
+    # A single fold gives no t-test.
     parts[2].loc[1:, "status"] = "failed"
     (row,) = ensembles.compare_with_forests(errors_of(*parts)).to_dict("records")
     kept = [k for k in range(10) if k not in (3, 7)]
@@ -173,7 +173,7 @@ def test_folds_that_failed_on_either_side_do_not_count():
 
 
 def test_domains_stand_beside_the_printed_ones_and_the_theorem():
-    # T·d is 4 and 40; ln m is 4.09 of 60 records.
+    # T·d is 4 and 40; ln m is 4.09 for 60 records.
     frame = errors_of(
         boosted(OC, [0.3, 0.3]),
         boosted(OC, [0.1, 0.1], n_trees=20),
@@ -244,7 +244,7 @@ def test_a_profile_rises_from_nothing_to_all():
     assert failed["value"].tolist() == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3])
 
 
-def test_printed_numbers_are_those_of_the_text():
+def test_printed_numbers_match_the_text():
     wins = pd.read_csv(PRINTED / "table4_wins_against_forests.csv", dtype={"alpha": "str"})
     # 19 domains, three depths, two sizes, two forests, three α.
     assert len(wins) == 19 * 3 * 2 * 2 * 3 == 684

@@ -1,4 +1,4 @@
-"""The Mα-loss: Bayes risk, link, inverse, conjugate and surrogate fit together."""
+"""The Mα-loss: Bayes risk, link, inverse, conjugate and surrogate are consistent."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_the_link_is_the_slope_of_the_bayes_risk(alpha):
         h = 1e-6 * q * (1 - q)
         rise = bayes_weight(q + h, 1 - q - h, alpha) - bayes_weight(q - h, 1 - q + h, alpha)
         assert link(q, alpha) == pytest.approx(-rise / (2 * h), rel=1e-6)
-        # Where differences of rounded numbers tell less, by the formula of (87).
+        # Where differences of rounded numbers are inaccurate, use formula (87).
         exact = alpha * (2 * q - 1) / np.sqrt(q * (1 - q)) + 2 * (1 - alpha) * np.sign(2 * q - 1)
         assert link(q, alpha) == pytest.approx(exact, rel=1e-12)
     assert link(0.5, alpha) == 0
@@ -57,7 +57,7 @@ def test_the_inverse_undoes_the_link(alpha):
         assert inverse_link(link(q, alpha), alpha) == pytest.approx(q, abs=1e-9)
     for z in np.linspace(-2 * (1 - alpha), 2 * (1 - alpha), 9):
         assert inverse_link(z, alpha) == 0.5
-    # A flipped label weighs what is left of 1.
+    # A flipped label has the weight 1 − w.
     for z in (-7.0, -2.5, 0.3, 4.0):
         assert inverse_link(z, alpha) + inverse_link(-z, alpha) == pytest.approx(1, abs=1e-12)
 
@@ -83,7 +83,7 @@ def test_weights_and_leaves():
     assert weights[1] > 0.5 > weights[0]
     positive, negative = np.array([3.0, 2.0, 0.0, -4.0, 1.0]), np.array([1.0, 0.0, 0.0, -1.0, -2.0])
     values = link_of_leaves(positive, negative, 1.0)
-    # A share of ¾; all positive; empty; empty as far as noise tells; all positive again.
+    # A share of ¾; all positive; empty; negative noisy weights; all positive again.
     assert values == pytest.approx(
         [0.5 / np.sqrt(3 / 16), largest_link(1.0), 0, 0, largest_link(1.0)]
     )
@@ -92,10 +92,10 @@ def test_weights_and_leaves():
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
-def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
+def test_curves_of_the_surrogate_match_the_loss(alpha):
     margins = np.linspace(-4.03, 4.03, 87)
     assert m_alpha_curves.surrogate(margins, alpha) == pytest.approx(surrogate(margins, alpha))
-    # Its slope is −ψ⁻¹(−z), and its second derivative that of the slope.
+    # Its slope is −ψ⁻¹(−z), and its second derivative is the slope of the slope.
     step = 1e-6
     slopes = [-inverse_link(-z, alpha) for z in margins]
     bends = [
@@ -107,7 +107,7 @@ def test_curves_of_the_surrogate_are_those_of_the_loss(alpha):
     assert m_alpha_curves.curvature(margins, alpha) == pytest.approx(bends, abs=1e-4)
 
 
-def test_the_log_odds_of_a_margin_are_those_of_the_inverse_link():
+def test_the_log_odds_of_a_margin_match_the_inverse_link():
     scores = np.linspace(-6, 6, 25)
     for alpha in (0.3, 1.0):
         inverse = record_weights(scores, -np.ones(25, dtype=np.int8), alpha)

@@ -1,4 +1,4 @@
-"""Mistakes in forests that the contract at real size sees, and those of a model that is asked."""
+"""The contract at real size finds mistakes in forests, and mistakes in prediction."""
 
 from mistakes_any import mistake
 

@@ -1,4 +1,4 @@
-"""The loop of BDPEα decides by noise as announced."""
+"""The loop of BDPEα decides with the announced noise."""
 
 import pytest
 from deciding import check_is_seen, deciding_by, half

@@ -1,19 +1,19 @@
-"""Three parties grow a private tree together: a process each, messages over sockets.
+"""Three parties grow a private tree together, as three processes with messages over sockets.
 
     python papers/distributed/examples/three_holders.py
     python papers/distributed/examples/three_holders.py --trust local --protocol local_rnm
 
 Each party (``Holder`` in the code) is a process that reads its own records from its own file. The
-server reads none: it has what is public (columns, their bins, how many records a party has) and
-what it is sent. It runs the same code as the studies, ``DistributedTopDownClassifier.grow``, with
-other objects behind the protocol ``Holder``; a framework for federated learning would take the
-place of the sockets.
+server reads no records: it has public facts (columns, their bins, the number of records of each
+party) and the messages. It runs the same code as the studies,
+``DistributedTopDownClassifier.grow``, with other implementations of the protocol ``Holder``; in a
+deployment, a framework for federated learning would replace the sockets.
 
-With ``--trust secure_sum`` each pair of parties adds and takes off the same random mask, so that
-the server sees numbers that mean nothing alone; their sum is the noisy histogram. This shows what
-secure aggregation does, and no more: this script hands out the pairs' secrets, where parties would
-agree on them among themselves; nothing is encrypted on its way; and a party that drops out ends the
-run.
+With ``--trust secure_sum`` one party of each pair adds a random mask and the other subtracts it, so
+that a single message is meaningless to the server; the sum of the messages is the noisy histogram.
+This script only demonstrates secure aggregation: it hands out the secrets of the pairs, which
+parties would agree on among themselves; messages are not encrypted; and a party that drops out ends
+the run.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ import numpy as np
 
 from privcurve.holders.holder import Ballot, HolderRows, LocalHolder
 from privcurve.holders.placement import deal, draw_placement
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, list_questions
 
 N_HOLDERS = 3
 HOST = "127.0.0.1"
 
-# What the server may ask for: nothing else is answered.
+# Requests of the server that a party answers; it refuses all others.
 ASKED = ("size", "split", "vote", "counts")
-# Of these the server needs no more than the sum over parties.
+# Requests for which the server needs only the sum over parties.
 SUMMED = ("counts",)
-NAMED = {kind.__name__: kind for kind in (Ballot, Release)}
+NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 
 
 # --- what goes over the wire: a line of JSON each way ------------------------------------------
@@ -77,7 +77,7 @@ def decode(value: Any) -> Any:
 
 
 class Wire:
-    """A socket that lines of JSON go over, and how many bytes of them."""
+    """A socket for lines of JSON that counts the bytes."""
 
     def __init__(self, connected: socket.socket) -> None:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")
@@ -89,7 +89,7 @@ class Wire:
         self.lines.flush()
 
     def receive(self) -> Any:
-        """Wait for a value; EOFError if the other side is gone."""
+        """Wait for a value; EOFError if the other side has closed."""
         line = self.lines.readline()
         if not line:
             raise EOFError("the other side has closed its socket")
@@ -110,7 +110,7 @@ def read_file(file: Path) -> tuple[LocalHolder, int, list[int]]:
 
 
 def hold(file: Path, port: int) -> None:
-    """Answer the server, from the records of one file, until it hangs up."""
+    """Answer the server, from the records of one file, until it closes the connection."""
     holder, number, keys = read_file(file)
     masks = {i: np.random.default_rng(key) for i, key in enumerate(keys) if i != number}
     with socket.create_connection((HOST, port)) as connected:
@@ -131,7 +131,7 @@ def hold(file: Path, port: int) -> None:
 
 
 def masked(message: np.ndarray, number: int, masks: dict[int, np.random.Generator]) -> np.ndarray:
-    """Hide a message: what one party of a pair adds, the other takes off, modulo 2**32."""
+    """Mask a message: one party of a pair adds the mask, the other subtracts it, modulo 2**32."""
     masked = message.copy()
     for other, rng in masks.items():
         mask = rng.integers(2**32, size=message.shape, dtype=np.uint32)
@@ -164,7 +164,7 @@ class RemoteHolder:
 
 
 def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
-    """Deal records into a file each: in life each party has its own."""
+    """Write one file of records for each party (real parties have their own files)."""
     from privcurve.kernels.trees.form import bin_codes
 
     codes = np.ascontiguousarray(data.X)
@@ -182,8 +182,8 @@ def write_files(folder: Path, data: Any, questions: Questions, seed: int | None)
     files = []
     for number, (mine, counts) in enumerate(parts):
         rows = HolderRows(bins[mine], classes[mine], counts)
-        # Its noise is a party's own secret. Here it stands in its file, so that --check can draw
-        # the same again.
+        # The seed of a party's noise is its own secret. Here it is in the party's file, so that
+        # --check can draw the same noise again.
         own = {"noise": [secrets.randbits(32) for _ in range(4)], "keys": keys[number]}
         files.append(folder / f"holder~{number}.npz")
         np.savez(files[-1], **rows._asdict(), **own, **public, number=number)
@@ -191,7 +191,7 @@ def write_files(folder: Path, data: Any, questions: Questions, seed: int | None)
 
 
 def meet(server: socket.socket) -> list[RemoteHolder]:
-    """Wait for all parties to call."""
+    """Wait for all parties to connect."""
     wires = {}
     while len(wires) < N_HOLDERS:
         wire = Wire(server.accept()[0])

@@ -1,6 +1,6 @@
 """Distributed trees without noise, in plain Python: lists of records, no histograms.
 
-A question is a column, a first and a last code; a record says yes if its code is between them.
+A question is (column, first bin, last bin); a record is on the yes side if its bin is between them.
 """
 
 import math
@@ -22,7 +22,7 @@ def says_yes(record, question):
 
 
 def impurity(labels, criterion):
-    """G of the labels of some records; 1 for two classes that are equally frequent."""
+    """Return G of the labels of some records; 1 for two equally frequent classes."""
     n = len(labels)
     shares = [labels.count(label) / n for label in sorted(set(labels))] if n else [1.0]
     if criterion == "gini":
@@ -41,7 +41,7 @@ def gain(records, labels, question, criterion):
 
 
 def part(records, labels, question):
-    """Those who say no, and those who say yes: records and labels of each."""
+    """Return the records and labels of the no side and of the yes side."""
     sides = ([], []), ([], [])
     for record, label in zip(records, labels, strict=True):
         side = sides[says_yes(record, question)]
@@ -57,7 +57,7 @@ def majority(labels, n_classes):
 def check_best_first(tree, records, labels, triples, n_classes, criterion, n_splits):
     """Assert that a tree is one of Algorithm 1 on one machine without noise.
 
-    Equal gains may be split in any order, so each step is checked, and not the whole.
+    Nodes with equal gains may be split in any order, so the function checks each step.
 
     tree: the question of each node (None: a leaf), its left child, and the class of a leaf.
     """
@@ -96,7 +96,7 @@ def check_best_first(tree, records, labels, triples, n_classes, criterion, n_spl
 
 
 def by_levels(records, labels, triples, n_classes, criterion, depth):
-    """A tree grown by levels without noise: the last one minimises errors."""
+    """Grow a tree by levels without noise; the last level minimises errors."""
     if depth == 0 or impurity(labels, criterion) == 0:
         return majority(labels, n_classes)
     by = "zero_one" if depth == 1 else criterion
@@ -115,7 +115,7 @@ def by_levels(records, labels, triples, n_classes, criterion, depth):
 
 
 def random_tree_scores(records, labels, trees, n_classes, batch, learning_rate, unit):
-    """Scores of all records after boosting given complete trees (lists of questions)."""
+    """Return the scores of all records after boosting given complete trees."""
     n_outputs = 1 if n_classes == 2 else n_classes
     longest = 0.5 if n_classes == 2 else math.sqrt(0.5)
     share = 0.5 if n_classes == 2 else 1 / n_classes

@@ -1,15 +1,15 @@
-"""A data holder in a process of its own, which alone has its rows: asked over a pipe."""
+"""A party in a separate process, which alone has its rows and answers over a pipe."""
 
 import multiprocessing
 
 from privcurve.privacy.sealed import open_values
 
-# Spawned: the process shares nothing with this one, and gets what is sent to it.
+# Spawn the process: it shares no memory with this process.
 SPAWN = multiprocessing.get_context("spawn")
 
 
 def serve(pipe):
-    """Answer questions with the rows that were sent before, until told to stop."""
+    """Answer questions about the rows sent before, until a message ends the loop."""
     from privcurve.holders.holder import LocalHolder
 
     holder = None
@@ -25,7 +25,7 @@ def serve(pipe):
 
 
 class Process:
-    """A process that holds the rows of one holder at a time."""
+    """A process with the rows of one party, which later parties reuse."""
 
     def __init__(self):
         self.pipe, other = SPAWN.Pipe()
@@ -34,7 +34,7 @@ class Process:
         other.close()
 
     def begin(self, rows, questions, n_classes, door):
-        """Send rows, which are sealed here, questions, number of classes and the door to them."""
+        """Send rows (sealed in this process), questions, the number of classes and the curator."""
         self.pipe.send(("begin", (open_values(rows), questions, n_classes, door)))
         door.leave()
         return ProcessHolder(self.pipe)
@@ -46,7 +46,7 @@ class Process:
 
 
 class ProcessHolder:
-    """A holder of the protocol: whatever it is asked goes to the process."""
+    """A party of the protocol that forwards each request to its process."""
 
     def __init__(self, pipe):
         self.pipe = pipe

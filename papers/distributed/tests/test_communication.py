@@ -1,4 +1,4 @@
-"""The table of messages: what holders send, by the messages of made-up runs."""
+"""The table of messages that parties send, computed from made-up runs."""
 
 import json
 import math
@@ -34,7 +34,7 @@ def test_bytes_are_means_of_the_runs_at_one_epsilon():
     assert table["n_holders"].tolist()[:2] == [4, 10]
     assert table["bytes_per_holder"].tolist()[:2] == [150, 150]
     assert table["accuracy"].tolist() == pytest.approx([0.85, 0.85, 0.85])
-    # A method without messages has rounds, perhaps, and no holders.
+    # A method without messages may have rounds, but has no parties.
     assert table.iloc[2][["rounds", "bytes_total", "n_holders"]].isna().all()
     failed = communication.communication(described, 2)
     assert failed["n_failed"].tolist() == [0, 1]

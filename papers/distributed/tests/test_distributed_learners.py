@@ -1,4 +1,4 @@
-"""Distributed trees against plain Python, the tree of one machine, and each other."""
+"""Distributed trees agree with plain Python, the tree of one machine, and each other."""
 
 import re
 
@@ -34,7 +34,7 @@ def labels_of(y, n_classes):
 
 
 def nested(model, n_classes):
-    """A fitted tree as the plain one is: (question, no, yes), or the position of a class."""
+    """Return a fitted tree in the form of the reference: (question, no, yes), or a class."""
     splits, children, labels = (part[0] for part in model.model_.forest)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
 
@@ -53,7 +53,7 @@ CASES += [(3, c) for c in ("gini", "entropy", "zero_one")]
 
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
 @pytest.mark.parametrize("n_splits", [5, 60])
-def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, n_splits):
+def test_published_trees_match_the_plain_algorithm(n_classes, criterion, n_splits):
     triples = reference.questions(N_BINS, ORDERED)
     numbers = list_questions(np.array(N_BINS), ORDERED).numbers.tolist()
     for seed in range(4):
@@ -70,13 +70,13 @@ def test_published_trees_are_those_of_the_plain_algorithm(n_classes, criterion, 
         made = reference.check_best_first(
             tree, X.tolist(), y.tolist(), triples, n_classes, criterion, n_splits
         )
-        # The zero-one error soon gains nothing.
+        # With the zero-one error the gain soon is 0.
         least = 1 if criterion == "zero_one" else min(n_splits, 6)
         assert least <= made <= n_splits
 
 
 @pytest.mark.parametrize(("n_classes", "criterion"), CASES)
-def test_proved_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
+def test_proved_trees_match_the_plain_algorithm(n_classes, criterion):
     triples = reference.questions(N_BINS, ORDERED)
     for seed in range(4):
         X, y = problem(60, n_classes, seed)
@@ -88,7 +88,7 @@ def test_proved_trees_are_those_of_the_plain_algorithm(n_classes, criterion):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("trust", ["secure_sum", "local"])
-def test_random_trees_are_those_of_the_plain_algorithm(n_classes, trust):
+def test_random_trees_match_the_plain_algorithm(n_classes, trust):
     X, y = problem(80, n_classes)
     model = learner("random_trees", n_classes, n_trees=7, batch=3, depth=2, trust=trust)
     model.fit(X, labels_of(y, n_classes))
@@ -123,10 +123,10 @@ def test_the_proved_tree_of_one_machine_is_topdown(epsilon, delta):
 
 @pytest.mark.parametrize("name", ["distributed_topdown", "random_trees"])
 def test_under_a_secure_sum_only_the_noise_depends_on_the_number_of_holders(name, monkeypatch):
-    """With the noise of all holders set to 0 the model is the same for any number of them."""
+    """Without noise the model is the same for any number of parties."""
 
     def draw_the_same(questions, n, depth, rng):
-        # The generator draws the placement first, and more seeds for more holders.
+        # The generator first draws the placement, then one seed for each party.
         return draw_trees(questions, n, depth, np.random.default_rng(1))
 
     monkeypatch.setattr("privcurve.learners.random_trees.draw_trees", draw_the_same)
@@ -169,7 +169,7 @@ def test_models_are_readable():
     lines = str(boosted.model_).splitlines()
     assert lines[0] == "tree 1"
     assert lines[1].endswith("?")
-    # The rows that say yes get the second leaf.
+    # Rows on the yes side are in the second leaf.
     values = boosted.model_.values[0, :, 0]
     assert lines[2].strip() == f"yes: {values[1]:+.4f}"
     assert lines[3].strip() == f"no: {values[0]:+.4f}"

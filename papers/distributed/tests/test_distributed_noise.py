@@ -1,4 +1,4 @@
-"""The noise that holders of a distributed tree are asked for: as printed, and as proved."""
+"""The noise of parties of a distributed tree, published and proved."""
 
 import math
 
@@ -30,7 +30,7 @@ SHARED = {"criterion": "gini", "leaf_share": 0.25, "n_splits": 8, "epsilon": 2.0
 
 
 class Noted(LocalHolder):
-    """A holder that takes note of what it is asked for."""
+    """A party that records the requests it gets."""
 
     def __init__(self, n, seed):
         rng = np.random.default_rng(seed)
@@ -67,12 +67,12 @@ class Noted(LocalHolder):
 
 
 def test_published_budgets_are_as_printed():
-    """a_d = (1 − LPF)·α·B(d), all of it for the root's split, half for those below (e5)."""
+    """a_d = (1 − LPF)·α·B(d); the root's split gets all of a_1, splits below half of a_d."""
     decay = published_holders(protocol="noisy_counts", budget="decay", **SHARED)
     assert [decay.level(d) for d in (1, 2, 3)] == [0.75, 0.375, 0.1875]
     assert [decay.split_budget(d) for d in (1, 2, 3)] == [0.75, 0.1875, 0.09375]
     assert decay.weight_scale(2) == 2 / 0.375
-    # Lap(3|H|/α′), and Lap(1/(LPF·α)) of a label's count; of one machine Lap(2/(LPF·α)).
+    # Lap(3|H|/α′); a label's count has Lap(1/(LPF·α)), on one machine Lap(2/(LPF·α)).
     assert decay.families_scale(0.5, 7) == 42.0
     assert decay.label_scale == 2.0
     single = published_holders(protocol="single", budget="decay", **SHARED)
@@ -113,19 +113,19 @@ def test_published_holders_are_asked_for_the_printed_noise(protocol):
             assert scale[0] == 3 * n_questions / 0.75
             assert scale[1] == 3 * n_questions / 0.1875
         else:
-            # Half of α′ for the votes, half for the counts of one question a holder.
+            # Half of α′ pays for the votes, half for the counts of one question of each party.
             assert holder.rates[0] == (0, 0.375)
             assert holder.scales["families of 2"][0] == 3 * 2 / 0.375
 
 
 def test_a_published_vote_has_noise_for_twice_the_printed_sensitivity():
-    """Lap(2Δ(m)/α′) with Δ(m) = 20/m of Gini; of one record, as of two."""
+    """Lap(2Δ(m)/α′) with Δ(m) = 20/m for Gini, for one record and for two."""
     scales = [published_scale(size, "gini", 0.5) for size in (50, 1)]
     assert scales == [2 * 20 / 50 / 0.5, 2 * 20 / 2 / 0.5]
 
 
 def test_a_proved_vote_is_calibrated_to_its_own_holder():
-    """ε/(2F₁(m)) with m the records of the holder: 4(m − 1)/m of Gini, 2 on the last level."""
+    """The rate is ε/(2F₁(m)) for m records of a party; Gini 4(m − 1)/m, 2 on the last level."""
     sizes = (20, 200)
     holders = [Noted(n, n) for n in sizes]
     noise = level_holders(
@@ -134,13 +134,13 @@ def test_a_proved_vote_is_calibrated_to_its_own_holder():
     )  # fmt: skip
     plan = LevelsPlan(QUESTIONS, 2, 220, "gini", 2, noise)
     grow_by_levels(holders, plan, Sums(2), Transcript(2))
-    # Of ε a half for either level, 0.4 of that for votes and the rest for histograms.
+    # Each level gets half of ε, 0.4 of it for votes and the rest for histograms.
     for n, holder in zip(sizes, holders, strict=True):
         (first, *later) = holder.rates
         assert first == (0, pytest.approx(1.0 / (2 * 4 * (n - 1) / n)))
         assert later
         assert {rate for _, rate in later} == {1.0 / (2 * 2)}
-        # Two cells a column, of as many columns as were named: one or two.
+        # Two cells for each of the one or two columns with votes.
         assert set(holder.scales["counts"]) <= {2 / 1.5, 4 / 1.5}
 
 

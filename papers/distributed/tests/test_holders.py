@@ -1,4 +1,4 @@
-"""Distributed learners: holders apart from the coordinator, messages, and strange records."""
+"""Distributed learners: parties in other processes, messages, and unusual records."""
 
 import itertools
 import pickle
@@ -24,7 +24,7 @@ from privcurve.privacy.sealed import open_values
 
 ORDERED = (False, True, False, True)
 N_BINS = (2, 5, 3, 10)
-# Questions of the domain: single codes of two columns, thresholds of the others.
+# Questions of the domain: single bins of two columns, thresholds of the others.
 N_QUESTIONS = 2 + 4 + 3 + 9
 WIDTH = sum(N_BINS)
 PUBLISHED = {"calibration": "published", "n_splits": 6}
@@ -81,7 +81,7 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
         assert a.transcript_ == b.transcript_, setting
         said, other = a.privacy_, b.privacy_
         assert replace(said, exclusions=()) == replace(other, exclusions=()), setting
-        # Answers of other processes are not seen: the statement names all that they may leave.
+        # The fit does not see answers in other processes: the statement lists all possible ones.
         more = {*other.exclusions} - {*said.exclusions}
         assert {*said.exclusions} <= {*other.exclusions}, setting
         assert more <= {OF_CHOICES, OF_SHARES}, setting
@@ -91,7 +91,7 @@ def test_holders_in_processes_of_their_own_give_the_same_bits(monkeypatch):
 
 
 class Kept(Transcript):
-    """Keeps what the coordinator sees: single messages, or of a secure sum the sum alone."""
+    """Keep what the server sees: single messages, or only the sum with a secure sum."""
 
     def __init__(self, n_holders):
         super().__init__(n_holders)
@@ -111,7 +111,7 @@ class Kept(Transcript):
 
 
 def kept(name, monkeypatch, **parameters):
-    """A fit, and what its coordinator saw."""
+    """Return a fit, and the messages that its server saw."""
     monkeypatch.setattr(sys.modules[estimator_class(name).__module__], "Transcript", Kept)
     return fitted(name, parameters).transcript_
 
@@ -122,8 +122,8 @@ def test_bytes_of_published_trees_follow_their_formula(protocol, epsilon):
     measures = fitted("distributed_topdown", options).measures_
     splits, votes = (measures["n_nodes"] - 1) // 2, protocol == "local_rnm"
     assert splits > 1
-    # Every node but the root has a weight; every node has its families, of all questions or of
-    # those that three holders name in two bytes; leaves have labels.
+    # Every node except the root has a weight. Every node has families of counts: for all questions,
+    # or for the questions that three parties vote for, in two bytes each. Leaves have labels.
     of_node = 2 + 3 * 8 * 8 if votes else N_QUESTIONS * 8 * 8
     each = (1 + 2 * splits) * of_node + 2 * splits * 8 + (splits + 1) * 2 * 8
     assert measures["bytes_per_holder"] == each
@@ -151,7 +151,7 @@ def test_bytes_of_proved_messages_follow_their_formula(trust, size, n_classes):
 
 
 def test_sums_over_many_records_are_sent_in_more_bits():
-    """Beyond 2²⁰ records clipped residuals would be no whole units of 32 bits."""
+    """Beyond 2²⁰ records, sums of clipped residuals need more than 32 bits."""
     X, y = np.zeros((2, 4), dtype=np.uint8), [-1, 1]
     model = learner("random_trees", n_trees=2, batch=1, depth=1, random_state=0)
     few, many = (model.fit(X, y, [n, n]).measures_ for n in (2**18, 2**20))
@@ -172,7 +172,7 @@ def test_shares_that_would_be_rounded_away_are_refused_before_any_holder_is_aske
 
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_no_message_has_an_exact_count(setting, monkeypatch):
-    """Of the noisy numbers none is whole, but by an accident of the ring's last bits."""
+    """No noisy number is whole, except by chance in the last bits of the ring."""
     name, parameters = setting
     seen = kept(name, monkeypatch, **parameters)
     votes = [numbers for numbers in seen.single if numbers.dtype == np.uint16]
@@ -185,15 +185,15 @@ def test_no_message_has_an_exact_count(setting, monkeypatch):
     assert len(seen.single) == (len(votes) if hidden else len(votes) + len(counts))
     best = parameters.get("protocol") == "single"
     for numbers in counts:
-        # One machine names a question too; that a node has fewer than two records shows there:
-        # an excluded leak.
+        # One machine also chooses a question, which shows that a node has fewer than two records:
+        # the statement excludes this leak.
         if best and numbers.shape == (2,) and numbers[0] == np.rint(numbers[0]):
             numbers = numbers[1:] if numbers[0] != NONE else np.full(1, 0.5)
         assert (numbers == np.rint(numbers)).mean() < 0.05
 
 
 def test_without_noise_counts_are_exact(monkeypatch):
-    """What the scan above would see."""
+    """Without noise the counts in the test above would be exact."""
     counts = kept("distributed_topdown", monkeypatch, epsilon=np.inf, depth=1).single
     assert sum(table[:, :2].sum() for table in counts) == 300
     assert all(np.array_equal(table, np.rint(table)) for table in counts)
@@ -224,7 +224,7 @@ def test_a_claim_is_not_proved_where_a_replaced_record_may_move(name, placement,
     by_value = placement in ("label", "column") and trust != "central"
     assert said.status == ({"local": REFUTED}.get(trust, CLAIMED) if by_value else PROVED)
     assert (f"placement = '{placement}': records are dealt" in str(said)) == by_value
-    # One holder has all records, however they are dealt.
+    # A single party has all records, for every placement.
     assert fitted(name, {**parameters, "n_holders": 1}, n=60).privacy_.status == PROVED
     assert not fitted(name, {**parameters, "epsilon": np.inf}, n=60).privacy_.private
 
@@ -241,7 +241,7 @@ def test_what_is_proved_of_published_counts_is_not_proved_of_records_that_move()
 @pytest.mark.parametrize("epsilon", [1.0, np.inf])
 @pytest.mark.parametrize("trust", ["local", "secure_sum"])
 def test_holders_without_records_send_noise_alone(name, epsilon, trust):
-    """More holders than records: some have none, and nothing but their number shows it."""
+    """With more parties than records some parties have none; only their size shows it."""
     parameters = {"n_holders": 40, "trust": trust, "epsilon": epsilon}
     some = {"protocol": "local_rnm"} if name == "distributed_topdown" else {}
     model = fitted(name, {**parameters, **some}, n=9)
@@ -252,7 +252,7 @@ def test_holders_without_records_send_noise_alone(name, epsilon, trust):
 
 @BOTH
 def test_holders_of_one_class_each(name):
-    """Sorted by a column that is the label: a holder has one class, and all learn both."""
+    """Placement by a column equal to the label: each party has one class; the model has both."""
     X, _, _ = problem()
     parameters = {"placement": "column", "n_holders": 2, "epsilon": np.inf}
     X = X[np.argsort(X[:, 0], kind="stable")]
@@ -262,7 +262,7 @@ def test_holders_of_one_class_each(name):
 
 
 def test_a_domain_without_questions_gives_one_answer():
-    """One code in each ordered column: nothing can be asked, and nothing breaks."""
+    """With one bin in each ordered column no question exists, and the fit still works."""
     X, y = np.zeros((30, 2), dtype=np.uint8), np.array([1] * 20 + [-1] * 10)
     assert len(list_questions(np.array([1, 1]), (True, True)).columns) == 0
     for name, parameters in SETTINGS[:2] + SETTINGS[3:6]:
@@ -273,23 +273,35 @@ def test_a_domain_without_questions_gives_one_answer():
 
 TREE = "distributed_topdown"
 REFUSED = [
-    (TREE, {"trust": "secure_sum", "calibration": "published"}, "trust = 'secure_sum' is for"),
-    (TREE, {"delta": 1e-5, "calibration": "published"}, "delta = 0 alone"),
-    (TREE, {"budget": "levels", "calibration": "published"}, "budget = 'levels' is for"),
-    (TREE, {"budget": "uniform"}, "budget = 'uniform' is for"),
+    (TREE, {"trust": "secure_sum", "calibration": "published"}, "trust must be 'local' for"),
+    (TREE, {"delta": 1e-5, "calibration": "published"}, "delta must be 0 for the published"),
+    (
+        TREE,
+        {"budget": "levels", "calibration": "published"},
+        "budget must be 'decay' or 'uniform' for",
+    ),
+    (TREE, {"budget": "uniform"}, "budget must be 'levels' or 'decay' for"),
     (TREE, {"protocol": "single", "trust": "central"}, "trust = 'central' has no effect"),
     (
         TREE,
         {"protocol": "local_rnm", "criterion": "zero_one", "calibration": "published"},
-        "no sensitivity for the criterion 'zero_one'",
+        "criterion must have a sensitivity in paper 003; got 'zero_one'",
     ),
-    (TREE, {"criterion": "root_gini", "n_classes": 3}, "root_gini' is for two classes"),
-    (TREE, {"protocol": "single", "n_holders": 4, "n_classes": 3}, "takes two classes, not 3"),
+    (
+        TREE,
+        {"criterion": "root_gini", "n_classes": 3},
+        "criterion must be 'gini', 'entropy' or 'zero_one' for more",
+    ),
+    (
+        TREE,
+        {"protocol": "single", "n_holders": 4, "n_classes": 3},
+        "must have two classes if proved; got 3",
+    ),
     *(
         (name, parameters, message)
         for name in (TREE, "random_trees")
         for parameters, message in [
-            ({"placement": "nearby"}, f"{name}: placement = 'nearby' is not one of"),
+            ({"placement": "nearby"}, f"{name}: placement must be one of .*; got 'nearby'"),
             ({"trust": "secure_sum", "n_colluding": 3}, "3 must be less than n_holders = 3"),
             ({"ordered": (True,)}, f"{name}: ordered must be True or False for each of 4 columns"),
         ]

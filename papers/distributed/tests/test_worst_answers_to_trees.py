@@ -21,7 +21,7 @@ from privcurve.privacy.ledger import REFUTED
 
 @pytest.mark.slow
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
-    """Two leaves cost 1, the root's counts 1/2, its children's 1/4, a grandchild's 1/16."""
+    """Two leaves cost 1, the counts of the root 1/2, of its children 1/4, of a grandchild 1/16."""
     counts = rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
     assert counts == pytest.approx(1 + 1 / 2 + 1 / 4 + 1 / 16, rel=1e-6)
     (c,) = [c for c in claims("distributed_topdown") if c.setting.get("protocol") == "single"]
@@ -37,10 +37,10 @@ def test_histograms_spend_all_of_epsilon(depth, trust):
 
 
 def one_passes_all(n_holders, size):
-    """Records of a line, by whose place holders are filled; the first moves to its other end.
+    """Return two tables dealt to parties by position; the first record moves to the end.
 
-    So each holder hands a record on to the one before. Labels, and the second column, are those
-    of the place, and turn from holder to holder.
+    So each party passes one record to the previous party. Labels and the second column depend on
+    the position and alternate from party to party.
     """
     n = n_holders * size
     sides = []
@@ -69,14 +69,14 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
         assert status == PROVED
         assert worst_answers(learner, pair) <= 1 + 1e-6
     else:
-        # Of histograms each holder pays all that it has.
+        # With histograms each party spends its whole budget.
         assert status == REFUTED
         assert worst_answers(learner, pair) == pytest.approx(loss, abs=5e-3)
 
 
 @pytest.fixture
 def _forget_calibrations():
-    """A changed constant must not be hidden by, nor left in, a cache."""
+    """Clear caches before and after the test changes a constant."""
     noise.level_holders.cache_clear()
     yield
     noise.level_holders.cache_clear()

@@ -1,4 +1,4 @@
-"""Votes of half-spaces: rounds with noisy errors, beside a public classifier or alone."""
+"""Votes of half-spaces: rounds with noisy errors, with or without a public classifier."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from privcurve.learners.shared.staged import StagedClassifier
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import kernel
 
+from ._half_spaces_noise import EDGE, BRCNoise
 from ._kernel import positive_rows, reweight, weight_bits, weighted_sums
-from ._noise import EDGE, BRCNoise
 
 
 class PrivateWeights:
@@ -35,7 +35,7 @@ class PrivateWeights:
         self._unit = 1 << weight_bits(noise.n, noise.largest)
         self._caps = math.ceil(noise.smallest * self._unit), math.floor(noise.largest * self._unit)
         self._each: Ints = np.full_like(counts, self._unit)
-        # Whether the edge is estimated, and the sum of weights that is an edge of 1.
+        # Whether to estimate the edge, and the sum of weights that corresponds to an edge of 1.
         self._kind = noise.estimate == EDGE, 2 * self._unit * noise.n
 
     @property
@@ -87,14 +87,14 @@ def _compute_utility(
 
 @kernel(rows=1)
 def places(codes: Codes, n_bins: Ints) -> Floats:
-    """Return scaled columns as the kernels take them, a column after the other."""
+    """Return scaled columns in the layout of the kernels, one column after another."""
     return np.ascontiguousarray(scale_codes(codes, n_bins, order="F").T)
 
 
 class Vote(NamedTuple):
-    """The classifier of one round: the sign of coefficients·x + intercept, scaled columns.
+    """The classifier of one round: the sign of coefficients·x + intercept, for scaled columns.
 
-    It weighs `alpha`, and reads either the public columns or the private ones, in their order.
+    Its weight is `alpha`. It reads either the public or the private columns, in their order.
     """
 
     alpha: float
@@ -104,7 +104,7 @@ class Vote(NamedTuple):
 
 
 class HalfSpace(NamedTuple):
-    """A proposed classifier of private columns, and the rows that it calls positive."""
+    """A proposed classifier of private columns, and the rows that it classifies as positive."""
 
     coefficients: Floats
     intercept: float
@@ -112,7 +112,7 @@ class HalfSpace(NamedTuple):
 
 
 class Proposer(Protocol):
-    """Where the private classifier of a round comes from."""
+    """Source of the private classifier of a round."""
 
     def propose(self, t: int, alphas: Sequence[float], weights: PrivateWeights) -> HalfSpace:
         """Return the half-space of round t, by released numbers and with its own noise."""
@@ -121,8 +121,8 @@ class Proposer(Protocol):
 class Rounds:
     """The rounds of one fit.
 
-    `votes` has one per round; `alphas` are those that changed the private weights (0 if nothing
-    changed).
+    `votes` has one vote per round; `alphas` has, per round, the α that changed the private weights
+    (0 if nothing changed).
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Rounds:
 
 
 def private_vote(space: HalfSpace, alpha: float) -> Vote:
-    """Make a vote of a half-space of private columns."""
+    """Return the vote for a half-space of private columns."""
     return Vote(alpha, False, tuple(space.coefficients.tolist()), float(space.intercept))
 
 
@@ -225,13 +225,13 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
         require(all(widths), "its half-spaces are of other columns")
 
     def _n_voting(self) -> int:
-        """Return how many rounds vote."""
+        """Return the number of rounds that vote."""
         return len(self.votes_)
 
     def _boost(
         self, noise: BRCNoise, proposer: Proposer, records: Records, curator: Curator
     ) -> Rounds:
-        """Run all rounds, beside a public classifier where columns are public."""
+        """Run all rounds, with a public classifier where columns are public."""
         rounds = Rounds(noise, proposer, records.labels > 0, records.counts, curator)
         public = self._roles.public
         if public is None:
@@ -250,7 +250,7 @@ class HalfSpaceVoteClassifier(LinkedClassifier, StagedClassifier):
 
     @property
     def joins_columns(self) -> bool:
-        """Columns may act together in a few cells alone, on one side of a half-space."""
+        """True: a half-space may depend on columns jointly, in a few cells of the domain."""
         return True
 
     def _points(self, codes: Codes, public: bool) -> Floats:

@@ -17,13 +17,13 @@ from privcurve.kernels.jit import jit
 # to the last of them.
 LARGEST_BITS = 40
 
-# Rows that are worked on together: a block of all columns stays in the cache.
+# Rows of a block: all columns of a block fit into the cache.
 BLOCK = 512
 
 
 def weight_bits(n: int, largest: float) -> int:
     """Return the fractional bits of weights up to `largest`, so that n of them fit in 62 bits."""
-    # The least whole number of at least log₂ of it.
+    # ⌈log₂⌉ of the largest possible sum.
     share, top = math.frexp(largest)
     top -= share == 0.5
     return min(LARGEST_BITS, 52 - top, 62 - top - (n - 1).bit_length())
@@ -44,7 +44,7 @@ def _add_columns(points: Floats, coefficients: Floats, start: int, out: Floats) 
 def project_rows(points: Floats, coefficients: Floats) -> Floats:
     """Return a·x of each row for several vectors a, added up in the order of columns.
 
-    `points` has a row a column of the data; of shape (n_vectors, n_rows) is what is returned.
+    `points` has shape (n_columns, n_rows); the result has shape (n_vectors, n_rows).
     """
     n_rows = points.shape[1]
     projections = np.zeros((len(coefficients), n_rows))
@@ -57,7 +57,7 @@ def project_rows(points: Floats, coefficients: Floats) -> Floats:
 
 @jit
 def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> Bools:
-    """Say which rows have a·x + b > 0, for several a and b: `project_rows` without its room."""
+    """Return which rows have a·x + b > 0, for several a and b, without storing the projections."""
     n_rows = points.shape[1]
     positive = np.empty((len(coefficients), n_rows), dtype=np.bool_)
     room = np.empty(BLOCK)
@@ -73,7 +73,7 @@ def positive_rows(points: Floats, coefficients: Floats, intercepts: Floats) -> B
 
 @jit
 def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
-    """Return the weight of the records that are wrong, and of all."""
+    """Return the total weight of the wrong records, and of all records."""
     missed = 0
     total = 0
     for i in range(len(weights)):
@@ -88,7 +88,7 @@ def weighted_sums(weights: Ints, counts: Ints, wrong: Bools) -> tuple[int, int]:
 def reweight(weights: Ints, wrong: Bools, factor: float, lowest: int, highest: int) -> None:
     """Multiply the weights of wrong records by `factor`, in place.
 
-    A product is rounded down; one that is not between the caps changes nothing.
+    A product is rounded down; a product outside the caps leaves the weight unchanged.
     """
     for i in range(len(weights)):
         if wrong[i]:

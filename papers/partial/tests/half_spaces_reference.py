@@ -6,7 +6,7 @@ from privcurve.papers.partial.learners._kernel import weight_bits
 
 
 class Weights:
-    """Weights of records in fixed point; a product beyond a cap leaves a weight as it is."""
+    """Weights of records in fixed point; a product beyond a cap leaves a weight unchanged."""
 
     def __init__(self, n, smallest, largest):
         self.unit = 2 ** weight_bits(n, largest)

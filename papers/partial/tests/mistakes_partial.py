@@ -15,18 +15,18 @@ from privcurve.audit.contract import (
 )
 from privcurve.papers.partial.learners import _half_spaces as half_spaces
 from privcurve.papers.partial.learners._half_spaces import HalfSpaceVoteClassifier, PrivateWeights
-from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 from privcurve.papers.partial.learners.pate import classifier as answers
 from privcurve.papers.partial.learners.pate.classifier import PATEClassifier
 from privcurve.privacy.budget import PRIVATE_COLUMNS
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import open_values
 
-# A record's own answer changes by more than the others' where several teachers agree about it.
+# Where several teachers agree about a record, the answer about it changes most.
 OWN = replace(PATE, parameters={"n_teachers": 4, "n_answers": 10}, sizes=(10,) * 6)
 EM = {"n_rounds": 3, "intercept": "em"}
 HIDDEN = replace(BRC, neighbours=PRIVATE_COLUMNS)
-# With little noise both classifiers win rounds.
+# With little noise each of the two classifiers wins some rounds.
 SEEN = replace(HIDDEN, parameters={"n_rounds": 5, "epsilon": 40.0})
 BOX = Case("dp_logistic_regression", {"noise": "box"})
 PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
@@ -41,20 +41,20 @@ def noise_for_half_an_error(own, self, alphas):
 
 @breaks(SENSITIVITY, BRC)
 def weights_without_caps(patch):
-    """Weights grow beyond the caps that the noise is for."""
+    """Weights grow beyond the caps that the noise assumes."""
     caps = property(lambda self: (1, 1000 * self._unit), lambda self, caps: None)
     patch.setattr(PrivateWeights, "_caps", caps, raising=False)
 
 
 @mistake(PrivateWeights, "utility", SENSITIVITY, Case("brc", {**EM, "estimate": "edge"}))
 def errors_of_chosen_thresholds(own, self, sums, positive, reach):
-    """Version 1: thresholds are chosen by the error, with noise for the edge."""
+    """Thresholds are chosen by the error, with noise for the edge (as in version 1)."""
     return half_spaces._compute_utility(self._each, self._counts, sums, positive, reach, False, 1)
 
 
 @mistake(Curator, "threshold", POST_PROCESSING, Case("brc", EM))
 def the_best_threshold(own, self, call, ends, scores):
-    """The exponential mechanism is called, and the best threshold taken."""
+    """The exponential mechanism is called, but the best threshold is used."""
     own(self, call, ends, scores)
     ends, scores = open_values((ends, scores))
     k = int(np.argmax(np.where(np.diff(ends) > 0, scores, -1)))
@@ -63,7 +63,7 @@ def the_best_threshold(own, self, call, ends, scores):
 
 @mistake(HalfSpaceVoteClassifier, "_points", SEALED, BRC)
 def columns_scaled_by_their_extremes(own, self, codes, public):
-    """Columns run from −1 to 1 between the least and the largest value that occurs."""
+    """Columns are scaled by their smallest and largest value in the records."""
     given = own(self, codes, public)
     low, high = given.min(axis=1, keepdims=True), given.max(axis=1, keepdims=True)
     return np.ascontiguousarray(2 * (given - low) / np.maximum(high - low, 1e-9) - 1)
@@ -71,14 +71,14 @@ def columns_scaled_by_their_extremes(own, self, codes, public):
 
 @mistake(Curator, "threshold", CONTROL, Case("brc", EM))
 def reach_of_the_records(own, self, call, ends, scores):
-    """Thresholds are chosen between the least and the largest projection."""
+    """Thresholds are chosen between the smallest and the largest projection of a record."""
     ends = open_values(ends)
     return own(self, call, np.clip(ends, ends[1], ends[-2]), scores)
 
 
 @breaks(SEALED, HIDDEN)
 def exact_errors_in_public_rounds(patch):
-    """The exact error of a round that the public classifier wins is left on the model."""
+    """The model keeps the exact error of a round that the public classifier wins."""
     exact = []
 
     @mistake(PrivateWeights, "estimate")
@@ -113,13 +113,13 @@ def noise_for_half_of_the_answers(own, *given):
 
 @mistake(answers, "answers_l1", SENSITIVITY, OWN)
 def noise_without_own_answers(own, n_answers, n_teachers):
-    """Noise is for what two records move in the answers of others."""
+    """The noise covers only the change of the answers about other records."""
     return 2.0 * (n_answers - 2)
 
 
 @mistake(Curator, "signs", CONTROL, PATE)
 def noise_of_answers_by_codes(own, self, call, margins, records=None):
-    """Equal margins have equal answers, so two answers that differ show that codes do."""
+    """Equal margins get equal answers, so two different answers show that bins differ."""
     values, which = np.unique(margins, return_inverse=True)
     return own(self, call, values)[which]
 
@@ -130,7 +130,7 @@ def student_of_exact_answers(own, self, call, margins, records=None):
     return margins > 0
 
 
-# Teachers, who are not private, are part of the model.
+# The model contains the teachers, which are not private.
 constant(
     "teachers_that_are_released", PATEClassifier, "_held", ("_own_rows",), POST_PROCESSING, PATE
 )

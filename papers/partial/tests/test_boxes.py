@@ -1,4 +1,4 @@
-"""Boxes of trainings beside each other."""
+"""Box plots of trainings."""
 
 import json
 
@@ -43,5 +43,5 @@ def test_a_box_has_its_quartiles_and_lacks_all_where_a_training_failed():
     assert (table.loc[2, "n_repeats"], table.loc[2, "n_failed"]) == (5, 1)
     (panel,) = boxes.draw(frame, "n_rounds", "accuracy", "rounds").axes
     assert len(panel.patches) == 1
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have rows to draw"):
         boxes.draw(frame[:0], "n_rounds", "accuracy", "rounds")

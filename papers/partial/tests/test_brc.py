@@ -1,4 +1,4 @@
-"""BRC: the kernel against plain Python, its options, and what it never reads."""
+"""BRC: the kernel agrees with plain Python; options; data that it never reads."""
 
 import math
 
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from privcurve.papers.partial.learners._half_spaces import PrivateWeights
+from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 from privcurve.papers.partial.learners._kernel import BLOCK, positive_rows, project_rows
-from privcurve.papers.partial.learners._noise import BRCNoise
 from privcurve.papers.partial.learners.brc.classifier import BRCClassifier
 from privcurve.privacy.mechanisms import draw_piece
 
@@ -29,7 +29,7 @@ def fit(X, y, counts=None, **parameters):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_weights_are_those_of_plain_python_with_counts_as_records(seed):
+def test_weights_match_plain_python_with_counts_as_records(seed):
     rng = np.random.default_rng(seed)
     counts = rng.integers(1, 5, 30)
     n = int(counts.sum())
@@ -83,7 +83,7 @@ def test_a_good_classifier_gets_a_positive_alpha_and_zero_is_negative():
     y = np.where(X[:, 0] > 1, 1, -1)
     model = fit(X, y, n_bins=[3], intercept="zero", epsilon=math.inf, n_rounds=15)
     for vote in model.votes_:
-        # The middle code is scaled to 0, which is negative.
+        # The middle bin is scaled to 0, which counts as negative.
         right = 1.0 if vote.coefficients[0] > 0 else 1 / 3
         assert (vote.alpha > 0) == (right > 0.5)
     assert (model.predict(X) == y).all()
@@ -100,12 +100,12 @@ def test_stages_and_the_kept_prefix():
     assert part.votes_ == model.votes_
     assert len(part.privacy_.ledger) == 25
     assert np.array_equal(part.decision_function(X), stages[5])
-    with pytest.raises(ValueError, match="n_kept = 26 is more than n_rounds = 25"):
+    with pytest.raises(ValueError, match="n_kept must be at most n_rounds = 25; got 26"):
         fit(X, y, n_kept=26)
 
 
 def test_private_codes_change_no_bit_of_the_public_part():
-    """The public classifier of a round is a function of (u, y) and of what was released."""
+    """The public classifier of a round is a function of (u, y) and of released numbers."""
     X, y = data()
     changed = X.copy()
     changed[0, [0, 2]] = (X[0, [0, 2]] + 1) % (4, 5)
@@ -117,7 +117,7 @@ def test_private_codes_change_no_bit_of_the_public_part():
         before = [m.votes_.index(v) if v else 25 for m, v in zip((left, right), first, strict=True)]
         if min(before) == 25:
             continue
-        # Until one is chosen the public classifier is the first one, whatever round it is.
+        # The public classifier stays the same until a round chooses it.
         assert first[0] == first[1]
         return
     pytest.fail("no round was public")
@@ -149,7 +149,7 @@ def test_adaboost_of_random_classifiers():
 
 
 def test_thresholds_by_the_exponential_mechanism():
-    """The density over [−1, 1] is e^{η s} by pieces, and best at once without noise."""
+    """The density on [−1, 1] is e^{η s} on each piece; without noise the best piece is chosen."""
     ends, scores = np.array([-1.0, -0.5, 0.0, 0.0, 1.0]), np.array([0.1, 0.4, 9.0, 0.2])
     drawn = [draw_piece(ends, scores, 5.0, np.random.default_rng(seed)) for seed in range(4000)]
     expected = np.array([0.5, 0.5, 1.0]) * np.exp(5 * np.array([0.1, 0.4, 0.2]))

@@ -1,4 +1,4 @@
-"""BRC: how far one record moves an estimate, by the real dynamics of weights."""
+"""BRC: the change of an estimate by one record, with the actual update of weights."""
 
 import itertools
 import math
@@ -9,8 +9,8 @@ import pytest
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
 from privcurve.audit.pairs import Target, records
 from privcurve.audit.run import VIOLATED, run
-from privcurve.papers.partial.learners import _noise as sensitivity
-from privcurve.papers.partial.learners._noise import EDGE, BRCNoise
+from privcurve.papers.partial.learners import _half_spaces_noise as sensitivity
+from privcurve.papers.partial.learners._half_spaces_noise import EDGE, BRCNoise
 from privcurve.privacy.budget import PRIVATE_COLUMNS, REPLACE_ONE
 
 SMALLEST, LARGEST = 0.5**0.5, 2**0.5
@@ -22,7 +22,7 @@ def noise_of(n, rounds, calibration="proved", **other):
 
 
 def reached(n, rounds, alphas, c1, c2):
-    """Largest change of the last round's error over all records' answers (real dynamics)."""
+    """Return the largest change of the last round's error over all answers of records."""
     worst = 0.0
     patterns = list(itertools.product((False, True), repeat=rounds))
     for others in itertools.combinations_with_replacement(patterns, n - 1):
@@ -71,5 +71,5 @@ def test_the_audit_finds_a_flipped_label_which_the_partial_learner_does_not_clai
 
 
 def test_caps_on_the_wrong_side_of_one_are_refused():
-    with pytest.raises(ValueError, match=r"c1 = 0\.5"):
+    with pytest.raises(ValueError, match=r"c1 and c2 must be at least 1, .*; got 0\.5 and 2"):
         sensitivity.brc_delta_published(5, 0.5, 2.0)

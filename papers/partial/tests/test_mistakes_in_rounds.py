@@ -1,4 +1,4 @@
-"""A mistake in rounds of half-spaces that the contract at real size sees."""
+"""The contract at real size finds a mistake in rounds of half-spaces."""
 
 from mistakes_any import mistake
 

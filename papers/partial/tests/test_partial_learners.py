@@ -1,4 +1,4 @@
-"""Learners that know of public columns: Boosting for People, LazyBB and linear ones."""
+"""Learners with public columns: Boosting for People, LazyBB and linear learners."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""PATE with public columns: what one record moves, and how answers are paid for."""
+"""PATE with public columns: the effect of one record, and the cost of answers."""
 
 import copy
 import pickle
@@ -56,7 +56,7 @@ def test_margins_of_neighbours():
 
 
 def test_noise_of_training_answers_is_the_records_own():
-    """Equal rows get unequal answers: their noise must not follow from their codes."""
+    """Equal training rows get independent noise: it must not depend on their bins."""
     X = np.zeros((400, 2), dtype=np.uint8)
     y = np.where(np.arange(400) % 2, 1, -1)
     rng = np.random.default_rng(0)
@@ -78,14 +78,16 @@ def test_asking_twice_gives_the_same_and_costs_once():
     again = model.decision_function(X[:30, :] * np.array([1, 0], dtype=np.uint8))
     assert np.array_equal(first, again)
     model.predict([[0, 1]])
-    with pytest.raises(ValueError, match=r"1 more answers are needed, but 2 were paid for"):
+    with pytest.raises(
+        ValueError, match=r"1 more answers are needed, but ε pays for 2 in addition"
+    ):
         model.predict([[2, 2]])
-    # What was paid for is still answered.
+    # Answers that ε pays for are still given.
     model.predict([[2, 1]])
 
 
 def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
-    """A margin m is turned around with the chance ½e^(−|m|/b); 1,200 rows, 5 deviations."""
+    """Noise flips a margin m with probability ½e^(−|m|/b); 1,200 rows, 5 standard deviations."""
     rng = np.random.default_rng(3)
     X = np.c_[rng.integers(0, 3, 200), rng.integers(0, 1200, 200)].astype(np.uint16)
     y = np.where((X[:, 1] > 600) ^ (rng.random(200) < 0.1), 1, -1)
@@ -97,12 +99,15 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
     chances = np.exp(-np.abs(margins) / scale) / 2
     spread = np.sqrt((chances * (1 - chances)).sum())
     assert abs(flipped.sum() - chances.sum()) < 5 * spread
-    # Half of that noise would turn around far fewer.
+    # Half of this noise would flip far fewer margins.
     assert (np.exp(-2 * np.abs(margins) / scale) / 2).sum() < chances.sum() - 8 * spread
 
 
 def test_equal_answers_of_training_rows_show_equal_codes():
-    """Why they may not be scored: unequal answers never come of equal codes, and do of others."""
+    """Equal bins always get equal answers, so unequal answers show that bins differ.
+
+    Therefore training rows must not be scored.
+    """
     X, y = records()
     neighbour = X.copy()
     X[1, 1] = X[0, 1]
@@ -120,7 +125,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     X, y = records()
     model = fit(X, y)
     assert NOT_OWN in model.privacy_.assumptions
-    # Others may be the same rows, for all that is known.
+    # Other arrays may have the same rows: the library cannot know.
     model.predict(X.copy())
     assert model.privacy_.status == "proved"
     with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
@@ -129,7 +134,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     assert (said.status, said.proved_epsilon) == ("refuted", np.inf)
     assert ASKED_AGAIN in str(said)
     assert pickle.loads(pickle.dumps(model)).privacy_ == said
-    # Another fit has given no answers.
+    # A new fit has given no answers yet.
     assert model.fit(X, y).privacy_.status == "proved"
 
 
@@ -141,18 +146,7 @@ def test_lists_are_recognised_too():
         model.predict(rows)
 
 
-def read_old_pickle(model):
-    """Return a model as it was pickled before there were copies."""
-    state = dict(model.__getstate__())
-    state |= {"_left": 4, "_asked": state.pop("_answers").given}
-    other = PATEClassifier.__new__(PATEClassifier)
-    other.__setstate__(state)
-    return other
-
-
-@pytest.mark.parametrize(
-    "make", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), read_old_pickle]
-)
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_give_no_answers_that_nobody_adds_up(make):
     X, y = records()
     model = fit(X, y, n_answers=64)
@@ -165,11 +159,11 @@ def test_copies_give_no_answers_that_nobody_adds_up(make):
 
 
 def test_a_fork_is_a_copy():
-    """Four processes would each give as many answers as were paid for."""
+    """Without the check, each of four processes could give all answers that ε pays for."""
     X, y = records()
     model = fit(X, y, n_answers=64)
     model.predict([[0, 1]])
-    model._answers._process += 1  # as in a child, which has another number
+    model._answers._process += 1  # as in a child process, which has another number
     model.predict([[0, 1]])
     with pytest.raises(ValueError, match="1 more answers are needed, and this is a copy"):
         model.predict([[0, 2]])
@@ -191,9 +185,11 @@ def test_its_printed_state_is_the_same_in_each_process():
 
 def test_messages():
     X, y = records()
-    with pytest.raises(ValueError, match="pate needs public_columns="):
+    with pytest.raises(ValueError, match="pate: public_columns must list"):
         fit(X, y, public_columns=None)
-    with pytest.raises(ValueError, match="n_answers = 59 is less than the 60 training records"):
+    with pytest.raises(
+        ValueError, match="n_answers must be at least the number 60 of training records; got 59"
+    ):
         fit(X, y, n_answers=59)
 
 
@@ -205,7 +201,7 @@ def test_the_pipeline_asks_no_training_record_again():
     run = metrics.score(model, part, scored, 0.1)
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None
-    # Two codes of the private column were asked about, whatever the public ones are.
+    # Two bins of the private column have answers, for any public bins.
     assert len(model._answers.given) == 2
 
 

@@ -1,4 +1,4 @@
-"""Thresholds of one model of random classifiers on a line: what is drawn, and what is refused."""
+"""Thresholds of one model of random classifiers on a line: the figure, and refusals."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from privcurve.experiments import models
 from privcurve.experiments.study import StudyError, from_mapping
 from privcurve.papers.partial import flipped_labels
 from privcurve.papers.partial import thresholds as drawing
-from privcurve.papers.partial.learners._noise import BRCNoise
+from privcurve.papers.partial.learners._half_spaces_noise import BRCNoise
 
 threshold_frame, votes_frame = drawing.threshold_frame, drawing.votes_frame
 
@@ -22,7 +22,7 @@ STUDY = {"title": "t", "folds": 2, "repeats": 2, **LINE}
 
 
 def ask(learner=BRC, given=None, **changes):
-    """Ask for the thresholds of a study; `learner` and `given` are what is different."""
+    """Request the thresholds of a study with changes `learner` and `given`."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     return request_of("thresholds", options, **{**LINE, "learners": {"brc": learner}, **changes})
 
@@ -46,7 +46,7 @@ def test_thresholds_and_weights_give_every_score():
     assert not any(vote.public for vote in learner.votes_)
     frame = threshold_frame(rounds, data.domain.columns[0].edges)
     assert len(frame) == 20
-    # A bin of the fine line is a point: its code is its position.
+    # Each bin of the fine line is a point: the bin is its position.
     positions = np.arange(2000)
     sides = np.where(positions[:, None] >= frame["threshold"].to_numpy(), 1, -1)
     X = np.column_stack([positions, np.zeros(2000)]).astype(np.uint16)
@@ -65,15 +65,18 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"learner": {**BRC, "fixed": {}}}, "brc~published is not brc with intercept: threshold"),
-        ({"learner": {"learner": "one_rule", "neighbours": "replace-one"}}, "is not brc with"),
-        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "brc~published has a grid"),
+        ({"learner": {**BRC, "fixed": {}}}, "one numeric column; got brc~published"),
+        (
+            {"learner": {"learner": "one_rule", "neighbours": "replace-one"}},
+            "learner must be brc with",
+        ),
+        ({"learner": {**BRC, "grid": {"n_kept": [5, 10]}}}, "got brc~published with a grid"),
         ({"train_shares": [0.5]}, "a share of the records"),
         ({"learner": {**BRC, "fixed": {**BRC["fixed"], "n_kept": 3}}}, "rounds that do not vote"),
-        ({"neighbours": "replace-one"}, "draws from position, coin, and thresholds are drawn of"),
-        ({"given": {"epsilon": 0}}, "epsilon = 0 is not above 0"),
+        ({"neighbours": "replace-one"}, "got brc~published with the columns position, coin"),
+        ({"given": {"epsilon": 0}}, "epsilon must be a number > 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
-        ({"given": {"boundary": 3000}}, "boundary = 3000 is not within the bounds of position"),
+        ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
 )
 def test_what_has_no_thresholds_on_one_column_is_refused(change, says):
@@ -105,7 +108,7 @@ def test_the_figure_has_every_threshold_in_both_panels():
     assert [10, 10] in [list(line.get_xdata()) for line in right.get_lines()]
     unknown = drawing.draw(frame, "t", "position", (0.0, 20.0), None)
     assert len(unknown.axes[1].get_lines()) == len(right.get_lines()) - 1
-    with pytest.raises(ValueError, match="nothing to draw"):
+    with pytest.raises(ValueError, match="must have at least one threshold"):
         drawing.draw(frame.head(0), "t", "position", (0.0, 20.0), None)
 
 
@@ -126,7 +129,7 @@ def test_flipped_labels_are_boosted_as_the_paper_says():
     votes = flipped_labels.vote_on_flipped_labels(
         codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
     )
-    # Algorithm 3, written down once more.
+    # Algorithm 3, implemented a second time.
     rng, weights = np.random.default_rng(1), np.ones(40)
     cuts, alphas = [], []
     for _ in range(6):

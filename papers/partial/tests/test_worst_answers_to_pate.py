@@ -8,8 +8,8 @@ from privcurve.audit.attacks.pairs import (
 from privcurve.audit.run import VIOLATED
 
 
-def test_answers_about_own_records_are_those_of_all_teachers():
-    """Of PATE the record that moves turns its own answer around."""
+def test_answers_about_own_records_match_all_teachers():
+    """In PATE the replaced record flips the answer about itself."""
     row = rows("pate", pairs=own_answer).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] > 3

@@ -8,7 +8,7 @@ from privcurve.privacy.mechanisms import exponential_probabilities, permute_and_
 
 
 def gain(gradients, regularisation):
-    """S²/(n + λ)."""
+    """Return S²/(n + λ), the gain of one side."""
     return sum(gradients) ** 2 / (len(gradients) + regularisation) if len(gradients) else 0.0
 
 
@@ -17,7 +17,7 @@ def says_yes(code, b, thresholds):
 
 
 def candidates(open_codes, thresholds):
-    """(column, b) that tell apart two codes that can still occur."""
+    """Return the questions (column, b) that separate two bins that can still occur."""
     return [
         (column, b)
         for column, codes in enumerate(open_codes)
@@ -27,7 +27,7 @@ def candidates(open_codes, thresholds):
 
 
 def scores(rows, gradients, open_codes, thresholds, regularisation):
-    """Candidates of a node and their gains."""
+    """Return the candidates of a node and their gains."""
     questions = candidates(open_codes, thresholds)
     values = []
     for column, b in questions:
@@ -38,7 +38,7 @@ def scores(rows, gradients, open_codes, thresholds, regularisation):
 
 
 def divided(rows, gradients, open_codes, split, thresholds):
-    """Records and open codes of the two children."""
+    """Return the records, and the bins that can still occur, of the two children."""
     for side in (True, False):
         if split is None:
             keep, codes = [side] * len(rows), open_codes
@@ -55,7 +55,7 @@ def divided(rows, gradients, open_codes, split, thresholds):
 
 
 def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
-    """Splits level by level, then (sum, number) of each leaf; no noise, the first of equals."""
+    """Return the best splits by level without noise (first of equals), and (sum, n) by leaf."""
     level = [(list(rows), list(gradients), [set(range(bins)) for bins in n_bins])]
     splits = []
     for _ in range(depth):
@@ -70,7 +70,7 @@ def best_tree(rows, gradients, n_bins, depth, thresholds, regularisation):
 
 
 def transcripts(rows, gradients, n_bins, depth, thresholds, regularisation, rate, exponential):
-    """All trees that can come out: {splits: (probability, leaf gradients)}."""
+    """Return all possible trees, {splits: (probability, leaf gradients)}."""
     chances = exponential_probabilities if exponential else permute_and_flip_probabilities
     partial = {(): (1.0, [(list(rows), list(gradients), [set(range(b)) for b in n_bins])])}
     for _ in range(depth):

@@ -12,7 +12,7 @@ from privcurve.privacy.sealed import kernel
 
 @mistake(DPBaggingClassifier, "_poll", SENSITIVITY, BAGGING)
 def votes_not_divided(own, self, *given):
-    """The votes of all partitions are added up, and not divided by their number."""
+    """The votes of all partitions are added, but not divided by the number of partitions."""
     return int(self.n_partitions) * own(self, *given)
 
 
@@ -26,7 +26,7 @@ def leaves_not_clipped(own, n_trees, rate):
 
 @breaks(SENSITIVITY, BOOSTED)
 def each_tree_has_all_records(patch):
-    """The trees of an ensemble do not divide its records, but are charged as if."""
+    """Each tree of an ensemble gets all records, but is charged as if the trees shared them."""
     patch.setattr(dpboost, "chunk_ends", lambda n, *_: np.array([n, 2 * n]))
 
     shuffle = mistake(Curator, "shuffle")

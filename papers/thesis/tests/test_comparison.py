@@ -1,4 +1,4 @@
-"""The thesis' numbers against ours."""
+"""The comparison of the thesis' numbers with ours."""
 
 import math
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_the_printed_tables_are_complete():
 
 
 def test_printed_percentages_are_means_over_the_widths():
-    # Guards against slips of the pen. Mushroom at ε = 1 is misprinted: 14.4/117 is 12.31 %.
+    # Find copying errors. Mushroom at ε = 1 is misprinted: 14.4/117 is 12.31 %.
     frame = printed("sparsity")
     numbers = frame[["features_mean", "features_percent"]].astype(float)
     off = (100 * numbers["features_mean"] / frame["dataset"].map(WIDTHS)).sub(
@@ -102,7 +102,7 @@ def runs(gaps):
 
 
 def both(**columns):
-    """A row of ours for each calibration."""
+    """Return one of our rows for each calibration."""
     return pd.DataFrame({"dataset": "adult", "calibration": BOTH, **columns})
 
 
@@ -131,7 +131,7 @@ def test_a_printed_setting_that_was_not_trained_has_no_difference():
     for some in (folds[folds["setting"] == OURS], failed):
         table = compare_settings([OURS, OURS], some)
         assert table["published_difference"].isna().all()
-    # Where all settings have failed none is selected.
+    # If all settings have failed, no setting is selected.
     table = compare_settings([None, OURS], folds)
     assert table[["published", "published_difference"]].isna().all(axis=None)
     assert table["proved_difference"].notna().all()
@@ -160,7 +160,7 @@ def test_the_card():
     table = comparison.compare_card(printed("model_card"), printed("model_accuracy"), ours)
     assert len(table) == 7
     first, last = table.iloc[0], table.iloc[-1]
-    # Votes 3, 1 and, in the model that does not ask, 0.
+    # Votes 3, 1, and 0 in the model without this condition.
     assert first["proved"] == pytest.approx(4 / 3)
     assert first["quantity"] == "votes: marital-status : Married-civ-spouse"
     assert last["proved"] == pytest.approx(0.82)

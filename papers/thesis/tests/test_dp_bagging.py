@@ -31,7 +31,7 @@ def plain_votes(X, y, order, ends, n_bins, n_passes, pool):
     return votes
 
 
-def test_teachers_are_those_of_plain_python():
+def test_teachers_match_plain_python():
     X, y, n_bins = problem(90)
     pool = problem(25, seed=1)[0]
     order = np.random.default_rng(0).permutation(90)
@@ -72,7 +72,7 @@ def test_the_student_sees_no_record(monkeypatch):
     for seed in (0, 1):
         X, y, n_bins = problem(200, seed)
         DPBaggingClassifier(n_bins=n_bins, random_state=7).fit(X, y)
-    # The pool comes from the domain alone: other records, the same pool.
+    # The pool depends on the domain alone: other records give the same pool.
     assert np.array_equal(*queries)
     assert queries[0].shape == (300, 3)
     assert (queries[0].max(axis=0) + 1 == n_bins).all()

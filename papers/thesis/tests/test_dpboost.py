@@ -41,7 +41,7 @@ def test_tree_is_that_of_plain_python(thresholds, seed):
         assert [None if s is None else starts[s[0]] + s[1] for s in expected] == [
             None if s == NO_QUESTION else s for s in splits.tolist()
         ]
-    # "Is it a?" and "is it b?" tie where a and b are all that is left: the sides swap.
+    # "Is it a?" and "is it b?" tie if only the bins a and b can still occur: the sides swap.
     assert sorted(zip(totals, sums, strict=True)) == [
         (n, pytest.approx(total)) for total, n in sorted(leaves, key=lambda leaf: leaf[::-1])
     ]
@@ -51,7 +51,7 @@ def test_questions_run_out():
     X = np.array([[0], [1], [1]], dtype=np.uint8)
     splits, _, totals = grown(X, np.array([1.0, -1.0, 0.5]), [2], 3, True)
     assert splits.tolist() == [0] + [NO_QUESTION] * 6
-    # A node without a question sends all to its first child.
+    # A node without a question sends all records to its first child.
     assert totals.tolist() == [1, 0, 0, 0, 2, 0, 0, 0]
 
 
@@ -103,5 +103,5 @@ def test_learning_rate_one_leaves_nothing_to_a_second_ensemble():
     rng = np.random.default_rng(0)
     rows, labels = rng.integers(0, 4, (60, 2)), rng.integers(0, 2, 60)
     model = DPBoostClassifier(n_trees=4, trees_per_ensemble=2, learning_rate=1.0, n_bins=4)
-    with pytest.raises(ValueError, match="all trees after the first are 0"):
+    with pytest.raises(ValueError, match="learning_rate must be below 1 with several"):
         model.fit(rows, labels)

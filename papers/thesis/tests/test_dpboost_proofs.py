@@ -1,4 +1,4 @@
-"""DPBoost: its constants by search, and what it draws (papers/thesis/proofs.md, 'DPBoost')."""
+"""DPBoost: its constants by search, and its draws (papers/thesis/proofs.md, 'DPBoost')."""
 
 import itertools
 
@@ -40,7 +40,7 @@ def test_an_added_record_changes_the_gain_by_minus_3_to_1(regularisation):
     rounding = 1e-8
     assert max(differences) <= GAIN_RISE + rounding
     assert min(differences) >= -GAIN_FALL - rounding
-    # Both are approached: no smaller constant is right.
+    # Both ends are approached: no smaller constant holds.
     assert max(differences) > 0.99 * GAIN_RISE
     assert min(differences) < -0.99 * GAIN_FALL
 
@@ -52,8 +52,8 @@ def test_the_range_of_a_replacement_is_approached():
     def gain(*sides):
         return sum(part_gain(float(s), m, regularisation) for s, m in sides)
 
-    # n records of either sign. By the first split the record leaves those of the other
-    # sign for those of its own; by the second it goes the opposite way.
+    # n records of each sign. In the first split the record moves from the side of the other sign to
+    # the side of its own sign; in the second split it moves the opposite way.
     apart = (-n + 1, n + 1), (n, n)
     together = (-n, n), (n + 1, n + 1)
     first = gain(*together) - gain(*apart)
@@ -64,8 +64,8 @@ def test_the_range_of_a_replacement_is_approached():
 
 # One record more moves others from tree to tree ------------------------------------------
 #
-# How many records a tree has follows from n. The noise of one tree is charged to all trees of an
-# ensemble, which is right where one record changes one tree: not when n changes.
+# The number of records of a tree depends on n. An ensemble is charged for the noise of one tree,
+# which is correct if a record changes one tree, and wrong if n changes.
 
 T, RATE, LAMBDA = 50, 0.1, 0.1
 
@@ -75,9 +75,9 @@ def sizes(n, chunks):
 
 
 def log_ratio(n, chunks, epsilon, calibration=PUBLISHED):
-    """Density of one transcript of leaf values with n records, against n + 1; all are alike.
+    """Return the log-ratio of a transcript's densities with n and with n + 1 equal records.
 
-    One column of one code and positive labels: splits tell nothing, all records are in one
+    With one column of one bin and positive labels, splits reveal nothing, all records are in one
     leaf, and their order does not matter. The transcript keeps the scores f at 0 or 2 before
     each tree, where gradients are at their bound: a released value may be anything.
     """
@@ -111,7 +111,7 @@ def test_one_record_more_costs_many_epsilons(epsilon):
 
 
 def test_a_fit_has_chunks_of_these_sizes():
-    """At a huge ε leaf values show which trees are empty (a tree's only record may be filtered)."""
+    """At a huge ε leaf values show the empty trees (a tree's only record may be filtered)."""
     for n in (25, 26):
         largest = np.zeros(T)
         for seed in range(8):
@@ -123,12 +123,12 @@ def test_a_fit_has_chunks_of_these_sizes():
         assert np.array_equal(largest > 1e-6, sizes(n, EQUAL) == 1)
 
 
-# What is drawn ---------------------------------------------------------------------------
+# Draws -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", ["exponential", "permute_and_flip"])
 def test_kernel_draws_from_these_distributions(mechanism):
-    """Chi-square of 20,000 trees; false alarm 1e-6 a case."""
+    """Chi-square test on 20,000 trees; a false alarm has probability 1e-6 in each case."""
     rng = np.random.default_rng(3)
     X = rng.integers(0, (3, 2), size=(12, 2)).astype(np.uint8)
     gradients = np.where(rng.random(12) < 0.5, 1.0, -1.0)
@@ -157,7 +157,7 @@ def test_kernel_draws_from_these_distributions(mechanism):
 
 
 def test_filtered_records_do_not_count():
-    """A record whose gradient is beyond g* after the earlier trees leaves a tree as it is."""
+    """A record with a gradient beyond g* after the earlier trees does not change a tree."""
     X = np.zeros((40, 1), dtype=np.uint8)
     y = np.ones(40, dtype=int)
     y[:4] = -1

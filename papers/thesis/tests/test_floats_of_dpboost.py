@@ -1,4 +1,4 @@
-"""Floating point tells nothing of the leaves of DPBoost (docs/proofs.md, 'Floating point')."""
+"""The digits of DPBoost's leaves reveal nothing (docs/proofs.md, 'Floating point')."""
 
 import numpy as np
 from float_attacks import Floating, could_give
@@ -10,7 +10,7 @@ from privcurve.privacy.mechanisms import LAPLACE
 
 
 def empty_and_others(kind):
-    """How often the attack of DPBoost calls empty leaves empty, and other leaves."""
+    """Return how often the attack on DPBoost classifies empty and other leaves as empty."""
     rng = np.random.default_rng(0)
     log = []
 
@@ -26,7 +26,7 @@ def empty_and_others(kind):
     model = learner.fit_records(rows, [{}], [Logged(np.random.default_rng(1))])[0]
     called, shift = {True: [], False: []}, 0.0
     for (exact, of), values in zip(log, model.leaf_values_, strict=True):
-        # The learning rate is public: which floats times 0.1 are a leaf's value?
+        # The learning rate is public: find the floats whose product with 0.1 is a leaf value.
         for leaf, value in zip(exact, values, strict=True):
             near = value / 0.1 + np.arange(-2, 3) * np.spacing(value / 0.1)
             answers = near[0.1 * near == value]
@@ -36,12 +36,12 @@ def empty_and_others(kind):
 
 
 def test_dpboost_does_not_tell_empty_leaves_from_others():
-    """Floating-point noise told all of 365 empty leaves, and 718 of 915 others, for certain."""
+    """Floating-point noise reveals all 365 empty leaves and 718 of 915 others for certain."""
     empty, others, _ = empty_and_others(Floating)
     assert all(empty)
     assert np.mean(others) < 0.6
     empty, others, shift = empty_and_others(Curator)
     assert min(len(empty), len(others)) > 300
-    # Five standard errors, and what the noise allows.
+    # Five standard errors, plus the difference that ε allows.
     spread = 5 * 0.5 * (len(empty) ** -0.5 + len(others) ** -0.5)
     assert abs(np.mean(empty) - np.mean(others)) < spread + np.expm1(shift)

@@ -31,7 +31,7 @@ def test_the_histogram_counts_records_and_keeps_a_lattice_together():
     n_rounds = 50
     values = np.arange(-n_rounds, n_rounds + 1, 2) / n_rounds
     heights = margins.histogram(values, np.ones(len(values), dtype=np.int64), n_bins=50)
-    # One margin a bin, but for the last, which holds both 0.96 … and 1.
+    # Each bin has one margin, except the last, which has both 0.96 … and 1.
     assert np.allclose(heights * len(values), [1] * 49 + [2])
     weighted = margins.histogram(np.array([-1.0, 0.0]), np.array([1, 3]), n_bins=2)
     assert weighted.tolist() == [0.25, 0.75]
@@ -50,7 +50,7 @@ def test_the_failing_round_starts_the_first_window_that_is_too_low():
     single_dip = np.full(60, 0.2)
     single_dip[5] = -0.4
     assert margins.failing_round(single_dip, 0.05, window=10) is None
-    with pytest.raises(ValueError, match="fewer than the window"):
+    with pytest.raises(ValueError, match="rounds must be at least the window"):
         margins.failing_round(np.zeros(5), 0.05, window=10)
 
 
@@ -92,7 +92,7 @@ def test_constants_count_as_rules(fitted):
     share = counts[y > 0].sum() / counts.sum()
     first, second = round_advantages(other, X, y, counts)
     assert first == pytest.approx(share - 0.5, abs=1e-12)
-    # After a vote for +1, negative records weigh e^{0.8} times as much.
+    # After a vote for +1, the weight of negative records is e^{0.8} times larger.
     negative = (1 - share) * np.exp(0.8)
     assert second == pytest.approx(negative / (negative + share) - 0.5, abs=1e-9)
 
@@ -162,5 +162,5 @@ def test_the_figure_marks_the_failing_round():
 
 def test_a_frame_with_nothing_to_draw_is_refused():
     made = frame()
-    with pytest.raises(ValueError, match="no advantages"):
+    with pytest.raises(ValueError, match="frames must have advantages"):
         draw(made[made["quantity"] == "margin"], {})

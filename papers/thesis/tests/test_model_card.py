@@ -1,4 +1,4 @@
-"""Models that are looked into, and the card of one."""
+"""Inspection of models, and the card of a model."""
 
 import dataclasses
 import math
@@ -30,7 +30,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def tested(data):
-    """The same dataset, its last records as a test part."""
+    """Return the dataset with its last records as a test part."""
     return dataclasses.replace(
         data, X=data.X[:1500], y=data.y[:1500], X_test=data.X[1500:], y_test=data.y[1500:]
     )
@@ -46,7 +46,7 @@ def selected(setting, epsilon=0.4):
     return pd.DataFrame([row])
 
 
-def test_models_are_those_of_the_fresh_trainings(tested, methods, tmp_path):
+def test_models_match_the_fresh_trainings(tested, methods, tmp_path):
     point = methods[BOOST].points[0]
     inspected = list(models.train_afresh(tested, methods[BOOST], point, 3, 7))
     trainer = train.Trainer(tested, methods[BOOST], 7, tmp_path)
@@ -83,7 +83,7 @@ def test_the_selected_point_is_found_in_the_study(methods):
     assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
     moved = selected(method.points[1].text, epsilon=0.40000000000000002)
     assert models.selected_point(method, moved, "toy-line", 0.4) == point
-    # A table has twelve digits of it.
+    # The table has twelve digits of the number.
     half = dataclasses.replace(method, epsilons=(math.log(2),))
     moved = selected(method.points[1].text, epsilon=0.69314718056)
     assert models.selected_point(half, moved, "toy-line", math.log(2)).epsilon == math.log(2)
@@ -132,7 +132,7 @@ def test_the_notes_hold_the_statement(tested, methods):
     assert "sick" in notes[0]
 
 
-def test_without_a_test_part_no_accuracy_is_told():
+def test_without_a_test_part_no_accuracy_is_reported():
     lines = model_card.headings("LazyBB", "Toy", 0.4, None)
     notes = model_card.notes_of("sick", "{}", "statement", trees=False, tested=False)
     assert "nan" not in " ".join([*lines, *notes])
@@ -169,7 +169,7 @@ def test_models_without_votes_are_not_lost():
 
 
 def test_a_figure_without_votes_is_refused():
-    with pytest.raises(ValueError, match="without votes"):
+    with pytest.raises(ValueError, match="card must have at least one vote"):
         model_card.draw(model_card.votes_in_order([]), "a", "sick")
 
 

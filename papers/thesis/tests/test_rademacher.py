@@ -1,4 +1,4 @@
-"""The complexity against enumeration of all sign vectors; the bound against its formula."""
+"""The complexity equals an enumeration of all sign vectors, the bound its formula."""
 
 import itertools
 import math
@@ -22,7 +22,7 @@ def rows(n, seed):
 
 
 def hypotheses(codes):
-    """All 1-rules, written out: both signs of each bin's literal and of the constant."""
+    """Return all 1-rules: both signs of each bin's literal and of the constant."""
     values = [np.ones(len(codes), dtype=int)]
     for j, bins in enumerate(N_BINS):
         values += [np.where(codes[:, j] == code, 1, -1) for code in range(bins)]
@@ -60,12 +60,12 @@ def test_rows_with_counts_are_as_good_as_repeated_rows():
     expected = exact(np.repeat(codes, counts, axis=0))
     result = rademacher.estimate(codes, N_BINS, counts, 4000, np.random.default_rng(3))
     assert result.value == pytest.approx(expected, abs=4.5 * result.standard_error)
-    # One draw must vary as a draw of 14 signs does, not as one of 6.
+    # A draw must have the variance of 14 signs, not of 6.
     assert abs(result.value - exact(codes)) > 10 * result.standard_error
 
 
 def test_rules_of_merged_bins_are_the_class():
-    """A rule of a merged bin is none of the rules of the bins in it."""
+    """A rule of a merged bin differs from the rules of its bins."""
     codes = np.arange(12, dtype=np.uint8)[:, None]
     records = Records(codes, np.array([-1, 1] * 6), np.ones(12, dtype=np.int64), np.array([12]))
     learner = LazyBBClassifier(

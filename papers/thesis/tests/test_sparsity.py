@@ -85,7 +85,7 @@ def test_nothing_is_averaged_over_what_happens_to_be_there(how):
 
 def test_a_repeat_twice_or_an_unknown_width_is_an_error():
     twice = pd.concat([refits(), refits().iloc[:1]])
-    with pytest.raises(ValueError, match="a repeat twice"):
+    with pytest.raises(ValueError, match="must differ; got one twice"):
         sparsity.feature_table(twice, WIDTHS)
     with pytest.raises(ValueError, match="'codrna'"):
         sparsity.feature_table(refits(), {"adult": 162})

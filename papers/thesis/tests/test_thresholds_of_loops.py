@@ -68,6 +68,6 @@ def test_a_mistake_is_seen(monkeypatch, change, case, why):
 
 
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
-    """Why there is a threshold replay: the recorded scores are right."""
+    """Recorded scores alone do not show wrong noise, so the contract needs threshold replay."""
     monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
     assert check(BAGGING, n_random=6).breach is None

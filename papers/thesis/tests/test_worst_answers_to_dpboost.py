@@ -19,7 +19,7 @@ from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
 
 @pytest.mark.slow
 def test_published_dpboost_is_refuted():
-    """Leaves cost ε: two move by ΔV, with noise for one. The split adds 2/(12(1 + λ)) of ε."""
+    """Leaves cost ε: two move by ΔV, with noise for one; the split adds 2/(12(1 + λ)) of ε."""
     table = rows("dpboost", neighbours=REPLACE_ONE, epsilon=1.0)
     assert table["found_epsilon"].max() == pytest.approx(1 + 1 / 6.6, rel=1e-6)
     assert table["found_epsilon"].max() < PUBLISHED_PROVED
@@ -29,7 +29,7 @@ def test_published_dpboost_is_refuted():
 
 @pytest.mark.slow
 def test_the_crossed_pair_is_the_worst_of_its_universe():
-    """So `several` has the pair whose loss the statement of DPBoost names."""
+    """The pairs `several` contain the pair with the loss in the statement of DPBoost."""
     (c,) = [c for c in claims("dpboost", pairs=several) if c.setting["n_trees"] == 1]
     largest = run([replace(c, pairs=two_columns)], TARGET, 0, 1)["found_epsilon"][0]
     alone = worst_answers(c.estimator(np.array([2, 2])), cross_columns())
@@ -38,7 +38,7 @@ def test_the_crossed_pair_is_the_worst_of_its_universe():
 
 @pytest.mark.slow
 def test_published_dpboost_is_not_private_if_a_record_is_added():
-    """The chunks follow n: with one more record other trees have any."""
+    """Chunks depend on n: with an added record, other trees have records."""
     (row,) = rows("dpboost", neighbours=ADD_REMOVE).to_dict("records")
     assert (row["verdict"], row["stated_neighbours"]) == (VIOLATED, REPLACE_ONE)
     assert row["found_epsilon"] > 2

@@ -1,1 +1,1 @@
-"""From rows of runs to what a study says: tidy frames in, tidy frames out."""
+"""Statistics of runs: tidy frames in, tidy frames out."""

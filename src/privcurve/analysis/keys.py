@@ -1,11 +1,11 @@
-"""Keys of rows in tables; numbers count by twelve digits, as a file may change their last bit."""
+"""Keys of rows in tables; numbers are compared by twelve digits, as files round them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 
-# The value of a key that a line or panel of a figure lacks.
+# Value of a key that a line or panel of a figure does not have.
 NONE = "none"
 
 
@@ -15,7 +15,7 @@ def method_of(method: str) -> str:
 
 
 def short_text(value: float | str) -> str:
-    """Write a number, or the text of a number, with the twelve digits that a file keeps."""
+    """Write a number, or the text of a number, with the twelve digits that files store."""
     return f"{float(value):.12g}"
 
 

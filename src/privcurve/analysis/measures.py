@@ -19,22 +19,22 @@ TEST = "test"
 
 
 def right_answers(scores: Array, labels: Array) -> Array:
-    """Return which rows are right, by scores of shape (n_rows,) or (n_rows, n_classes).
+    """Return which rows are predicted correctly, for scores (n_rows,) or (n_rows, n_classes).
 
-    Zero counts as negative; of classes with equal scores the first one counts. Labels are −1 and
-    +1, or 0, 1, … for more than two classes.
+    Zero counts as negative; ties between classes go to the first one. Labels are −1 and +1, or 0,
+    1, … for more than two classes.
     """
     return np.asarray(decide(scores) == np.maximum(labels, 0))
 
 
 def accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the share of records that are classified correctly; see :func:`right_answers`."""
+    """Return the share of correctly classified records; see :func:`right_answers`."""
     right = right_answers(scores, labels)
     return float(counts[right].sum() / counts.sum())
 
 
 def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the mean over the classes that occur of the share of right answers."""
+    """Return the mean, over the classes that occur, of their shares of correct predictions."""
     places = np.maximum(labels, 0)
     totals = np.bincount(places, weights=counts)
     right = np.bincount(places, weights=counts * right_answers(scores, labels))
@@ -43,7 +43,7 @@ def balanced_accuracy(scores: Array, labels: Array, counts: Array) -> float:
 
 
 def _rank(scores: Array) -> Array:
-    """Return the place of each score in the order of the distinct ones.
+    """Return the rank of each score among the distinct scores, from 0.
 
     Scores of a vote need no sorting, which is many times faster than a general routine.
     """
@@ -58,7 +58,7 @@ def _rank(scores: Array) -> Array:
 def _average_over_classes(
     compute: Callable[[Array, Array, Array], float], scores: Array, labels: Array, counts: Array
 ) -> float:
-    """Return a measure of two classes; of more the mean over those that occur, each against all."""
+    """Return a measure of two classes; for more, the mean of each against all others."""
     if scores.ndim == 1:
         return compute(scores, labels > 0, counts)
     parts = [compute(scores[:, k], labels == k, counts) for k in np.unique(labels)]
@@ -68,30 +68,30 @@ def _average_over_classes(
 def auc(scores: Array, labels: Array, counts: Array) -> float:
     """Return the area under the ROC curve, ties counted half; NaN if only one class occurs.
 
-    For more than two classes, with a column of scores each, it is the mean over the classes that
-    occur of one against the rest (macro).
+    For more than two classes, with a score column each, it is the mean over the occurring classes
+    of one class against the rest (macro).
     """
     return _average_over_classes(_compute_area, scores, labels, counts)
 
 
 def _compute_area(scores: Array, positive: Array, counts: Array) -> float:
-    """Return the area of one class against the rest."""
+    """Return the area under the ROC curve of one class against the rest."""
     rank = _rank(scores)
     above = np.bincount(rank, weights=counts * positive)
     below = np.bincount(rank, weights=counts * ~positive)
     pairs = above.sum() * below.sum()
     if pairs == 0:
         return float("nan")
-    # Exact: all numbers are whole or halves.
+    # Exact: all numbers are integers or halves.
     return float((above * (np.cumsum(below) - below / 2)).sum() / pairs)
 
 
 def average_precision(scores: Array, labels: Array, counts: Array) -> float:
-    """Return the mean precision over the positive records; NaN if only one class occurs.
+    """Return the average precision over the positive records; NaN if only one class occurs.
 
-    The precision of a record is that of all records whose score is at least its own. Guessing has
-    the share of positive records. For more than two classes it is the mean over the classes that
-    occur of one against the rest (macro).
+    The precision of a record is computed over all records whose score is at least its own. Guessing
+    gets the share of positive records. For more than two classes it is the mean over the occurring
+    classes of one class against the rest (macro).
     """
     return _average_over_classes(_compute_precision, scores, labels, counts)
 
@@ -118,9 +118,9 @@ def log_loss(probabilities: Array, labels: Array, counts: Array) -> float:
 
 
 def brier(probabilities: Array, labels: Array, counts: Array) -> float:
-    """Return the Brier score: of two classes the mean of (p − y)², y = 1 of the positive one.
+    """Return the Brier score: for two classes the mean of (p − y)², y = 1 for the positive class.
 
-    Of more classes it is half of the mean of Σ(p_k − y_k)², which is the same of two.
+    For more classes it is half of the mean of Σ(p_k − y_k)², which agrees for two classes.
     """
     columns = _columns_of(probabilities, labels)
     losses = np.zeros(len(labels))
@@ -131,12 +131,11 @@ def brier(probabilities: Array, labels: Array, counts: Array) -> float:
 
 
 def _columns_of(probabilities: Array, labels: Array) -> Array:
-    """Return the column of probabilities of each label."""
+    """Return the column of probabilities for each label."""
     return np.asarray(np.searchsorted(class_labels(probabilities.shape[1]), labels))
 
 
-# What a measure is computed from: decisions by scores, scores that rank records, probabilities that
-# are fitted.
+# Inputs of a measure: scores for decisions, scores that rank records, or fitted probabilities.
 SCORES, RANKS, CHANCES = "scores", "ranks", "chances"
 
 
@@ -146,21 +145,22 @@ class Measure(NamedTuple):
     Attributes
     ----------
     title : str
-        What tables call it.
+        Its name in tables.
     cost : str
-        What they call it as a cost, which is less where the classifier is better.
+        Its name as a cost, which is lower for better classifiers.
     compute : callable
-        ``compute(given, labels, counts)`` of what it `needs`.
+        ``compute(given, labels, counts)``, where `given` is what it `needs`.
     needs : str
         `SCORES`, `RANKS` or `CHANCES`.
     less_is_better : bool
-        Whether it is a cost itself; the cost of another one is 1 minus it.
+        Whether it is itself a cost; otherwise the cost is 1 minus the measure.
     in_tables : bool
-        Whether each table of accuracy has it. Another one is there if it selects settings.
+        Whether every table of accuracy has it. Other measures are there only if they select
+        settings.
     is_ranked : bool
-        Whether methods are compared by it unless a study names measures.
+        Whether it compares methods unless a study names measures.
     is_new : bool
-        Whether stored runs may be without it: those that need it are trained again.
+        Whether stored runs may lack it: runs that need it are then retrained.
     """
 
     title: str
@@ -191,34 +191,34 @@ MEASURES: Mapping[str, Measure] = {
 }  # fmt: skip
 IN_TABLES = tuple(name for name, measure in MEASURES.items() if measure.in_tables)
 RANKED = tuple(name for name, measure in MEASURES.items() if measure.is_ranked)
-# Measures of which less is better.
+# Measures for which lower is better.
 LOSSES = tuple(name for name, measure in MEASURES.items() if measure.less_is_better)
-# Measures that stored runs may be without.
+# Measures that stored runs may lack.
 NEW = tuple(name for name, measure in MEASURES.items() if measure.is_new)
 NO_LOG_LOSS = "Learners that fit votes, not log-odds, have no log loss."
 
 
 def ranked_by(metric: str) -> tuple[str, ...]:
-    """Return the measures by which methods are compared in a study that selects by a metric."""
+    """Return the measures that compare methods in a study that selects by `metric`."""
     return tuple(dict.fromkeys((*RANKED, metric)))
 
 
 def check_measures(names: object, of: Collection[str] = MEASURES) -> None:
-    """Raise ValueError unless a list is not empty and names only measures of a collection."""
+    """Raise ValueError unless `names` is a non-empty list of measures in `of`."""
     if not (isinstance(names, list | tuple) and names and all(name in of for name in names)):
-        raise ValueError(f"measures: {names!r} is not a list of some of: {', '.join(of)}")
+        raise ValueError(f"measures must be a list of {', '.join(of)}; got {names!r}")
 
 
 def cost(values: pd.DataFrame | pd.Series, measure: str) -> Any:
-    """Return scores as costs: less is better, and 0 is best."""
+    """Return scores as costs: lower is better, and 0 is best."""
     return values if measure in LOSSES else 1 - values
 
 
 def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return runs with a measure as a cost, in a column ``error``; NaN where a training failed.
+    """Return runs with a measure as a cost, in a column ``error``; NaN if a training failed.
 
-    A method of which no setting could be selected gets a failed run for each split. Methods without
-    the measure on a dataset are left out there: those that fit votes have no log loss, and a scored
+    A method without a selected setting gets a failed run for each split. Methods without the
+    measure on a dataset are left out there: methods that fit votes have no log loss, and a scored
     part with one label has no AUC.
     """
     runs = _add_failed(runs)
@@ -229,7 +229,7 @@ def add_errors(runs: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _add_failed(runs: pd.DataFrame) -> pd.DataFrame:
-    """Add failed runs of methods that have runs at an ε, but none on one of the datasets there."""
+    """Add failed runs for methods that have runs at an ε, but none on one of the datasets there."""
     names = [name for name in ("method", "learner") if name in runs]
     methods: dict[Any, Any] = {
         epsilon: part[names].drop_duplicates().to_dict("records")
@@ -255,12 +255,13 @@ def share_held_out(fold: str) -> float:
 
 
 def error_factor(n: int, share: float) -> float:
-    """Return the factor of a standard deviation over `n` repeats that makes it a standard error.
+    """Return the standard error of a mean over `n` repeats, divided by their standard deviation.
 
-    On a test part all repeats score the same records: 1/√n, of the noise of training alone, and of
-    the draw of what is trained on where that is a share of the training part. Hold-outs and folds,
-    a share h of the records, overlap, and so do their training parts: √(1/n + h/(1 − h)) (Nadeau
-    and Bengio 2003, *Inference for the generalization error*, Machine Learning 52). h/(1 − h) comes
-    of the records that two repeats both score, whatever share of the others is trained on.
+    On a test part all repeats score the same records, and the factor is 1/√n: for the noise of
+    training alone, and the draw of the trained records if they are a share of the training part.
+    Hold-outs and folds, with a share h of the records, overlap, and so do their training parts:
+    √(1/n + h/(1 − h)) (Nadeau and Bengio 2003, *Inference for the generalization error*, Machine
+    Learning 52). The term h/(1 − h) is due to the records that two repeats both score, for any
+    share of the other records in training.
     """
     return math.sqrt(1 / n + share / (1 - share))

@@ -1,7 +1,8 @@
-"""Mean ranks of several learners over many datasets, and whether they differ (Demšar, JMLR 2006).
+"""Mean ranks of several learners over many datasets, and tests of their differences.
 
-Friedman's test says whether any differ. If so, Wilcoxon's signed-rank test of each pair says which,
-with Holm's correction. Nemenyi's critical difference is for figures.
+Friedman's test decides whether any learners differ. If so, Wilcoxon's signed-rank test of each pair
+decides which, with Holm's correction. Nemenyi's critical difference is for figures. After Demšar,
+JMLR 2006.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ def compare_pairs(table: pd.DataFrame) -> pd.DataFrame:
     """Test all pairs of methods at each ε of a table of epsilon, dataset, method, error and rank.
 
     Return a row per pair, with the smaller mean rank first and the columns `COLUMNS`. A pair
-    `differs` if Friedman's test rejects and its corrected p-value is below `LEVEL`. Datasets
-    that lack the error of a method are left out. An ε with fewer than two methods, or fewer than
-    two datasets that have them all, has no row.
+    `differs` if Friedman's test rejects and the pair's corrected p-value is below `LEVEL`. Datasets
+    that lack a method's error are left out. An ε with fewer than two methods, or fewer than two
+    complete datasets, has no row.
     """
     rows: list[tuple[Any, ...]] = []
     ranked = table[table["rank"].notna()]
     for epsilon, part in ranked.groupby("epsilon", sort=True):
         errors = part.pivot(index="dataset", columns="method", values="error")
-        # Errors that differ only in rounding are equal.
+        # Errors that differ only by rounding are equal.
         errors = errors[list(dict.fromkeys(part["method"]))].dropna().round(9)
         if min(errors.shape) < 2:
             continue
@@ -69,13 +70,15 @@ def _compute_friedman(errors: pd.DataFrame) -> float:
 def wilcoxon(gaps: Sequence[float]) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test of paired differences.
 
-    It is exact, also with ties: it counts all ways to draw the signs of the ranks. Zeros have ranks
-    but no sign (Pratt). It is 1 if all are zero. Gaps that differ only in rounding are equal.
+    It is exact, even with ties: it counts all assignments of signs to the ranks. Zeros have ranks
+    but no sign (Pratt). It is 1 if all differences are zero. Differences that differ only by
+    rounding are equal.
     """
     values = pd.Series(gaps, dtype=float).round(9)
     # Doubled, as ranks of ties may be halves.
     twice = (2 * values.abs().rank()).astype(int)[values != 0]
-    # The probability of each sum of positive ranks. A normal limit is too sure for few of them.
+    # The probability of each sum of positive ranks. The normal approximation is too confident for
+    # few ranks.
     chances = np.ones(1)
     for rank in twice:
         none = np.zeros(rank)
@@ -88,7 +91,7 @@ def wilcoxon(gaps: Sequence[float]) -> float:
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values of several tests with Holm's correction, in the order given; NaN stays NaN.
 
-    Rejecting those below a level makes any error with at most that probability.
+    Rejecting all p-values below a level makes any error with at most this probability.
     """
     values = pd.Series(p_values, dtype=float).dropna().sort_values(kind="stable")
     factors = pd.Series(range(len(values), 0, -1), values.index)
@@ -105,17 +108,17 @@ def critical_difference(n_methods: int, n_datasets: int, level: float = LEVEL) -
 
 
 def mean_ranks(pairs_at: pd.DataFrame) -> dict[str, float]:
-    """Return the mean ranks of methods, best first, by rows of one ε of :func:`compare_pairs`."""
-    # Each method but the last comes first in some pair.
+    """Return the mean ranks of methods, best first, from rows of one ε of :func:`compare_pairs`."""
+    # Each method except the last comes first in some pair.
     last = pairs_at.iloc[-1]
     means = dict(zip(pairs_at["method"], pairs_at["mean_rank"], strict=True))
     return {**means, last["other"]: last["other_mean_rank"]}
 
 
 def groups_of_equals(pairs_at: pd.DataFrame) -> list[list[str]]:
-    """Return the largest groups of neighbouring ranks at one ε in which no pair differs.
+    """Return the largest groups of consecutive ranks at one ε without a differing pair.
 
-    Groups have two methods or more, and none is within another.
+    Groups have two methods or more, and no group contains another.
     """
     means = mean_ranks(pairs_at)
     order = list(means)

@@ -15,7 +15,7 @@ from privcurve.lazy import pd
 KEY = ["dataset", "method", "epsilon"]
 CARRIED = ["learner", "calibration", "delta"]
 
-# Hyperparameters that measure the size of a model: among equals the smallest model wins.
+# Hyperparameters that determine the size of a model: among ties the smallest model wins.
 SIZES = ("n_rounds", "n_trees", "n_estimators", "depth", "max_depth", "n_splits")
 
 # Means closer than this are a tie: such a difference is rounding, not accuracy.
@@ -33,21 +33,21 @@ Rank = tuple[float, tuple[Any, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """The best settings of a method at one ε, by a part of its runs."""
+    """The best settings of a method at one ε, from a part of its runs."""
 
     key: Key  # dataset, method and ε
     carried: tuple[Any, ...]  # the columns `CARRIED`
     n_settings: int
     n_failed: int
-    # The ranks of the best complete settings, the best first: mean of the metric (negative where
-    # more is better), tie key, and the metric of each fold.
+    # Ranks of the best complete settings, best first: mean of the metric (negated if higher is
+    # better), tie key, and the metric of each fold.
     best: tuple[Rank, ...]
-    # The tie key of the first setting that is not complete, and what is wrong with it.
+    # The tie key of the first incomplete setting, and its error.
     error: tuple[tuple[Any, ...], str] | None
 
     @property
     def settings(self) -> list[str]:
-        """The best complete settings, the best first."""
+        """The best complete settings, best first."""
         return [setting for _, (*_, setting), _ in self.best]
 
     def merge(self, other: Candidate, n_best: int) -> Candidate:
@@ -100,26 +100,26 @@ def rank_settings(
 ) -> list[Candidate]:
     """Rank the settings of all parts together, with one part in memory at a time.
 
-    A setting with a failed or missing fold is never selected. Ties go to the smaller model, then
-    to the smaller values of the other hyperparameters, so the result does not depend on the order
+    A setting with a failed or missing fold is never selected. Ties go to the smaller model, then to
+    the smaller values of the other hyperparameters, so that the result does not depend on the order
     of the rows.
 
     Parameters
     ----------
     parts : iterable of DataFrame
-        One row per run, with the columns of :func:`run_columns`; a setting is canonical JSON. No
-        setting is in two parts.
+        One row per run, with the columns of :func:`run_columns`; a setting is canonical JSON. Each
+        setting is in one part only.
     n_best : int
         How many settings to keep at each ε.
     metric : str
         The column that selects.
     folds : sequence of str
-        The folds that each setting must have.
+        The required folds of each setting.
 
     Returns
     -------
     list of Candidate
-        By dataset, method and ε.
+        Sorted by dataset, method and ε.
 
     Raises
     ------
@@ -139,8 +139,8 @@ def table(candidates: Iterable[Candidate], metric: str = ACCURACY) -> pd.DataFra
 
     It has the method's columns, the setting, its mean metric ``cv_<metric>``, the standard
     deviation over folds (n - 1 in the denominator), and the numbers of settings and of failed
-    settings. If no setting is complete, the setting is None, the status "failed", and the error the
-    first one.
+    settings. If no setting is complete, the setting is None, the status "failed", and the error is
+    the first setting's.
     """
     rows = [candidate.row(metric) for candidate in candidates]
     counts = ["n_settings", "n_failed_settings"]
@@ -155,10 +155,10 @@ def choose_finalists(
 ) -> list[Candidate]:
     """Choose among the best settings by further trainings of each.
 
-    The maximum over a large grid favours settings whose noise was lucky in the cross-validation;
-    their metric in further trainings has no such bias. Each fold of a setting appears once per
-    training, and its metric is the mean over these. A candidate has no best
-    setting if no finalist was trained without a failure.
+    The maximum over a large grid favours settings with lucky noise in the cross-validation; their
+    metric in further trainings is unbiased. Each fold of a setting appears once per training, and
+    its metric is the mean over these trainings. A candidate has no best setting if every finalist
+    has a failed training.
     """
     accuracies: dict[tuple[Key, str], dict[str, list[float]]] = {}
     errors: dict[tuple[Key, str], str] = {}
@@ -187,7 +187,7 @@ def choose_finalists(
 
 
 def tie_key(setting: str) -> tuple[Hashable, ...]:
-    """Return the order of settings among equals: small models first, numbers as numbers."""
+    """Return the order of settings among ties: small models first, numbers by value."""
     values = json.loads(setting)
     names = [name for name in SIZES if name in values]
     names += sorted(name for name in values if name not in SIZES)
@@ -239,7 +239,7 @@ def _make_rank(setting: str, values: Sequence[float], metric: str) -> Rank:
 def _collect_values(
     runs: Mapping[str, tuple[Any, ...]], folds: Sequence[str], metric: str
 ) -> tuple[list[float], str | None]:
-    """Return the metric of each fold in order, or the error of the first bad fold."""
+    """Return the metric of each fold in order, or the error of the first failed fold."""
     values = []
     for fold in folds:
         if fold not in runs:

@@ -41,9 +41,9 @@ class Axes:
 def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Return runs with a column for each key of their methods, settings and measures.
 
-    If two have the same name, the first of these counts: a column of the runs, a key of `methods`
-    (`entry`, the name in the study, and what varies), a parameter, a measure. A run without a
-    value has null.
+    If several have the same name, the first of these counts: a column of the runs, a key of
+    `methods` (`entry`, the name in the study, and the varied parameters), a parameter, a measure. A
+    run without a value has null.
     """
     frame = runs.reset_index(drop=True)
     measured = frame["measures"] if "measures" in frame else [None] * len(frame)
@@ -68,12 +68,12 @@ def trainings(
 ) -> pd.DataFrame:
     """Return one row per fresh training, with varied keys as columns; failed ones have y = NaN.
 
-    Only rows with the values of `at` are kept; None stands for no value. Raises ValueError if there
-    are no runs, a column is unknown (naming the nearest), nothing is left, `y` is not a number, or
-    a point has two trainings of one repeat, so that something else varies too.
+    Only rows with the values of `at` are kept; None selects rows without a value. Raises ValueError
+    if there are no runs, a column is unknown (naming the nearest), nothing is left, `y` is not a
+    number, or a point has two trainings of one repeat, so that another key varies too.
     """
     if runs.empty:
-        raise ValueError("there is no result: every training has failed")
+        raise ValueError("at least one training must have a result; all have failed")
     frame = describe_runs(runs, methods)
     for name in [*axes.keys, axes.y, *at]:
         if name not in frame:
@@ -81,14 +81,14 @@ def trainings(
             raise ValueError(f"no result has {name!r}{hint}")
     for name, value in at.items():
         frame = frame[_is_at(frame[name], value)]
-    # Methods without this parameter have no place on the axis.
+    # Methods without this parameter have no position on the axis.
     frame = frame[frame[axes.x].notna()]
     if frame.empty:
         raise ValueError(f"no result is at {dict(at)}")
     try:
         numbers = pd.to_numeric(frame[axes.y])
     except (TypeError, ValueError):
-        raise ValueError(f"{axes.y} is not a number") from None
+        raise ValueError(f"{axes.y} must be a number") from None
     frame = frame.assign(**{axes.y: numbers.where(frame["status"] == "ok")})
     for keys in (axes.lines, axes.panels):
         for name in keys:
@@ -101,11 +101,11 @@ def trainings(
 def levels(
     runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, Axes]:
-    """Return the trainings of learners without x, which have one level per line, and their axes.
+    """Return the trainings of learners without x, with one level per line, and their axes.
 
-    A value of `at` that a learner lacks, a parameter or a finite ε, drops none of its rows. Keys
-    that make no difference to these learners are dropped from the axes: the majority class is the
-    same whatever share of the records is trained on.
+    If a learner lacks a key of `at` (a parameter or a finite ε), its rows are kept. Keys without
+    influence on these learners are dropped from the axes: the majority class is the same for any
+    share of trained records.
     """
     frame = describe_runs(runs, methods)
     frame = frame.assign(**{name: None for name in axes.lines if name not in frame})
@@ -129,8 +129,8 @@ def levels(
 def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     """Return the mean and standard deviation of each point of :func:`trainings`.
 
-    The columns of `axes` with `<y>_std`, `n_repeats` and `n_failed`. A point with a failed training
-    has no mean.
+    The result has the columns of `axes`, `<y>_std`, `n_repeats` and `n_failed`. A point with a
+    failed training has no mean.
     """
     rows = []
     for key, group in frame.groupby(axes.keys, sort=False, dropna=False):
@@ -169,11 +169,11 @@ def _check_points(
     twice = frame[frame.duplicated(place, keep=False)]
     if twice.empty:
         return
-    # Scores and times differ too, but can't be fixed by 'at'.
+    # Scores and times differ too, but 'at' can't fix them.
     fixed = {"dataset", "calibration", "delta", "epsilon"}.union(*methods.values())
     fixed = fixed.union(*map(json.loads, twice["setting"])) - set(axes.keys)
     first = twice[(twice[place] == twice.iloc[0][place]).all(axis=1)]
-    # As texts, so that a parameter which only one setting has counts as different.
+    # As texts, so that a parameter of only one setting counts as different.
     different = first.astype(str).nunique(dropna=False)
     differ = [name for name in map(str, frame) if name in fixed and different[name] > 1] or [
         "method"
@@ -182,7 +182,7 @@ def _check_points(
 
 
 def explain_several(varied: Sequence[str]) -> str:
-    """Say that a point has several results, and what varies between them."""
+    """Return the message that a point has several results, and which keys vary between them."""
     return (
         f"a point has several results: {', '.join(varied)} vary too; make them lines or panels, or "
         "give 'at' a value of each"

@@ -1,4 +1,4 @@
-"""Empirical lower bounds on ε: what an adversary finds, against what a learner claims.
+"""Empirical lower bounds on ε, which attacks find, compared with the ε that a learner claims.
 
 An audit can refute a claim, never prove one.
 """

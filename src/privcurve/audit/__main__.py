@@ -1,4 +1,4 @@
-"""The contract of a learner, and of its releases: ``python -m privcurve.audit contract …``."""
+"""The contract checks of learners and releases: ``python -m privcurve.audit contract …``."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from privcurve.learners.registry import TUNED
 from privcurve.numerals import count
 
 NOT_SEEN = (
-    "What the contract can't see: the theorem of the accountant that adds up the calls, the "
-    "floating-point noise of choices, labels and objectives (docs/privacy.md), time, files that a "
-    "kernel writes, and neighbours that it did not try; of objective perturbation, models at which "
-    "it did not take the Jacobian; of PATE, answers about scored rows, whose noise follows from a "
-    "key."
+    "The contract does not test: the theorem of the accountant that adds up the calls, the "
+    "floating-point noise of choices, labels and objectives (docs/privacy.md), running time, files "
+    "that a kernel writes, other neighbours than the tried ones, models of objective perturbation "
+    "at which it did not compute the Jacobian, and PATE's answers about scored rows, whose noise "
+    "follows from a key."
 )
 
-# What is tried on a setting, and the setting.
+# A check, and the setting that it checks.
 Job = tuple[Callable[[Case], Verdict], Case]
 
-# Marks around the table in docs/research/audit.md.
+# Marks before and after the table in docs/research/audit.md.
 MARKS = ("<!-- largest changes -->", "<!-- end -->")
 
 
 @end_with_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check learners against the contract; return 1 if one breaks it, 2 for bad arguments."""
+    """Check the contract of learners; return 0, 1 if a learner breaks it, 2 for bad arguments."""
     options = _parser().parse_args(arguments)
     if options.command == "release":
         return _check_releases(options.learners)
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         "of this project.",
     )
     contract.add_argument(
-        "learners", nargs="*", help="names, those of your own files learners/<name>.py too"
+        "learners", nargs="*", help="names, including your own files learners/<name>.py"
     )
     contract.add_argument(
         "--processes", type=count, default=os.cpu_count() or 1, help="default: as many as there are"
@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
         "release",
         help="check the files of releases on two distant tables",
         description="Release two distant tables with the same answers, and check that the model's "
-        "file, its card and a noisy evaluation are the same. By default with all learners that can "
+        "file, its card and a noisy evaluation are the same. By default, try all learners that can "
         "be released.",
     )
     release.add_argument("learners", nargs="*", help="names of shipped learners, or choose")
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_releases(names: Sequence[str]) -> int:
-    # A release imports all rooms.
+    # Import late: a release imports most of the package.
     from privcurve.audit.release import check_release, releasable, requests
 
     broken = tried = 0
@@ -119,7 +119,7 @@ def _check_releases(names: Sequence[str]) -> int:
 
 
 def _check_all(jobs: Sequence[Job], processes: int, tell: bool) -> Iterable[Verdict]:
-    # Other processes have not imported the file of a user's own learner.
+    # Worker processes have not imported the file of a user's own learner.
     alone = processes < 2 or len(jobs) < 2 or {case.learner for _, case in jobs} & set(own.names())
     if alone:
         yield from (_report(_do(job), tell) for job in jobs)
@@ -136,7 +136,7 @@ def _do(job: Job) -> Verdict:
 
 
 def _check_candidate(case: Case) -> Verdict:
-    """Try a private selection over a learner that is tried by itself."""
+    """Check private selection over a learner; the learner has checks of its own."""
     return check_distant(case, sizes=())
 
 
@@ -154,9 +154,9 @@ def _report(verdict: Verdict, tell: bool) -> Verdict:
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
-    """Return a Markdown table of each learner's calls: the largest change of their exact values.
+    """Return a Markdown table of the largest change of the exact values of each learner's calls.
 
-    Of a learner's settings, the one counts that uses most of its announced sensitivity.
+    A row shows the setting of the learner that uses the largest part of the announced sensitivity.
     """
     rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:
@@ -177,7 +177,7 @@ def table(verdicts: Iterable[Verdict]) -> str:
 
 
 def insert_table(text: str, document: str) -> str:
-    """Return a document with a table between its `MARKS`; the table alone if it has none."""
+    """Return a document with a table between its `MARKS`, or the table if it has no marks."""
     before, first, rest = document.partition(MARKS[0])
     if not first or MARKS[1] not in rest:
         return text

@@ -1,7 +1,7 @@
-"""How far apart two distributions are: exactly, or with confidence from counts.
+"""ε and δ between two distributions: exact, or bounds from counts.
 
 A mechanism is (ε, δ)-DP if P(A) ≤ e^ε Q(A) + δ for every event A and both orders of every
-pair of neighbours; so each event shows that ε is at least ln((P(A) − δ)/Q(A)).
+pair of neighbours. So each event A proves ε ≥ ln((P(A) − δ)/Q(A)).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from privcurve.coding import Floats
 def exact_epsilon(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> float:
     """Return the smallest ε for which two known distributions are (ε, δ)-close.
 
-    The worst events consist of the outcomes with the largest ratios p/q, so it is enough to try
-    these sets, in both orders. With δ = 0 the answer is the largest log-ratio of an outcome.
+    The worst events consist of the outcomes with the largest ratios p/q, so the function tries
+    these sets, in both orders. With δ = 0 the result is the largest log-ratio of an outcome.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     return max(0.0, _one_way(first, second, delta), _one_way(second, first, delta))
@@ -34,7 +34,7 @@ def _one_way(p: Floats, q: Floats, delta: float) -> float:
         return math.log(ratio.max())
     order = np.argsort(-ratio, kind="stable")
     above = np.cumsum(p[order]) - delta
-    # An event of probability δ shows nothing: the difference is rounding.
+    # If an event has probability δ, the difference is rounding alone.
     some = above > 1e-12 * delta
     with np.errstate(divide="ignore"):
         return float(np.log(above[some] / np.cumsum(q[order])[some]).max(initial=-np.inf))
@@ -43,7 +43,7 @@ def _one_way(p: Floats, q: Floats, delta: float) -> float:
 def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Return the smallest δ for which two known distributions are (ε, δ)-close.
 
-    It is the hockey-stick divergence Σ max(0, p − e^ε q), the larger one of both orders.
+    The result is the hockey-stick divergence Σ max(0, p − e^ε q), maximal over both orders.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     factor = math.exp(epsilon)
@@ -53,9 +53,12 @@ def exact_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 
 
 def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floats]:
-    """Bound probabilities from counts, each side with its own error."""
+    """Return lower and upper bounds on probabilities, each wrong with probability `error`.
+
+    `hits` are the numbers of hits in `n` trials.
+    """
     k = np.asarray(hits, dtype=np.float64)
-    # The inverse needs positive parameters; the ends are known.
+    # The inverse needs positive parameters; without hits the bound is 0, with n hits it is 1.
     lower = np.where(k > 0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, error), 0.0)
     less = np.minimum(k, n - 1)
     upper = np.where(k < n, betaincinv(less + 1, n - less, 1 - error), 1.0)
@@ -65,7 +68,7 @@ def clopper_pearson(hits: ArrayLike, n: int, error: float) -> tuple[Floats, Floa
 def epsilon_from_counts(
     hits_p: ArrayLike, hits_q: ArrayLike, n: int, delta: float, error: float
 ) -> Floats:
-    """Bound ε from below by ln((p − δ)/q), p from below and q from above."""
+    """Return lower bounds on ε, ln((p − δ)/q), from a lower bound on p and an upper one on q."""
     lower, _ = clopper_pearson(hits_p, n, error / 2)
     _, upper = clopper_pearson(hits_q, n, error / 2)
     above = np.asarray(lower) - delta
@@ -74,5 +77,5 @@ def epsilon_from_counts(
 
 
 def largest_epsilon(n: int, delta: float, error: float) -> float:
-    """Return the largest lower bound on ε that any counts give: all of `n` against none."""
+    """Return the largest lower bound on ε that any counts give: `n` hits against 0."""
     return float(epsilon_from_counts(n, 0, n, delta, error))

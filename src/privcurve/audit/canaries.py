@@ -1,8 +1,8 @@
 """Auditing by label canaries (Steinke, Nasr and Jagielski 2023, "one training run").
 
-Many canaries are in one table, each with a coin: its label, or where records are added or removed,
-whether it is there. Coins are guessed from the fitted model. If a fit is (ε, δ)-private, a guess is
-right at most as often as randomised response of ε: one fit gives as many trials as guesses.
+One table has many canaries, each with a coin: the canary's label, or, for add-remove neighbours,
+its presence. The attack guesses the coins from the fitted model. If a fit is (ε, δ)-private, a
+guess is right at most as often as randomised response with ε. So one fit gives many trials.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from privcurve.coding import Bools, Floats, Records
 from privcurve.learners.base import CodedClassifier
 from privcurve.privacy.budget import ADD_REMOVE
 
-# Canaries of a table, each with a code of its own.
+# Number of canaries in a table; each has its own bin.
 CANARIES = 250
 
-# The share of coins that are guessed: those that the model tells most about.
+# Share of the coins that the attack guesses: the coins with the most extreme scores.
 GUESSED = 0.5
 
-# The largest ε that is looked for.
+# Upper end of the search for ε.
 MOST_EPSILON = 50.0
 
 
@@ -40,21 +40,21 @@ class Guesses(NamedTuple):
     n_right: int
 
     def p_value(self, epsilon: float, delta: float) -> float:
-        """Return the largest probability of as many right guesses, of any (ε, δ)-private fit.
+        """Return the largest probability of so many right guesses over all (ε, δ)-private fits.
 
-        Steinke, Nasr and Jagielski 2023, Theorem 5.2. Fits of tables without a common record are
-        one fit of all of them, with as many coins.
+        Steinke, Nasr and Jagielski 2023, Theorem 5.2. Several fits count as one fit of a table with
+        all their coins, as their tables share no record.
         """
         right, law = self.n_right, binom(self.n_guessed, float(expit(epsilon)))
         p = float(law.sf(right - 1))
         if delta > 0 and right:
-            # δ moves some guesses: the probability of 1, 2, … fewer right ones, for each of them.
+            # δ can make 1, 2, … guesses right: for each number, the probability of so many fewer.
             fewer = np.cumsum(law.pmf(np.arange(right - 1, -1, -1)))
             p += 2 * self.n_coins * delta * float((fewer / np.arange(1, right + 1)).max())
         return min(p, 1.0)
 
     def refuted_epsilon(self, delta: float, error: float) -> float:
-        """Return the largest ε that the guesses refute, each with this probability of error."""
+        """Return the largest ε that the guesses refute, with this probability of error."""
 
         def excess(epsilon: float) -> float:
             return self.p_value(epsilon, delta) - error
@@ -65,13 +65,13 @@ class Guesses(NamedTuple):
 
 
 def most_refuted(n_fits: int, delta: float, error: float) -> float:
-    """Return the largest ε that so many fits refute, if each guess is right."""
+    """Return the largest ε that `n_fits` fits can refute, if all guesses are right."""
     n_guessed = n_fits * int(GUESSED * CANARIES)
     return Guesses(n_fits * CANARIES, n_guessed, n_guessed).refuted_epsilon(delta, error)
 
 
 def canary_tables(neighbours: str) -> list[Pair]:
-    """Return a table of canaries, and the same with one that differs."""
+    """Return one pair: a table of canaries, and the same table with one different canary."""
     codes, labels = np.arange(CANARIES)[:, None], np.resize([1, -1], CANARIES)
     name = f"{CANARIES} canaries with coins"
     if neighbours == ADD_REMOVE:
@@ -85,7 +85,7 @@ def canary_tables(neighbours: str) -> list[Pair]:
 def guess_coins(
     learner: CodedClassifier, pair: Pair, n_fits: int, rng: np.random.Generator
 ) -> Guesses:
-    """Train on canaries with fresh coins, and guess these by the score of each canary."""
+    """Train `n_fits` times, each with new coins; guess the coins from the canaries' scores."""
     full = pair.right if pair.neighbours == ADD_REMOVE else pair.left
     rounds = []
     for _ in range(n_fits):
@@ -105,7 +105,7 @@ def _with_coins(full: Records, coins: Bools, neighbours: str) -> Records:
 
 
 def _guess(scores: Floats, coins: Bools) -> Iterable[int]:
-    """Return how many coins there are, are guessed, and are guessed right."""
+    """Return the numbers of coins, of guesses and of right guesses."""
     margins = scores - np.median(scores)
     chosen = np.argsort(-np.abs(margins), kind="stable")[: int(GUESSED * len(coins))]
     chosen = chosen[margins[chosen] != 0]

@@ -1,4 +1,4 @@
-"""The claims that are audited, and how each is tried."""
+"""The claims that an audit tests, and the method for each."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ EXACT = "exact"
 DENSITY = "density"
 SAMPLED = "sampled"
 CANARIES = "canaries"
-# Methods whose bounds hold with a confidence.
+# Methods whose bounds hold with a certain confidence.
 RANDOM = (SAMPLED, CANARIES)
 
-# Keys of a setting that are public facts and not hyperparameters.
+# Keys of a setting that are public facts, not hyperparameters.
 PUBLIC_COLUMNS = "public_columns"
 ORDERED = "ordered"
 N_CLASSES = "n_classes"
@@ -48,9 +48,9 @@ MakePairs = Callable[["Claim", Target], Iterable[Pair]]
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim, the pairs it is tried on, and how.
+    """One claim, the pairs of tables that test it, and the method.
 
-    Exactly one of `distribution`, `loss`, `sample` and `guess` is given: the method follows.
+    Exactly one of `distribution`, `loss`, `sample` and `guess` is given; it decides the method.
     """
 
     learner: str
@@ -58,32 +58,32 @@ class Claim:
     epsilon: float
     pairs: MakePairs  # `pairs(claim, target)`: neighbours, tiny ones or canaries in the target
     delta: float = 0.0
-    # Hyperparameters; and public facts: `public_columns`, where columns and the label are public;
-    # `ordered` (default all) and `n_classes` (default 2).
+    # Hyperparameters, and public facts: `public_columns` (if given, the label is public, too),
+    # `ordered` (default: all columns) and `n_classes` (default 2).
     setting: Mapping[str, Any] = field(default_factory=dict)
     # `distribution(estimator, records)`: the probability of each transcript.
     distribution: LearnerDistribution | None = None
-    # `loss(estimator, pair)`: a log ratio of densities that some output reaches.
+    # `loss(estimator, pair)`: the log ratio of the densities of some output.
     loss: LearnerLoss | None = None
-    # `sample(estimator, pair, records, n, rng)`: outputs of n trainings.
+    # `sample(estimator, pair, records, n, rng)`: the outputs of n trainings.
     sample: LearnerSampler | None = None
-    # `guess(estimator, pair, n, rng)`: guesses of the coins of canaries, of n trainings.
+    # `guess(estimator, pair, n, rng)`: guesses of canaries' coins after n trainings.
     guess: LearnerGuesser | None = None
-    n_trainings: int = 0  # on each side of each pair; of canaries in all
-    n_pairs: int = 1  # how many pairs a sampled claim has
-    neighbours: str = REPLACE_ONE  # the relation that is tried: that of all pairs
-    # The relation of the learner's own statement; by default the same. If they differ, the learner
-    # is tried beyond its statement, and a violation refutes nothing.
+    n_trainings: int = 0  # on each side of each pair; for canaries, in total
+    n_pairs: int = 1  # number of pairs of a sampled claim
+    neighbours: str = REPLACE_ONE  # the relation of all pairs
+    # The relation of the learner's own statement; by default the same. If they differ, the audit
+    # goes beyond the statement, and a violation refutes nothing.
     stated: str = ""
 
     def __post_init__(self) -> None:
         ways = (self.distribution, self.loss, self.sample, self.guess)
         if sum(how is not None for how in ways) != 1:
-            raise ValueError(f"{self.name}: give one of distribution=, loss=, sample= and guess=")
+            raise ValueError(f"{self.name}: give one of distribution, loss, sample and guess")
         if self.sample is not None and self.n_trainings < 2:
             raise ValueError(f"{self.name}: sampled, so n_trainings must be at least 2")
         if self.loss is not None and self.delta > 0:
-            raise ValueError(f"{self.name}: a loss can refute δ = 0 alone")
+            raise ValueError(f"{self.name}: delta must be 0 for a loss; got {self.delta:g}")
         object.__setattr__(self, "stated", self.stated or self.neighbours)
 
     @property
@@ -97,7 +97,7 @@ class Claim:
 
     @property
     def name(self) -> str:
-        """A text that identifies this claim, and seeds it."""
+        """A text that identifies this claim, and that its random stream depends on."""
         how = self.distribution or self.loss or self.sample or self.guess
         parts = [
             self.learner,
@@ -110,7 +110,7 @@ class Claim:
         return json.dumps(parts, sort_keys=True)
 
     def estimator(self, n_bins: Ints) -> CodedClassifier:
-        """Return the learner that is audited, not fitted."""
+        """Return the audited learner, unfitted."""
         claimed = {name: getattr(self, name) for name in BUDGET}
         own = {name: value for name, value in self.setting.items() if name not in FACTS}
         public = self.setting.get(PUBLIC_COLUMNS)
@@ -122,7 +122,7 @@ class Claim:
         return learner
 
     def statement(self, side: Records) -> PrivacyStatement:
-        """Return the statement of a fitted learner; ValueError if it is not the claim."""
+        """Return the statement of a fit; raise ValueError if it differs from the claim."""
         rng = generator(self.name, 0)
         learner = self.estimator(side.n_bins)
         (fitted,) = learner.fit_records(side, [{}], [Curator(rng)])
@@ -144,6 +144,6 @@ def _name(function: Any) -> str:
 
 
 def generator(name: str, seed: Seed) -> np.random.Generator:
-    """Return the random stream of a claim under the base seed of a run."""
+    """Return the random stream of the claim `name` in a run with this base seed."""
     digest = hashlib.sha256(json.dumps([name, seeds.public_name(seed)]).encode()).hexdigest()
     return seeds.generator(seed, digest)

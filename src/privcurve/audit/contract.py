@@ -1,18 +1,19 @@
-"""The contract: five points that a private learner keeps on small neighbours.
+"""The contract: five conditions for a private learner, tested on small neighbouring tables.
 
-1. *Control*: the same answers give the same calls, for a table and its neighbour.
-2. *Post-processing*: the same answers give the same fitted model, bit for bit.
-3. *Sensitivity*: exact values of a call differ by no more than its ledger entry announces, and by
-   at least half of that somewhere: so the bound is not idle, and the neighbours are telling ones.
-4. *Noise*: in real fits, answer − exact has the announced distribution, and no noise serves twice.
-5. *Charge*: the calls are those that were announced, and add up to no more than the stated ε.
+1. *Control*: equal answers give equal calls, for a table and its neighbour.
+2. *Post-processing*: equal answers give equal fitted models, bit for bit.
+3. *Sensitivity*: the exact values of a call differ by at most the sensitivity in its ledger entry,
+   and by at least half of it on some pair: so the bound is not idle, and the tables show it.
+4. *Noise*: in real fits, answer − exact value has the announced distribution, and the fit uses no
+   noise twice.
+5. *Charge*: the fit makes the announced calls, and they add up to at most the stated ε.
 
-If they hold for all tables they prove ε, with the theorem of the accountant, but for floating-point
-noise of choices, labels and objectives (docs/proofs.md, 'Floating point'), and time. The contract
-tries them on some tables.
+If the conditions hold for all tables, they prove ε with the theorem of the accountant, except for
+floating-point noise of choices, labels and objectives (docs/proofs.md, 'Floating point'), and for
+running time. The contract tests them on some tables.
 
-If ε is for persons (`Case.at_most`), tables have a few persons with several records each, and
-neighbours differ in all records of one person, before the draw of the records that are kept.
+If ε is for persons (`Case.at_most`), tables have a few persons with several records each.
+Neighbours then differ in all records of one person, before the records to keep are drawn.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
+from privcurve.audit.batches import try_other_batch
 from privcurve.audit.pairs import records
 from privcurve.audit.replay_fits import (
     CHARGE,
@@ -57,54 +59,54 @@ from privcurve.privacy.ledger import DERIVED, LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import GAUSSIAN, OBJECTIVES
 from privcurve.privacy.sealed import SealedError
 
-# The share by which a sum of rounded numbers may exceed its bound.
+# Relative rounding error: a sum may exceed its bound by so much.
 TOLERANCE = 1e-6
 
-# Bins of the columns of all tables. If there are public columns, the first one and the label are
+# Number of bins of each column. In cases with public columns, the first column and the label are
 # public.
 BINS = (2, 3)
 
-# A record: its codes and its class.
+# A record: its bins and its class.
 Record = tuple[int, ...]
 
-# Most persons in a table.
+# Largest number of persons in a table.
 PERSONS = 3
 
-# At real size: bins of columns, every other one ordered; and numbers of records at two ε, with
-# noise that is larger, or smaller, than the numbers it hides.
+# For checks at real size: bins of the columns (every other column is ordered), and numbers of
+# records at two values of ε, whose noise is larger, or smaller, than the exact counts.
 REAL_BINS = (16, 12, 9, 5, 3, 2)
 REAL_SIZES = {1.0: 60, 100.0: 200}
-# Most rows of the domain on which models are compared.
+# Two models are compared on at most so many rows of the domain.
 MOST_ROWS = 2_000
 
-# Pairs of a size that are tried of a number at an end of its range.
+# Number of pairs of each size, for a case with a parameter at an end of its range.
 FEW = 3
 
-# Most tables that are tried for real fits, of which one must not be refused.
+# Largest number of tables for real fits; at least one of them must be trainable.
 MOST_TABLES = 5
 
 
 @dataclass(frozen=True)
 class Case:
-    """One setting of a learner that is tried."""
+    """One setting of a learner that the contract checks."""
 
     learner: str
-    parameters: Mapping[str, Any]  # of the estimator: ε, δ and all that is not at its default
+    parameters: Mapping[str, Any]  # of the estimator: ε, δ, and all that differ from defaults
     n_classes: int = 2
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
-    # Calls (names without numbers) whose bound may be more than twice the changes seen, and why.
+    # Calls (names without numbers) whose bound may exceed twice the changes seen, with the reason.
     idle: Mapping[str, str] = field(default_factory=dict)
-    # Numbers of records; more pairs are tried with 1 and 2 than with more.
+    # Numbers of records; the contract tries more pairs of 1 or 2 records than of more.
     sizes: Sequence[int] = (1, 2, 3, 12)
     bins: Sequence[int] = BINS  # of the columns of the tables
-    # How many records of each person are kept, if ε and δ are for persons.
+    # Number of records kept of each person, if ε and δ are for persons.
     at_most: int | None = None
-    # Whether a number is at an end of its range: it is tried on few pairs, which need not show a
-    # change of half of a bound.
+    # Whether a parameter is at an end of its range. Such a case has few pairs, which need not show
+    # a change of half of the bound.
     at_end: bool = False
 
     def estimator(self, n_bins: Sequence[int]) -> CodedClassifier:
-        """Return the learner, not trained."""
+        """Return the unfitted learner."""
         ordered = [self.bins == BINS or j % 2 == 0 for j in range(len(n_bins))]
         facts = Facts(n_bins, ordered, self.n_classes)
         parameters, relation = dict(self.parameters), REPLACE_ONE
@@ -120,13 +122,13 @@ class Case:
 
     @property
     def budget(self) -> tuple[float, float]:
-        """The requested ε and δ: of a record, or of a person."""
+        """The requested ε and δ, for a record or for a person."""
         learner = replace(self, at_most=None).estimator(self.bins)
         return learner.epsilon, learner.delta
 
     @property
     def group(self) -> int:
-        """The largest number of records in which neighbours differ."""
+        """The largest number of differing records of two neighbours."""
         return self.at_most or 1
 
     @property
@@ -136,13 +138,13 @@ class Case:
 
     @property
     def by_row(self) -> bool:
-        """Whether each record needs a row of its own: each row costs an answer."""
+        """Whether each record needs its own row, as the learner answers for each row."""
         return bool(getattr(registry.estimator_class(self.learner), "scores_cost_answers", False))
 
     def table(self, rows: Sequence[Record], together: bool = False) -> Records:
-        """Return rows as the records of a learner, in the same order.
+        """Return `rows` as records of a learner, in the same order.
 
-        With `together`, equal records that follow each other are one row with a count.
+        With `together`, consecutive equal records become one row with a count.
         """
         table = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.bins) + 1)
         begins = np.full(len(table), True)
@@ -164,19 +166,19 @@ class Verdict:
     """The findings about one case."""
 
     case: Case
-    breach: BreachError | None = None  # the first broken point
-    # By call (name without numbers): the largest change as a part of its bound, and the entry.
+    breach: BreachError | None = None  # the first broken condition
+    # By call (name without numbers): the largest change divided by its bound, and the entry.
     largest: dict[str, tuple[float, LedgerEntry]] = field(default_factory=dict)
-    n_pairs: int = 0  # neighbours that were tried
-    refusal: str = ""  # why both sides of other pairs were refused
-    unseen: str = ""  # a part of the fits that no script could answer
+    n_pairs: int = 0  # number of pairs that could be trained
+    refusal: str = ""  # why the learner refused both sides of the other pairs
+    unseen: str = ""  # a part of the fits that the script could not answer
     derived: bool = True  # whether each statement has the status `derived`
 
 
 def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
-    """Try the five points on one setting of a learner; stop at the first that is broken.
+    """Check the five conditions for one setting of a learner; stop at the first broken one.
 
-    `n_random` pairs are tried of each size above 2, and at most 4 times as many of smaller sizes.
+    The check tries `n_random` pairs of each size above 2, and at most 4 times as many of 1 and 2.
     """
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
@@ -194,10 +196,10 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
         tables = ()
         if not verdict.n_pairs:
             raise BreachError(CHARGE, f"no neighbours could be trained: {verdict.refusal}")
-        # A bound that no script can reach is not idle but untried.
+        # A call that the script can't answer is untested, which must not pass as an idle bound.
         if verdict.unseen:
             raise BreachError(CHARGE, verdict.unseen)
-        # With persons, changes of several records were compared with a bound for as many.
+        # For persons, a change covers several records, and its bound is a multiple.
         compared = verdict.largest.items() if not case.at_end and case.at_most is None else ()
         for name, (part, entry) in compared:
             if part < 0.5 and name not in case.idle:
@@ -214,7 +216,7 @@ def check(case: Case, n_random: int = 30, seed: int = 0) -> Verdict:
 
 
 def check_at_size(case: Case, seed: int = 0) -> Verdict:
-    """Try points 1, 2, 3 and 5 on a pair of neighbours of real size, at either ε."""
+    """Check conditions 1, 2, 3 and 5 on pairs of neighbours of real size, at two values of ε."""
     verdict = Verdict(case)
     tables: tuple[Records, ...] = ()
     try:
@@ -234,10 +236,10 @@ def check_at_size(case: Case, seed: int = 0) -> Verdict:
 def _real_pair(
     case: Case, n: int, rng: np.random.Generator, relabel: bool
 ) -> tuple[Records, Records]:
-    """Return two tables that differ in one record, with labels that depend on the codes.
+    """Return two tables that differ in one record, with labels that depend on the bins.
 
-    That record has all first codes on the left, and all last codes on the right; its label changes
-    only with `relabel`.
+    The changed record is in the first bin of each column on the left side, and in the last bin on
+    the right side. Its label differs only with `relabel`.
     """
     codes = rng.integers(case.bins, size=(n, len(case.bins)))
     codes[-1] = 0
@@ -259,27 +261,30 @@ def _check_pair(tables: Sequence[Records], seed: Sequence[int], verdict: Verdict
     verdict.derived &= model._fitted_statement.status == DERIVED
     _check_stated(verdict.case, model)
     check_costs(first, second, verdict)
+    refit, apart = partial(train, verdict.case, tables[0]), partial(_differences, model)
+    try_other_batch(verdict.n_pairs, seed, first, refit, apart)
 
 
 def compare_sides(
     case: Case, tables: Sequence[Records], seed: Sequence[int], fit: Fit | None = None
 ) -> tuple[Replay, Replay, CodedClassifier] | str:
-    """Train both sides with the same answers and compare them: points 1 and 2.
+    """Train both sides with the same answers and compare them: conditions 1 and 2.
 
     `fit` trains one side; the default is :func:`train`.
 
     Returns
     -------
-    The replay of each side, and a model; or why both sides are refused.
+    tuple or str
+        The replay of each side, and a fitted model; or the reason why the learner refuses both.
 
     Raises
     ------
     BreachError
-        If anything but exact values differs.
+        If anything except exact values differs.
     """
     first, fit = Replay(seed), fit or train
     one = _try_training(case, tables[0], first, fit)
-    # If the first side is refused there is nothing to follow: the second must be refused too.
+    # Without a first replay the second one has no leader; the learner must refuse it, too.
     second = Replay(seed, None if isinstance(one, Exception) else first)
     other = _try_training(case, tables[1], second, fit)
     if isinstance(one, Exception) or isinstance(other, Exception):
@@ -292,7 +297,7 @@ def compare_sides(
         )
         messages = " and ".join(repr(one.messages[at : at + 1]) for one in (first, second))
         raise BreachError(
-            POST_PROCESSING, f"what a fit prints, warns of or logs differs: {messages}"
+            POST_PROCESSING, f"the texts that a fit prints, warns of or logs differ: {messages}"
         )
     if first.stream != second.stream:
         raise BreachError(CONTROL, "the stream of noise follows from the records, not the seed")
@@ -305,11 +310,11 @@ def compare_sides(
         why = f"the fitted models can't be compared: {_describe(error)}"
         raise BreachError(POST_PROCESSING, why) from error
     if apart:
-        # The difference may come from unseen choices, which may differ.
+        # The difference may be due to choices that the script did not answer.
         but = f"; but {first.all_unseen}" if first.all_unseen else ""
         raise BreachError(POST_PROCESSING, f"{', '.join(apart)} differ{but}")
     if moved:
-        # `tuned` scores the training records.
+        # Condition 2 includes scoring, as `tuned` scores the training records.
         why = f"scoring rows changes {', '.join(moved)} of the model, which may keep these rows"
         raise BreachError(POST_PROCESSING, why)
     return first, second, one
@@ -318,7 +323,7 @@ def compare_sides(
 def _try_training(
     case: Case, side: Records, curator: Replay, fit: Fit
 ) -> CodedClassifier | Exception:
-    """Return a trained model, or the exception: a refusal, or a fault of the learner."""
+    """Return a fitted model, or the exception that ended the fit."""
     try:
         with overheard(curator.messages):
             model = fit(case, side, curator)
@@ -339,11 +344,14 @@ def _describe(error: Exception) -> str:
 
 
 def _refusal(*sides: CodedClassifier | Exception) -> str:
-    """Return why both sides were refused, which must be for the same reason, a ValueError."""
+    """Return why the learner refused both sides.
+
+    Raises BreachError unless both sides end with the same ValueError.
+    """
     errors = [side for side in sides if isinstance(side, Exception)]
     endings = list(dict.fromkeys(map(_describe, errors)))
     if len(errors) == 1:
-        raise BreachError(CONTROL, f"one side alone ends with {endings[0]}")
+        raise BreachError(CONTROL, f"only one side ends with {endings[0]}")
     if len(endings) == 2:
         raise BreachError(CONTROL, f"the sides end with {' and '.join(endings)}")
     if not isinstance(errors[0], ValueError):
@@ -353,40 +361,38 @@ def _refusal(*sides: CodedClassifier | Exception) -> str:
 
 def _check_stated(case: Case, model: Any) -> None:
     """Check that a statement promises at least the requested privacy."""
-    stated = model._fitted_statement
-    if case.at_most is not None:
-        stated = stated.of_persons(case.at_most)
+    stated = model._fitted_statement.of_persons(case.at_most)
     epsilon, delta = case.budget
     if stated.epsilon > epsilon * (1 + ROUNDING) or stated.delta > delta * (1 + ROUNDING):
         why = (
-            f"epsilon = {stated.epsilon:g}, delta = {stated.delta:g} is stated, "
-            f"{epsilon:g}, {delta:g} was asked for"
+            f"the statement has epsilon = {stated.epsilon:g}, delta = {stated.delta:g}; "
+            f"the request, {epsilon:g} and {delta:g}"
         )
         raise BreachError(CHARGE, why)
     if stated.neighbours != case.neighbours:
-        why = f"neighbours = {stated.neighbours} is stated, {case.neighbours} was asked for"
+        why = f"the statement has neighbours = {stated.neighbours}; the request, {case.neighbours}"
         raise BreachError(CHARGE, why)
 
 
 def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
-    """Check that exact values of neighbours differ as announced, and note the largest changes."""
+    """Check that exact values of neighbours differ as announced; store the largest changes."""
     stated = first.statement
     if stated is None:
         raise BreachError(CHARGE, "nothing was held to the ledger: a fit without a check")
     events = list(zip(first.all_events, second.all_events, strict=True))
     for entry, apart in _changes_of(stated, events).items():
         loss = float(np.linalg.norm(apart) if entry.mechanism == GAUSSIAN else apart.sum())
-        # Equal calls are each charged, and in each run of a private selection.
+        # Each of several equal calls is charged, in each run of a private selection.
         times = 1 if entry.parallel else max(1, len(first.runs)) * stated.ledger.count(entry)
         announced = announced_loss(entry) * (times**0.5 if entry.mechanism == GAUSSIAN else times)
         announced *= verdict.case.group
-        # Written so that NaN is a breach.
+        # `not <=` makes NaN a breach, too.
         if not loss <= announced * (1 + TOLERANCE) + TOLERANCE:
             factor = loss / announced
             raise BreachError(
                 SENSITIVITY,
                 f"{entry.what}: the exact values change by {factor * entry.sensitivity:.6g}, "
-                f"{factor:.3g} times what is announced ({entry.sensitivity:.6g})",
+                f"{factor:.3g} times the announced sensitivity ({entry.sensitivity:.6g})",
             )
         name = re.sub(r"\d+(?!-rule)", "#", entry.what)
         if loss / announced > verdict.largest.get(name, (-1.0,))[0]:
@@ -397,7 +403,7 @@ def check_costs(first: Replay, second: Replay, verdict: Verdict) -> None:
             factor = abs(one.log_jacobian - other.log_jacobian)
             paid = verdict.case.group * (call.entry.epsilon - announced_loss(call.entry))
             if not factor <= paid * (1 + TOLERANCE) + TOLERANCE:
-                why = f"the Jacobians differ by e^{factor:.6g}, paid for is e^{paid:.6g}"
+                why = f"the Jacobians differ by e^{factor:.6g}; the ledger pays for e^{paid:.6g}"
                 raise BreachError(SENSITIVITY, f"{call.entry.what}: {why}")
     for run, follower in zip(first.runs, second.runs, strict=True):
         check_costs(run, follower, verdict)
@@ -409,23 +415,23 @@ def _changes_of(
     """Return the changes of exact values by ledger entry, in units of the noise."""
     named = {entry.what: entry for entry in stated.ledger}
     changes: dict[LedgerEntry, list[Floats]] = {}
-    # Only one holder has the record, so the sum of the losses of all holders is that holder's.
+    # One party has the changed record, so the losses of all other parties are 0.
     for one, other in events:
         for key, apart in one.losses(other).items():
             if key:
                 entry = named[key] if isinstance(key, str) else key
                 changes.setdefault(entry, []).append(apart)
             elif apart.any():
-                raise BreachError(SENSITIVITY, "records enter a call that is charged nothing")
+                raise BreachError(SENSITIVITY, "a call without a charge depends on records")
     return {entry: np.concatenate(parts) for entry, parts in changes.items()}
 
 
 def announced_loss(entry: LedgerEntry) -> float:
-    """Return the loss that an entry pays for, in units of noise: Δ over scale, or a range."""
+    """Return the loss that an entry pays for, in units of noise: Δ / scale, or a range."""
     if entry.mechanism in (GAUSSIAN, *OBJECTIVES):
-        # The rest of an objective's ε pays for the Jacobian.
+        # The remaining ε of an objective pays for the Jacobian.
         return entry.noise_rate * entry.sensitivity
-    # A call of this bounded range costs ρ = range²/8, and no call of it costs less.
+    # A call with this bounded range costs at most ρ = range²/8.
     of_rho = math.inf if entry.rho is None else math.sqrt(8 * entry.rho)
     of_range = math.inf if entry.bounded_range is None else entry.bounded_range
     return min(entry.epsilon, of_range, of_rho)
@@ -442,7 +448,7 @@ def train_by_fit(case: Case, side: Records, curator: Replay) -> CodedClassifier:
     learner = case.estimator(side.n_bins.tolist()).set_params(random_state=0)
 
     def scripted(stream: np.random.Generator) -> Curator:
-        # A private number of records is among the facts that a stream follows from.
+        # The stream depends on the number of records, so it differs if that number is private.
         if case.neighbours != ADD_REMOVE:
             curator.stream = repr(stream.bit_generator.state)
         return curator
@@ -455,23 +461,23 @@ Fit = Callable[[Case, Records, Replay], CodedClassifier]
 
 
 def released(model: CodedClassifier) -> dict[str, Any]:
-    """Return what a fit left on a model, without attributes that stay with the data owner."""
+    """Return the attributes of a fitted model, except parts that stay with the data owner."""
     held = getattr(model, "_held", ()) if _is_held(model) else ()
-    # Its parameters too: a fit may have written into one.
+    # Include the parameters: a fit may have changed one.
     return {name: value for name, value in vars(model).items() if name not in held}
 
 
 def _is_held(model: CodedClassifier) -> bool:
-    """Return whether a part of a model stays with the data owner: of a named learner alone."""
+    """Return whether a part of the model stays with the data owner (for some learners by name)."""
     return registry.entry(model._learner).stays_open
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
-    """Return the names of fitted attributes and scores of two models that differ in any bit."""
+    """Return the names of attributes and scores that differ by any bit between two models."""
     states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
-        # What stays with the data owner answers scores with noise of its own.
+        # A model that stays with the data owner draws new noise for each score.
         if not _is_held(model):
             state["its scores"] = model.score_codes(_domain(model))
     names = dict.fromkeys([*states[0], *states[1]])
@@ -492,9 +498,9 @@ def _domain(model: CodedClassifier) -> NDArray[Any]:
 
 
 def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, Records]]:
-    """Yield neighbouring tables: random ones, most of them of one and two records.
+    """Yield random pairs of neighbouring tables, most of them with one or two records.
 
-    In every other pair of larger ones, equal records that follow each other are one row.
+    In every other pair of larger tables, consecutive equal records form one row.
     """
     rng = np.random.default_rng([seed, 7])
     pairs: list[Any]
@@ -517,7 +523,7 @@ def neighbours(case: Case, n_random: int, seed: int) -> Iterator[tuple[Records, 
 def _random_pair(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    # Few distinct records: tables of equal records change most.
+    # Use few distinct records: sums over equal records change most.
     universe = case.universe
     pool = rng.integers(len(universe), size=rng.integers(1, 5))
     table = tuple(universe[k] for k in pool[rng.integers(len(pool), size=n)])
@@ -528,7 +534,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return two tables that differ in all records of a person, cut to the kept records."""
+    """Return the kept records of two tables that differ in all records of one person."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]
@@ -546,7 +552,7 @@ def _random_persons(
 
 
 def _change_into(case: Case, old: Record, new: Record) -> Sequence[Record]:
-    """Return the records in place of `old`: none, or `new` with the public columns of `old`."""
+    """Return the replacement of `old`: no record, or `new` with the public columns of `old`."""
     if case.neighbours == ADD_REMOVE:
         return ()
     return ((old[0], *new[1:-1], old[-1]) if case.neighbours == PRIVATE_COLUMNS else new,)
@@ -569,7 +575,7 @@ def _neighbours_of(case: Case, table: Sequence[Record]) -> Iterator[Sequence[Rec
 
 
 def _check_noise(case: Case, seed: int) -> None:
-    """Train on a table that is not refused, and compare the real noise with the announced one."""
+    """Compare the noise of real fits with the announced distribution (condition 4)."""
     rng = np.random.default_rng([seed, 11])
     universe, why = case.universe, ""
     for _ in range(MOST_TABLES):
@@ -578,7 +584,7 @@ def _check_noise(case: Case, seed: int) -> None:
             why = faults(partial(train, case, table), seed)
             break
         except ValueError as error:
-            why = f"no table could be trained on for real: {error}"
+            why = f"no table could be trained on with real noise: {error}"
         except DoorError as error:
             raise BreachError(CHARGE, f"in a real fit: {error}") from error
         except Exception as error:

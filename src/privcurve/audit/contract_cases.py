@@ -1,4 +1,4 @@
-"""The cases of the contract: settings that reach all mechanism calls of each learner."""
+"""The cases of the contract: settings that cover all mechanism calls of each learner."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ TREES = {"weak_learner": "topdown", "depth": 2, "n_rounds": 2, "density": 0.5}
 ADDED = {"neighbours": ADD_REMOVE}
 ESTIMATE = {**ADDED, "n_estimate": 10}
 SYNTHETIC = {"n_rounds": 2, "delta": DELTA}
+BATCHES = {"n_epochs": 1, "batch_rate": 0.5, "delta": DELTA}
 RUNS = {"expected_runs": 2.0, "score_share": 0.5}
 CHOICE = [{"learner": "one_rule"}, {"learner": "noisy_bayes"}]
 OF_CLASSES = [
@@ -30,7 +31,7 @@ OF_CLASSES = [
 FOREST = {"n_trees": 2, "batch": 1, "depth": 1, "delta": DELTA}
 THREE = {**FOREST, "n_holders": 3}
 
-# What the papers say of their learners.
+# The `audit` modules of the papers' learners, by learner.
 _AUDITS = {name: import_module(f"{package}.audit") for name, package in PACKAGES.items()}
 
 CASES: tuple[Case, ...] = (
@@ -76,6 +77,11 @@ CASES: tuple[Case, ...] = (
     Case("dp_newton", {"n_steps": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("dp_gradient_descent", {"n_steps": 3, "delta": DELTA}),
     Case("dp_gradient_descent", {"n_steps": 2, "delta": DELTA, **ESTIMATE}, neighbours=ADD_REMOVE),
+    Case("dp_sgd", BATCHES),
+    Case("dp_sgd", {**BATCHES, "n_hidden": 2}),
+    Case("dp_sgd", {**BATCHES, "n_hidden": 2}, n_classes=3),
+    Case("dp_sgd", {**BATCHES, **ESTIMATE}, neighbours=ADD_REMOVE),
+    Case("dp_sgd", {**BATCHES, **ESTIMATE}, 3, ADD_REMOVE),
     Case("boosted_adassp", {"n_rounds": 3, "delta": DELTA}),
     Case("boosted_adassp", {"n_rounds": 2, "delta": DELTA, **ADDED}, neighbours=ADD_REMOVE),
     Case("mst", SYNTHETIC),
@@ -92,8 +98,8 @@ CASES: tuple[Case, ...] = (
     *(case for audit in _AUDITS.values() for case in audit.contract()),
 )
 
-# How the fits of each learner release answers. A test compares this with the fits of all its cases,
-# and attacks each learner that releases numbers or points.
+# The kinds of answers that each learner releases. A test compares this table with the fits of all
+# cases, and attacks each learner that releases numbers or points.
 RELEASES: Mapping[str, frozenset[str]] = {
     "noisy_majority": frozenset({NUMBERS}),
     "noisy_bayes": frozenset({NUMBERS, CHOICES}),
@@ -104,6 +110,7 @@ RELEASES: Mapping[str, frozenset[str]] = {
     "privgam": frozenset({WHOLE}),
     "dp_newton": frozenset({NUMBERS}),
     "dp_gradient_descent": frozenset({NUMBERS}),
+    "dp_sgd": frozenset({NUMBERS}),
     "boosted_adassp": frozenset({NUMBERS}),
     "mst": frozenset({NUMBERS, CHOICES}),
     "aim": frozenset({NUMBERS, CHOICES}),
@@ -112,14 +119,14 @@ RELEASES: Mapping[str, frozenset[str]] = {
     **{name: frozenset(audit.RELEASED) for name, audit in _AUDITS.items()},
 }
 
-# What makes a candidate's training quick, by parameter.
+# Values of parameters that make the training of a candidate quick.
 QUICK = {"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"}
 
 
 def candidates() -> Iterator[Case]:
-    """Yield private selection over one learner, for each learner that it may choose.
+    """Yield cases of private selection, each with one learner as its only kind of candidate.
 
-    `tuned` scores the training records with the model of a run, which another fit never does.
+    Only `tuned` scores the training records with a fitted model, so each candidate needs a case.
     """
     for entry in registry.LEARNERS.values():
         if entry.name == "tuned" or not entry.proved or REPLACE_ONE not in entry.neighbours:
@@ -132,16 +139,16 @@ def candidates() -> Iterator[Case]:
             yield Case("tuned", {**RUNS, **chosen}, sizes=(12, 60))
 
 
-# How near a number is to an end that is not allowed itself, and what stands for an end where there
-# is none.
+# NEAR: distance to an end of a range that excludes its end. LARGE, MOST: values in place of an
+# infinite end.
 NEAR, LARGE, MOST = 1e-3, 1e3, 30
 
-# At ε = 1 a noise that follows from the square of ε, or from its root, is the right one.
+# Values of ε far from 1: at ε = 1 a learner that uses ε² or √ε in place of ε would pass.
 EPSILONS = (0.05, 30.0)
 
 
 def ends_of(parameter: Parameter) -> tuple[Any, ...]:
-    """Return the two ends of the range of a number, or each word that may be chosen."""
+    """Return the two ends of the range of a number, or all words of a choice."""
     if parameter.tried is not None:
         return parameter.tried
     if parameter.kind is str:
@@ -156,10 +163,10 @@ def ends_of(parameter: Parameter) -> tuple[Any, ...]:
 
 
 def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
-    """Yield cases of one learner with ε and each of its numbers at both ends of its range.
+    """Yield cases of one learner with ε and each numeric parameter at both ends of its range.
 
-    So with each word of a choice that no case gives. A parameter is moved in the first case that
-    gives it, or else in the first in which it may be given.
+    Also yields a case for each word of a choice that no case has. Each parameter changes in the
+    first case that gives it, or else in the first case that allows it.
     """
     learner = cases[0].learner
     parameters = registry.entry(learner).parameters
@@ -178,7 +185,7 @@ def at_ends(cases: Sequence[Case]) -> Iterator[Case]:
 
 
 def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
-    """Return whether a setting is not allowed, or more has no effect in it."""
+    """Return whether the learner refuses a case with parameters `more`, or ignores them."""
     parameters = registry.entry(case.learner).parameters
     given = {key: value for key, value in {**case.parameters, **more}.items() if key in parameters}
     calibration = case.parameters.get("calibration", PROVED)
@@ -194,11 +201,12 @@ def _is_refused(case: Case, more: Mapping[str, Any]) -> bool:
 
 
 def cases_of(learner: str) -> Iterable[Case]:
-    """Return what a learner is tried on; of one's own: its defaults, with all that it offers.
+    """Return the cases of a learner.
 
-    Each number is tried at both ends of its range too, and of one's own learner each choice. A file
-    ``learners/<name>.py`` may say more: ``contract()``, which returns settings, each tried like the
-    defaults, or cases, which are tried as they are. Raises ValueError for anything else.
+    For a user's own learner the cases are its defaults with each calibration, δ and relation that
+    it offers, and each number at both ends of its range, and each choice. Its file
+    ``learners/<name>.py`` may define ``contract()``, which returns a list. Each setting in the list
+    is expanded like the defaults; each case is used unchanged. Raises ValueError for other items.
     """
     if shipped := [case for case in CASES if case.learner == learner]:
         return [*shipped, *at_ends(shipped)]
@@ -219,11 +227,11 @@ def cases_of(learner: str) -> Iterable[Case]:
 
 
 def _offered(entry: LearnerEntry, setting: Mapping[str, Any]) -> list[Case]:
-    """Return a setting with each calibration, δ and relation that a learner offers."""
+    """Return cases of a setting, one for each calibration, δ and relation of a learner."""
     deltas = [0.0] * entry.pure + [DELTA] * entry.approximate
     return [
         Case(entry.name, {"delta": delta, **words, **setting}, k, relation)
-        # The default word is no word for a user's own learner, of which nothing is proved.
+        # A user's own learner has no calibration `proved`, so leave the parameter out.
         for words in ({} if one == PROVED else {"calibration": one} for one in entry.calibrations)
         for delta in deltas
         for k in (2, 3)[: 1 + entry.multiclass]

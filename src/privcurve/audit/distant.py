@@ -1,9 +1,9 @@
-"""Control and post-processing on distant tables, which share nothing but their public facts.
+"""Control and post-processing on distant tables, which share only their public facts.
 
-What follows from answers alone is the same for any two tables, so a leak need not show between
-neighbours: the number of distinct codes, or the type of a result, seldom changes with one record.
-Learners are trained by `fit(X, y)`, so that all of it is tried, not what a study calls alone.
-Those that take records in parts are trained in parts too, on neighbours as well.
+A function of the answers is the same for any two tables. So distant tables can show a leak that
+neighbours hide: the number of distinct bins, or the type of a result, rarely changes with one
+record. The checks train learners by `fit(X, y)`, which covers more code than a study runs. Learners
+for partitioned records also train on partitions, on distant and on neighbouring tables.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from privcurve.learners.base import CodedClassifier
 from privcurve.parts import OpenPart, PartedRecords, Threads
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS
 
-# Bins of the columns, and numbers of records.
+# Numbers of bins of the columns, and numbers of records.
 DOMAINS = (BINS, REAL_BINS, (33, 40))
 SIZES = (2, 12, 60, 300)
 
 
 def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Verdict:
-    """Try points 1 and 2 on distant tables; stop at the first pair that breaks one.
+    """Check conditions 1 and 2 on distant tables; stop at the first pair that breaks one.
 
-    `sizes` are numbers of records that are tried beside those of the case, unless a number of it
-    is at an end of its range.
+    `sizes` are numbers of records in addition to the sizes of the case. A case with a parameter at
+    an end of its range ignores them.
     """
     verdict = Verdict(case)
     sizes = () if case.at_end else sizes
@@ -69,10 +69,10 @@ def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Ve
 def distant_tables(
     case: Case, n: int, rng: np.random.Generator
 ) -> Iterator[tuple[Records, Records]]:
-    """Yield pairs of tables: equal records and mixed ones, of one class and of all.
+    """Yield pairs of a table of equal records and a mixed one, with one class and with all.
 
-    Equal records are one row in every other pair. Where the number of records is private, the
-    other table has half as many, or none.
+    In every other pair, equal records form one row. If the number of records is private, the other
+    table has half as many records, or none.
     """
     first = (0,) * (len(case.bins) + 1)
     last = (*(k - 1 for k in case.bins), case.n_classes - 1)
@@ -93,14 +93,14 @@ def _mixed(case: Case, n: int, rng: np.random.Generator) -> list[Record]:
     return [tuple(row) for row in table.tolist()]
 
 
-# In parts ----------------------------------------------------------------------------------------
+# Partitioned records -----------------------------------------------------------------------------
 
-# Records of a table, parts, and neighbours.
+# Numbers of records in a table, of parts, and of neighbours.
 N_IN_PARTS, N_PARTS, N_NEIGHBOURS = 12, 3, 8
 
 
 @dataclass(frozen=True)
-class _Part:
+class _InMemory:
     """Records in memory in place of a part on disk."""
 
     held: Records
@@ -108,16 +108,16 @@ class _Part:
 
     @property
     def n(self) -> int:
-        """How many records it has."""
+        """The number of records."""
         return self.held.n
 
     def records(self) -> Records:
-        """Return them."""
+        """Return the records."""
         return self.held
 
 
 class _InTurn(Threads):
-    """Asks parts one after another."""
+    """An engine that queries the parts one after another."""
 
     def __init__(self) -> None:
         pass
@@ -130,11 +130,11 @@ class _InTurn(Threads):
 
 
 def train_in_parts(case: Case, side: Records, curator: Replay) -> CodedClassifier:
-    """Train a learner on records in parts, of which one may be empty."""
+    """Train a learner on partitioned records; a part may be empty."""
     codes, labels = (np.repeat(part, side.counts, axis=0) for part in side[:2])
     ends = np.linspace(0, len(labels), N_PARTS + 1).astype(int).tolist()
     parts: Any = tuple(
-        _Part(Records(codes[a:b], labels[a:b], np.ones(b - a, dtype=np.int64), side.n_bins))
+        _InMemory(Records(codes[a:b], labels[a:b], np.ones(b - a, dtype=np.int64), side.n_bins))
         for a, b in pairwise(ends)
     )
     learner = case.estimator(side.n_bins.tolist())
@@ -142,7 +142,7 @@ def train_in_parts(case: Case, side: Records, curator: Replay) -> CodedClassifie
 
 
 def check_in_parts(case: Case, seed: int = 0) -> Verdict:
-    """Try points 1, 2, 3 and 5 on records in parts; not of a learner that needs them together."""
+    """Check conditions 1, 2, 3 and 5 on partitioned records, if the learner allows them."""
     verdict = Verdict(case)
     made, entry = case.estimator(case.bins), registry.entry(case.learner)
     if entry.refuses(setting=made._setting(), in_parts=True, facts=made):

@@ -1,4 +1,4 @@
-"""Many trainings of one learner on the same records, fast enough to count events in."""
+"""Many fast trainings of one learner on the same records, to estimate probabilities of events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# How a fit releases answers, by what floating-point arithmetic leaves of them (docs/proofs.md,
+# Kinds of released answers, which differ in their floating-point arithmetic (docs/proofs.md,
 # 'Floating point', F1 and F2).
 NUMBERS = "numbers on a grid"
 WHOLE = "whole numbers"
@@ -24,16 +24,16 @@ SHARES = "shares of Laplace noise"
 MINIMA = "minimised objectives"
 STREAMS = "noise of a compiled loop"
 
-# Fitted models in memory at once.
+# Number of fitted models in memory at a time.
 BATCH = 500
 
 
 def fits(
     learner: CodedClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Iterator[Any]:
-    """Train n times with one stream; yield the same models as `fit_records`, bit for bit.
+    """Train `n` times with one stream; yield the same models as `fit_records`, bit for bit.
 
-    Records are not sealed. Parameters and records are checked once and not n times, as these checks
+    Records are not sealed. Parameters and records are checked once, not `n` times, as these checks
     take most of the time of a fit on tiny data. The learner's own code draws and uses the noise.
     """
     checked = copy_untrained(learner, side)
@@ -47,7 +47,7 @@ def fits(
 
 
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return a copy of a learner in the state in which `fit_records` begins to train it."""
+    """Return a copy of a learner in its state before training begins in `fit_records`."""
 
     def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""

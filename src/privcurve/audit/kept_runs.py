@@ -1,7 +1,7 @@
-"""Private selection: of all runs, the one that is kept is all that leaves a fit.
+"""Check that private selection releases nothing except the selected run.
 
-A replay gives both sides the same runs and the same scores, so it cannot see what a model tells of
-runs that lost. Here these differ: their number, their settings and their scores.
+A replay gives both sides the same runs and scores, so it can't detect a model that depends on runs
+that lost. The fits in this module differ in the number, settings and scores of such runs.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Records
 from privcurve.privacy.selection import Runs
 
-# Records of the table, and scores beyond all that a draw makes of them.
+# Number of records, and scores so large that noise does not change their order.
 N = 12
 HIGH, LOW, LOWEST = 2**40, 2**20, 1
 
-# The place of the last setting.
+# Position of the last setting.
 LAST = -1
 
 
 class _Given(Replay):
-    """A replay of given runs: the place of each one's setting, and its score."""
+    """A replay with given runs; a run is the position of its setting, and its score."""
 
     def __init__(self, seed: int, runs: Sequence[tuple[int, int]]) -> None:
         super().__init__([seed])
         self._given = runs
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        # A fit without runs has other answers.
+        # Script the scores only here: a fit without runs has no event for them.
         self._script = {(k,): np.array([score]) for k, (_, score) in enumerate(self._given)}
         return [place % n_candidates for place, _ in self._given]
 
 
 def check_runs(case: Case, seed: int = 0) -> Verdict:
-    """Try that a fit shows nothing of runs that lost; a fit without runs is not tried.
+    """Check that a fitted model does not depend on the runs that lost.
 
-    `n_pairs` of the verdict is the number of pairs of fits that were compared.
+    `n_pairs` of the verdict is the number of compared pairs of fits; 0 for a fit without runs.
     """
     verdict = Verdict(case)
     rng = np.random.default_rng([seed, 29])
@@ -68,7 +68,7 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
             [[e.calls.tolist() for e in run.events] for run in fit.runs] for fit in (better, worse)
         )
         if next(calls) != next(calls):
-            raise BreachError(CONTROL, "what a run is follows from the scores of others", side)
+            raise BreachError(CONTROL, "a run depends on the scores of other runs", side)
         verdict.n_pairs += 1
     except BreachError as breach:
         verdict.breach = breach
@@ -80,7 +80,7 @@ def check_runs(case: Case, seed: int = 0) -> Verdict:
 def _fit(
     case: Case, side: Records, seed: int, runs: Sequence[tuple[int, int]]
 ) -> tuple[Replay, dict[str, Any]]:
-    """Return the replay of a fit with given runs, and what it shows: its model and its progress."""
+    """Return the replay of a fit with given runs, and its released attributes and progress."""
     curator = _Given(seed, runs)
     model = train(case, side, curator)
     return curator, {**released(model), "reports of progress": curator.progress}

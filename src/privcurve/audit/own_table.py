@@ -1,10 +1,10 @@
 """Attack releases of a table: guess one record's secret from thousands of fits.
 
-The attacker knows all records but the secret of one, the canary, as the guarantee assumes. Each
-fit trains on a copy of the table with the canary. Its secret has one value in half of the fits and
-the other in the rest: its label (replace-one), or its presence (add-remove). The result is computed
-from the records and is for their owner alone. On a made-up table of the same schema and size it is
-public.
+As the guarantee assumes, the attacker knows everything except the secret of one record, the canary:
+its label (replace-one) or its presence (add-remove). Each fit trains on a copy of the table with
+the canary; one half of the fits has one value of the secret, the other half the other value. The
+result depends on the exact records and is for their owner only. The result on a made-up table of
+the same schema and size is public.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from privcurve.releases.request import ESTIMATE, MADE_UP, Request, check_parts, 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Fits for each secret of each canary; they choose the canary and the threshold.
+# Number of fits for each secret of each canary, to choose a canary and a threshold.
 TRIED = 200
-# Then fits for each secret of the chosen canary.
+# Number of fits for each secret of the chosen canary, to measure the attack.
 FITS = 1_000
-# The least number of either that tells anything.
+# Smallest useful number of fits.
 LEAST = 50
-# Fits between two reports of progress.
+# Number of fits between two reports of progress.
 AT_ONCE = 25
 
 
 @dataclass(frozen=True)
 class Attack:
-    """What an attack found.
+    """The result of an attack.
 
-    `negative` and `positive` are the statistics of the fits with either secret, larger ones more
-    like the second; at `threshold` or above the guess is the second.
+    `negative` and `positive` are the statistics of the fits with the first and with the second
+    secret. The attack guesses the second secret if the statistic is at least `threshold`.
     """
 
     canary: str
@@ -55,7 +55,7 @@ class Attack:
 
     @property
     def right(self) -> float:
-        """The share of right guesses, of two secrets that are as likely."""
+        """The share of right guesses, for two equally likely secrets."""
         right = (self.positive >= self.threshold).mean() + (self.negative < self.threshold).mean()
         return float(right) / 2
 
@@ -72,11 +72,11 @@ class Attack:
 
     @property
     def refutes(self) -> bool:
-        """Whether the attack is right more often than the guarantee allows, far beyond chance."""
+        """Whether the share of right guesses significantly exceeds the guarantee's limit."""
         return self.right - 5 * self.error > self.most
 
     def curve(self) -> tuple[Floats, Floats]:
-        """Return the measured trade-off: false and true positives, by threshold."""
+        """Return the shares of false and of true positives for all thresholds."""
         cuts = np.unique(np.r_[self.negative, self.positive])[::-1]
         false, true = (
             1 - np.searchsorted(np.sort(side), cuts) / len(side)
@@ -91,7 +91,7 @@ class Attack:
         return Cited(self.right, self.error, self.most, n_fits)
 
     def sentence(self) -> str:
-        """Say how often the attack was right."""
+        """Return a sentence that states the success of the attack."""
         return self.cited.sentence()
 
 
@@ -110,24 +110,25 @@ def attack(
         ε, δ, learner, settings and neighbours.
     description : Description
     data : Dataset or None
-        None: a made-up table, of public facts alone.
+        None: a made-up table, computed from public facts.
     n_fits : int
-        For each secret of the canary that is chosen.
+        Number of fits for each secret of the chosen canary; at least ``LEAST``.
     progress : callable, optional
-        Is given the share of the fits that are done.
+        Called with the finished share of the fits, from 0 to 1.
 
     Raises
     ------
     ReleaseError
-        If the learner can't be released, or the attack is not for its neighbours.
+        If the learner can't be released, the attack does not support its neighbours, or `n_fits` is
+        too small.
     """
     if request.relation == words.PRIVATE_COLUMNS:
         raise ReleaseError(
-            f"the attack is for neighbours {words.REPLACE_ONE} or {words.ADD_REMOVE}; got "
+            f"neighbours must be {words.REPLACE_ONE} or {words.ADD_REMOVE} for an attack; got "
             f"{request.relation}. Give --neighbours, or another learner"
         )
     if n_fits < LEAST:
-        raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer tell nothing")
+        raise ReleaseError(f"fits must be at least {LEAST}; got {n_fits}. Fewer show nothing")
     check_parts(request.learner, request.parameters, description)
     estimator = make_estimator(request, description.domain)
     table = make_table(description, request) if data is None else _records_of(data)
@@ -166,16 +167,16 @@ def attack(
 
 
 def make_table(description: Description, request: Request) -> Records:
-    """Make up records of a schema, by public facts alone, whose labels follow from their codes.
+    """Return made-up records that follow from public facts; their labels depend on their bins.
 
-    There are as many as the description says, or as `n_estimate` does where the number is private.
+    Their number is in the description, or `n_estimate` if the number of records is private.
     """
     domain, n = description.domain, description.n_rows
     if request.relation == words.ADD_REMOVE:
         n = int(request.parameters.get(ESTIMATE) or MADE_UP)
     rng = np.random.default_rng(0)
     n_bins = np.array(domain.n_bins)
-    # Values in the middle of the bounds are frequent, those at the ends rare.
+    # Values in the middle of the bounds are frequent, values at the ends are rare.
     shares = rng.beta(3, 3, (n, len(n_bins)))
     codes = np.minimum(shares * n_bins, n_bins - 1).astype(code_type(n_bins))
     scores = (shares - 0.5) @ (2 * rng.random(len(n_bins)) - 1) * 4
@@ -195,7 +196,7 @@ def _make_records(domain: Domain, codes: Codes, labels: Any) -> Records:
 
 
 def _canaries(table: Records) -> dict[str, Codes]:
-    """Return the codes of canaries: the rarest of each column, and the most frequent ones."""
+    """Return two canaries by name: the rarest bin of each column, and the most frequent one."""
     counts = [
         np.bincount(table.codes[:, j], minlength=width)
         for j, width in enumerate(table.n_bins.tolist())
@@ -208,7 +209,7 @@ def _canaries(table: Records) -> dict[str, Codes]:
 
 
 def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator[Records]:
-    """Yield the table with either secret of the canary, in place of the first records."""
+    """Yield the table for each secret of the canary, which replaces the first records."""
     rows = np.tile(codes, (copies, 1))
     rest = table._replace(
         codes=table.codes[copies:], labels=table.labels[copies:], counts=table.counts[copies:]
@@ -229,14 +230,14 @@ def _sides(table: Records, codes: Codes, copies: int, relation: str) -> Iterator
 def _statistics(
     estimator: Any, side: Records, codes: Codes, n: int, rng: np.random.Generator
 ) -> Iterator[float]:
-    """Yield how much the fits' scores of the canary speak for its second label."""
+    """Yield the statistic of each of `n` fits: the score of the canary for its second label."""
     for model in fits(estimator, side, n, rng):
         score = model.score_codes(codes[None])[0]
         yield float(score if np.ndim(score) == 0 else score[1] - score[0])
 
 
 def _choose(negative: Floats, positive: Floats) -> tuple[float, float]:
-    """Return the threshold that is right most often, and that share."""
+    """Return the threshold with the most right guesses, and their share."""
     cuts = np.unique(np.r_[negative, positive])
     shares = [((positive >= cut).mean() + (negative < cut).mean()) / 2 for cut in cuts]
     place = int(np.argmax(shares))
@@ -244,7 +245,7 @@ def _choose(negative: Floats, positive: Floats) -> tuple[float, float]:
 
 
 def draw(result: Attack) -> Figure:
-    """Draw the measured trade-off under the largest one that the guarantee allows."""
+    """Draw the measured trade-off curve, and the largest one that the guarantee allows."""
     extras.check("matplotlib", "a picture of an attack")
     from matplotlib.figure import Figure
 
@@ -264,12 +265,12 @@ def draw(result: Attack) -> Figure:
 
 
 def guaranteed(false: Floats, epsilon: float, delta: float) -> Floats:
-    """Return the largest share of true positives that (ε, δ) allows for each of false ones."""
+    """Return the largest share of true positives that (ε, δ) allows for shares of false ones."""
     odds = math.exp(min(epsilon, 700.0))
     return np.minimum(np.minimum(odds * false + delta, 1 - (1 - delta - false) / odds), 1.0)
 
 
 def with_unit(request: Request, description: Description) -> Request:
-    """Return the request with what a description says of persons and public columns."""
+    """Return the request with the unit and the public columns of a description."""
     public = description.domain.public_names
     return replace(request, unit=description.unit, public=public)

@@ -19,28 +19,28 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 class Pair:
     """Two neighbours, which differ in one record."""
 
-    dataset: str  # `tiny`, or the name of the dataset that the canary was put into
-    name: str  # says what the pair is
+    dataset: str  # `tiny`, or the name of the dataset that contains the canary
+    name: str  # describes the pair
     # The first row is the record that differs, with a count of 1. An added record is in the
     # first row of the larger side.
     left: Records
     right: Records
-    # `replace-one`; `add-remove`: one side has a record more; or `private-columns`: the record
-    # differs in private columns alone.
+    # `replace-one`; `add-remove`: one side has one more record; or `private-columns`: the record
+    # differs only in private columns.
     neighbours: str = REPLACE_ONE
-    # Which columns are private, for `private-columns`. Others and the label are public.
+    # The private columns, for `private-columns`. Other columns and the label are public.
     private: tuple[int, ...] = ()
 
     @property
     def canaries(self) -> NDArray[np.unsignedinteger[Any]]:
-        """The codes of the record on the left and on the right; one row if it is added."""
+        """The bins of the differing record on each side, (2, n_columns); one row if added."""
         if self.neighbours == ADD_REMOVE:
             return self.larger.codes[:1]
         return np.stack([self.left.codes[0], self.right.codes[0]])
 
     @property
     def labels(self) -> Floats:
-        """The factors of the canaries' scores that make the left side's larger."""
+        """Signs for the canaries' scores, such that the left side tends to have the larger sum."""
         if self.neighbours == ADD_REMOVE:
             side = 1 if self.larger is self.left else -1
             return np.array([side * self.larger.labels[0]], dtype=float)
@@ -48,12 +48,12 @@ class Pair:
 
     @property
     def larger(self) -> Records:
-        """The side with more records; the left one if both have as many."""
+        """The side with more records; the left side if both have equally many."""
         return self.right if self.right.n > self.left.n else self.left
 
 
 def check_pair(pair: Pair) -> None:
-    """Raise ValueError unless the two sides are neighbours by the relation of the pair."""
+    """Raise ValueError unless the two sides are neighbours in the relation of the pair."""
     left, right = pair.left, pair.right
     if not np.array_equal(left.n_bins, right.n_bins):
         raise ValueError(f"the pair '{pair.name}' has two domains")
@@ -76,7 +76,7 @@ def check_pair(pair: Pair) -> None:
 
 
 def _rows(side: Records) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield the codes and label of each row, and its count."""
+    """Yield the bins and the label of each row as one tuple, and the row's count."""
     table = np.column_stack([side.codes, side.labels]).tolist()
     return ((tuple(row), count) for row, count in zip(table, side.counts.tolist(), strict=True))
 
@@ -90,7 +90,7 @@ def _count_rows(side: Records) -> Counter[tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Target:
-    """A real dataset that canaries are put into; each row stands for one record."""
+    """A real dataset for pairs with canaries; each row is one record."""
 
     name: str
     records: Records
@@ -102,7 +102,7 @@ def records(
     n_bins: Sequence[int] | NDArray[Any],
     counts: Sequence[int] | NDArray[Any] | None = None,
 ) -> Records:
-    """Make records from lists or arrays; each row stands for one record, or for its count."""
+    """Return records from lists or arrays; each row is one record, or as many as its count."""
     bins = np.asarray(n_bins, dtype=np.int64)
     table: NDArray[np.unsignedinteger[Any]] = np.ascontiguousarray(
         codes, dtype=np.uint8 if bins.max() <= 256 else np.uint16
@@ -113,7 +113,7 @@ def records(
 
 
 def sort_rows(side: Records) -> Records:
-    """Return the same records in an order that follows from their values alone."""
+    """Return the same records in an order that depends only on their values."""
     order = np.lexsort([side.counts, side.labels, *side.codes.T])
     return Records(side.codes[order], side.labels[order], side.counts[order], side.n_bins)
 
@@ -131,10 +131,10 @@ def replace_record(
     dataset: str = "tiny",
     private: tuple[int, ...] = (),
 ) -> Pair:
-    """Make a pair of a record on the left, another on the right, and others on both.
+    """Return a pair with one record on the left, another on the right, and `others` on both.
 
-    A row is its codes and its label. `counts` are those of the others; `private` are the columns
-    that may differ, if neighbours share the rest.
+    A row is a tuple of bins and label. `counts` are the counts of the other rows; `private` are the
+    private columns of a `private-columns` pair.
     """
     of_rows = [1, *(counts or [1] * len(others))]
 
@@ -149,8 +149,8 @@ def replace_record(
 def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
     """Yield every pair of neighbours of n records over a small domain.
 
-    A record is one of all combinations of codes and labels; the order of records does not
-    matter, and each unordered pair comes once.
+    A record is any combination of bins and label. Records have no order, and each unordered pair
+    occurs once.
     """
     cells = list(itertools.product(*(range(bins) for bins in n_bins), (-1, 1)))
     rows: list[Row] = [(cell[:-1], cell[-1]) for cell in cells]
@@ -161,7 +161,7 @@ def all_neighbours(n: int, n_bins: Sequence[int]) -> Iterator[Pair]:
 
 
 def flipped_constant(n: int) -> Pair:
-    """Return n equal records with the label +1, and the same with one label flipped.
+    """Return n equal records with the label +1, and the same records with one label flipped.
 
     The worst pair of one private 1-rule (docs/proofs.md, 'LazyBB: 1-rules'): every literal has an
     error of 0 or 1 on the left, and 1/n or 1 − 1/n on the right.
@@ -172,8 +172,8 @@ def flipped_constant(n: int) -> Pair:
 def flipped_balance(n: int, surplus: int, dataset: str = "tiny") -> Pair:
     """Return n equal records, about half of them positive, with one label flipped.
 
-    The private choice between the two labels stays uncertain for any n, so a few trainings show the
-    change of one record.
+    The private choice between the two labels is uncertain for any n, so a few trainings show the
+    effect of one record.
     """
     positive = min(n - 1, (n - 1 + surplus + 1) // 2)
     name = f"{n} equal records, labels about balanced, one flipped"
@@ -188,29 +188,29 @@ def _flip(dataset: str, name: str, positive: int, negative: int) -> Pair:
 
 
 def cross_columns() -> Pair:
-    """Return two records in two columns of two bins, whose columns change places.
+    """Return two records in two columns of two bins; the replaced record has its columns swapped.
 
-    The positive record has the code 0 in both columns. The negative one, which is replaced, shares
-    the code of the first column on the left, and that of the second on the right. So the question
-    that separates the labels depends on the side, and all leaves of both questions change. Among
-    all pairs of two or three such records it is the worst for the published DPBoost.
+    The positive record is in bin 0 of both columns. The negative record, which is replaced, is in
+    bin 0 of the first column on the left side, and of the second column on the right side. So the
+    question that separates the labels depends on the side, and all leaves of both questions change.
+    Among all pairs of two or three such records, this pair is the worst for the published DPBoost.
     """
     name = "two records, columns that change places"
     return replace_record(name, ((0, 1), -1), ((1, 0), -1), [((0, 0), 1)], (2, 2))
 
 
 def lone_record(n_codes: int = 2) -> Pair:
-    """Return one positive record, whose code is the first one, or the last.
+    """Return one positive record, in the first bin on the left and in the last on the right.
 
-    Learners call unknown codes negative: a teacher of bagging votes + only for code 0 on the left,
-    and only for the last code on the right.
+    Learners predict the negative class for bins without records: a teacher of bagging votes + only
+    for the first bin on the left side, and only for the last bin on the right side.
     """
     name = f"one record alone, in one of {n_codes} bins"
     return replace_record(name, ((0,), 1), ((n_codes - 1,), 1), [], (n_codes,))
 
 
 def add_record(side: Records, row: Sequence[int], sign: int, name: str) -> Pair:
-    """Return a pair whose right side has a record more."""
+    """Return a pair whose right side has one additional record."""
     codes = np.concatenate([np.asarray([row], dtype=side.codes.dtype), side.codes])
     labels, counts = np.append(np.int8(sign), side.labels), np.append(1, side.counts)
     return Pair("tiny", name, side, Records(codes, labels, counts, side.n_bins), ADD_REMOVE)

@@ -1,9 +1,10 @@
-"""The contract of a release: the files that leave follow from the answers of curators alone.
+"""The contract of a release: released files depend only on the answers of curators.
 
-Two distant tables are released with the same answers. Every byte of the model's file, of its card,
-but for the day, of what ``explain`` and ``export`` make of it, and of what ``privcurve evaluate
---epsilon`` returns must then be equal. Each curator has a stream of its own, the budget ledger
-counts what all of them spend, and between neighbours exact values differ as announced.
+The check releases two distant tables with equal answers. Then these outputs must have equal bytes:
+the model's file, its card (except for the date), the outputs of ``explain`` and ``export``, and the
+result of ``privcurve evaluate --epsilon``. Also, each curator must have its own random stream, the
+budget ledger must charge the costs of all curators, and exact values of neighbours must differ as
+announced.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ from privcurve.releases.request import ESTIMATE, Request
 
 DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
-# Enough records, and budget, that the noise leaves something to say of the hold-out.
+# Large enough that the noise leaves significant measures on the hold-out.
 N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
-# What `evaluate --epsilon` asks for.
+# The query of `evaluate --epsilon`.
 EVALUATED = f"counts of {TEST} by town, label and answer"
 DELTA = 1e-4
 TOWNS = ("Oslo", "Rome, north", "?")
@@ -71,10 +72,10 @@ DESCRIPTION: dict[str, Any] = {
     "label": {"column": "sick", "positive": "yes", "negative": "no"},
 }
 
-# Lines of a person in the table, and how many of them are kept.
+# Number of lines of each person in the table, and number of lines kept.
 LINES, AT_MOST = 3, 2
 PERSONS, PARTS, CLASSES = "persons", "parts", "classes"
-# Other descriptions, with which one learner is tried.
+# Variants of the description, each tried with one learner.
 KINDS: Mapping[str, Mapping[str, Any]] = {
     "": {},
     PERSONS: {"unit": {"column": "note", "at_most": AT_MOST}},
@@ -83,7 +84,7 @@ KINDS: Mapping[str, Mapping[str, Any]] = {
 }
 OF_ALL_KINDS = "privgam"
 
-# What learners need for some neighbours.
+# Parameters that learners need for some relations.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     PRIVATE_COLUMNS: {"start": "public", "noise": "box"},
     ADD_REMOVE: {ESTIMATE: N},
@@ -94,14 +95,14 @@ Line = tuple[Any, ...]
 
 
 def requests(learner: str) -> Iterator[tuple[Request, str]]:
-    """Yield the releases of a learner that are tried, each with the kind of its description.
+    """Yield the requests to check for a learner, each with the kind of its description.
 
-    They are of each relation and kind of δ that it offers. `learner` may also be ``choose``. Raises
-    ValueError if it can't be released.
+    They cover each relation and kind of δ that the learner offers. `learner` may also be
+    ``choose``. Raises ValueError if the learner can't be released.
     """
     entry = registry.entry(TUNED if learner == CHOOSE else learner)
     if learner not in releasable():
-        raise ValueError(f"{learner} can't be released: there are {', '.join(releasable())}")
+        raise ValueError(f"{learner} can't be released; choose one of: {', '.join(releasable())}")
     for relation in entry.neighbours:
         for delta in [0.0] * entry.pure + [DELTA] * entry.approximate:
             settings = SETTINGS.get(relation, {})
@@ -129,7 +130,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
         leaders, first = _release(request, kind, _one(), [], streams)
         followers, second = _release(request, kind, _other(relation), leaders, streams)
         if len(followers) < len(leaders):
-            raise BreachError(CONTROL, "a curator less")
+            raise BreachError(CONTROL, "one side has fewer curators")
         for name, text in first.items():
             for k, (one, other) in enumerate(_lines(text, second[name]), 1):
                 if one != other:
@@ -138,7 +139,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
         n_lines, n_kept = (LINES, AT_MOST) if kind == PERSONS else (1, 1)
         changed = set[bool]()
         for n_before in range(N // n_lines):
-            # A neighbour in each part: the last records that train, and the last held out.
+            # One neighbour differs in the last training record, one in the last held-out record.
             place = (N // n_lines - 1 - n_before) * n_kept
             held = bool(public_split(np.array([place]), HOLDOUT)[0])
             if held in changed or (changed and relation == ADD_REMOVE):
@@ -148,7 +149,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
             followers, _ = _release(request, kind, tables, leaders, streams)
             _check_one_part(leaders, followers)
             for leader, follower in zip(leaders, followers, strict=True):
-                # A changed record is in another row, by which records are dealt.
+                # If rows decide the part or party of a record, a changed record also moves others.
                 if not (leader.dealt or leader.holders):
                     check_costs(leader, follower, Verdict(case))
     except BreachError as breach:
@@ -157,7 +158,7 @@ def check_release(request: Request, kind: str = "") -> BreachError | None:
 
 
 def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> None:
-    """Check that a changed record trains the model or is held out: then the larger cost counts."""
+    """Check that a changed record affects only one of training and hold-out, not both."""
     moved = {
         _is_of(leader, holdout.WHAT)
         for leader, follower in zip(leaders, followers, strict=True)
@@ -170,10 +171,10 @@ def _check_one_part(leaders: Sequence[Replay], followers: Sequence[Replay]) -> N
 
 
 def _one() -> tuple[list[Line], list[Line]]:
-    """Return many different records, and as many to test by."""
+    """Return many different records, for training and for testing."""
     train, test = (
         [
-            # Some ages are beyond the bounds: they are clipped.
+            # Some ages are out of bounds and get clipped.
             (
                 20 + 2 * (k % 60),
                 TOWNS[k % 3],
@@ -189,7 +190,7 @@ def _one() -> tuple[list[Line], list[Line]]:
 
 
 def _other(relation: str) -> tuple[list[Line], list[Line]]:
-    """Return equal records, but for one person, and what the relation says is public."""
+    """Return a table of equal records, except for one person and for public values."""
     public = relation == PRIVATE_COLUMNS
     train, test = (
         [
@@ -202,9 +203,9 @@ def _other(relation: str) -> tuple[list[Line], list[Line]]:
 
 
 def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line], list[Line]]:
-    """Return the records of :func:`_one`, of which some differ: those of one person.
+    """Return the tables of :func:`_one` with the `n_lines` records of one person changed.
 
-    There are `n_after` records after them; in the test part they are the last.
+    `n_after` records follow the changed ones; in the test part the changed records are the last.
     """
     sides = _one()
     for part, after in zip(sides, (n_after, 0), strict=True):
@@ -219,14 +220,14 @@ def _neighbour(relation: str, n_lines: int, n_after: int = 0) -> tuple[list[Line
 
 @contextlib.contextmanager
 def _folder_of(relation: str, kind: str, tables: Mapping[str, list[Line]]) -> Iterator[None]:
-    """Work in a folder with tables and their description alone."""
+    """Work in a temporary folder that has only the tables and their description."""
     description = {**DESCRIPTION, **KINDS[kind]}
     kept = {name: len(lines) for name, lines in tables.items()}
     if kind == PERSONS:
         kept = {name: n * AT_MOST // LINES for name, n in kept.items()}
     description |= {"n_rows": kept[TABLE], "n_test": kept[TEST]}
     if relation == PRIVATE_COLUMNS:
-        # No budget is for such neighbours.
+        # A budget can't be for private-columns neighbours.
         description |= {"public": ["town"], "public_label": True}
     else:
         description["budget"] = {"epsilon": 9, "delta": 0.5, "neighbours": relation}
@@ -248,9 +249,9 @@ def _release(
     leaders: Sequence[Replay],
     streams: set[str],
 ) -> tuple[list[Replay], Mapping[str, str]]:
-    """Release a table; return the replays, and the texts that leave by their names.
+    """Release a table; return the replays, and the released texts by their names.
 
-    `streams` are those of all curators so far, of which none may come again.
+    `streams` are the random streams of all earlier curators; a new curator must not use one again.
     """
     used: list[Replay] = []
 
@@ -260,7 +261,7 @@ def _release(
             raise BreachError(NOISE, "two curators of releases have the same stream of noise")
         streams.add(state)
         if leaders and k >= len(leaders):
-            raise BreachError(CONTROL, "a curator more")
+            raise BreachError(CONTROL, "one side has more curators")
         used.append(Replay([k], leaders[k] if leaders else None))
         return used[-1]
 
@@ -285,13 +286,13 @@ def _release(
             released = releasing.release(request)
             day = released.release.facts["at"].partition("T")[0]
             texts = {
-                # The second release may be of the next day.
+                # Midnight may come between the two releases.
                 name: released.path(name).read_text().replace(day, "today")
                 for name in (MODEL, CARD, PAGE)
             }
             model, test = released.path(MODEL), Path(TEST)
             texts |= _texts_of(models.load(model))
-            # Of persons no counts are released.
+            # `evaluate` refuses noisy counts if the unit is a person.
             if kind != PERSONS:
                 answers = evaluation.ask(models.load(model), test, "town", print)
                 noisy = evaluation.release(answers, model, test, DATASET, "town", 0.5)
@@ -306,14 +307,14 @@ def _release(
             raise BreachError(CONTROL, why) from error
     for replay in used:
         replay.close()
-        if replay.statement is None:  # it has made its calls without a fit
+        if replay.statement is None:  # a curator outside a fit
             spent = math.fsum(entry.epsilon for entry in replay.ledger), 0.0, request.relation
             replay.statement = PrivacyStatement(
                 "release", *spent, None, BASIC, replay.ledger, status=CLAIMED, caveat=AUTHORS_WORD
             )
     size = AT_MOST if kind == PERSONS else 1
     for name in ("epsilon", "delta"):
-        # A record trains the model or is held out: the larger of both costs counts.
+        # A record is in the training or in the hold-out, so the larger of the two costs counts.
         fit = [one for one in used if not _is_of(one, holdout.WHAT) and not _is_of(one, EVALUATED)]
         held = [one for one in used if _is_of(one, holdout.WHAT)]
         others = [one for one in used if _is_of(one, EVALUATED)]
@@ -330,12 +331,12 @@ def _release(
 
 
 def _is_of(replay: Replay, what: str) -> bool:
-    """Return whether a curator was asked for one release of counts."""
+    """Return whether a curator answered the query `what` and nothing else."""
     return [entry.what for entry in replay.ledger[:1]] == [what]
 
 
 def _texts_of(model: models.Model) -> Mapping[str, str]:
-    """Return what the commands that take a model alone make of it."""
+    """Return the outputs of the commands that need only a model, by command."""
     explanation = model.explain()
     try:
         exported = query(model, "records")
@@ -345,14 +346,14 @@ def _texts_of(model: models.Model) -> Mapping[str, str]:
 
 
 def _lines(one: str, other: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of two texts side by side; a missing one is empty."""
+    """Yield pairs of lines of two texts; a missing line is empty."""
     sides = one.splitlines(), other.splitlines()
     for k in range(max(map(len, sides))):
         yield tuple(side[k] if k < len(side) else "" for side in sides)  # type: ignore[misc]
 
 
 def _around(one: str, other: str) -> str:
-    """Return where two lines begin to differ, with what is around it."""
+    """Return the text around the first difference of two lines, for both."""
     sides = enumerate(zip(one, other, strict=False))
     k = next((k for k, (left, right) in sides if left != right), min(len(one), len(other)))
     return " and ".join(repr(line[max(0, k - 40) : k + 40]) for line in (one, other))

@@ -1,8 +1,8 @@
 """A curator whose answers follow a script, to train two neighbours with the same answers.
 
-Any difference between the two fits, other than in the exact values of their calls, is a leak; the
-differences of exact values give the privacy loss of the answers. The contract (`contract`) draws
-the answers at random, and an attack (`worst_answers`) looks for the worst ones.
+The two fits may differ only in the exact values of their calls; any other difference is a leak. The
+differences of exact values determine the privacy loss of the answers. The contract (`contract`)
+draws answers at random; an attack (`worst_answers`) searches for the worst answers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from privcurve.privacy.mechanisms import BOX_PERTURBATION, MECHANISMS, OBJECTIVE
 from privcurve.privacy.refused import end_fit
 from privcurve.privacy.seeds import Start
 
-# The points of the contract, and the fault of reading sealed values.
+# The conditions of the contract, and the fault of reading sealed values.
 CONTROL = "control"
 POST_PROCESSING = "post-processing"
 SENSITIVITY = "sensitivity"
@@ -34,35 +34,35 @@ NOISE = "noise"
 CHARGE = "charge"
 SEALED = "sealed"
 
-# How far the script's answers to a compiled loop are from 0 and from each other: larger than any
+# Distance of the script's answers to a compiled loop from 0 and from each other: larger than any
 # score, and small enough to show the loop's scores to eight digits.
 FAR = 2.0**22
-# The largest score that the script's answers overwhelm for sure.
+# The script's answers certainly exceed scores up to this size.
 NEARLY = 2.0**20
 
-# Noise of the script's numbers around the exact ones of the first side, in units of the scale.
+# Spread of the script's numbers around the exact values of the first side, in units of the scale.
 SPREADS = (0.0, 0.3, 1.0, 10.0)
 
-# Sizes of the script's minima: where losses are flat, and where they are not.
+# Sizes of the script's minima: losses are flat at large ones only.
 MINIMA = (0.3, 1.0, 10.0)
 
-# Tolerance of a solver around the script's minimum, as a share of it.
+# Relative tolerance of a solver around the script's minimum.
 SOLVED = 1e-4
 
-# The kind of an event that has a Jacobian, and of noise that is handed to a compiled loop.
+# The kinds of events: one that has a Jacobian, and noise for a compiled loop.
 OBJECTIVE = "objective"
 HANDED = "noise"
 
-# Points of an interval at which the scores of its pieces are compared.
+# Number of points of an interval at which the scores of its pieces are compared.
 POINTS = 500
 
 
-# An event: the path to its curator, and its place among the curator's events.
+# The position of an event: the path to its curator, and the index among the curator's events.
 Place = tuple[int, ...]
 
 
 class BreachError(RuntimeError):
-    """A broken point of the contract, the reason, and the neighbours that show it."""
+    """A broken condition of the contract, the reason, and the neighbours that show it."""
 
     def __init__(self, point: str, why: str, *tables: Records) -> None:
         super().__init__(point, why)
@@ -77,7 +77,7 @@ class BreachError(RuntimeError):
 
 def _rows(records: Records) -> str:
     columns = (part.tolist() for part in (records.codes, records.labels, records.counts))
-    label_format = "+d" if records.labels.dtype == np.int8 else "d"  # signs, or places of classes
+    label_format = "+d" if records.labels.dtype == np.int8 else "d"  # signs, or class positions
     return "; ".join(
         f"{codes} labelled {label:{label_format}}" + f" ({n} times)" * (n > 1)
         for codes, label, n in zip(*columns, strict=True)
@@ -89,9 +89,9 @@ class Event:
     """One call of a fit."""
 
     kind: str  # the method of the curator
-    calls: NDArray[Any]  # one, or one for each place along the first axes
-    # The exact values, in units of the noise's scale; filled in after the fit if a compiled loop
-    # adds them to the noise.
+    calls: NDArray[Any]  # one, or one for each position along the first axes
+    # The exact values, in units of the noise scale. If a compiled loop adds them to the noise,
+    # they are set after the fit.
     exact: Floats
     answer: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     # The log-determinant of the Jacobian of an objective's gradient, at the answer.
@@ -103,10 +103,10 @@ class Event:
         return self.exact.shape
 
     def losses(self, other: Event) -> dict[LedgerEntry | str, Floats]:
-        """Return the distances of the two sides by ledger entry, or its name, in units of noise.
+        """Return the distance of the two sides by ledger entry (or its name), in units of noise.
 
-        For numbers and labels these are differences, for choices the range of the differences of a
-        call's scores, for objectives the mechanism's norm of the difference of gradients.
+        For numbers and labels the distance is the absolute difference, for choices the range of the
+        differences of scores, for objectives the mechanism's norm of the difference of gradients.
         """
         apart = self.exact - other.exact
         by_entry: dict[LedgerEntry | str, list[Floats]] = {}
@@ -123,7 +123,7 @@ class Event:
 
 
 def norms(mechanism: str, vectors: Floats) -> Floats:
-    """Return the norm by which an objective's noise falls off, of each row."""
+    """Return the norm of each row on which the density of an objective's noise depends."""
     order = np.inf if mechanism == BOX_PERTURBATION else 2
     return np.asarray(np.linalg.norm(vectors, order, axis=1))
 
@@ -131,9 +131,10 @@ def norms(mechanism: str, vectors: Floats) -> Floats:
 class Replay(Curator):
     """A curator whose answers follow a script.
 
-    Answers and public coins, which are the same on both sides, follow from `seed`. If there is a
-    `leader`, the replay of the first side, its answers are repeated; `script` answers some events.
-    `path` is the place of a holder among all.
+    Answers and public coins are functions of `seed`, so they are equal on both sides. A replay with
+    a `leader` (the replay of the first side) repeats the leader's answers. `script` has answers to
+    some events. `path` is the position of a party among all curators. The call `redrawn` draws
+    another batch than the leader's.
     """
 
     def __init__(
@@ -142,16 +143,18 @@ class Replay(Curator):
         leader: Replay | None = None,
         script: Mapping[Place, NDArray[Any]] | None = None,
         path: Place = (),
+        redrawn: str = "",
     ) -> None:
         # The progress that the fit has reported.
         self.progress: list[float] = []
-        # What it has printed, warned of and logged; and the stream of noise that it would draw.
+        # The texts that the fit has printed, warned of and logged.
         self.messages: list[str] = []
         self.stream = ""
         super().__init__(
             np.random.default_rng([*seed, 0]), party=bool(path), watch=self.progress.append
         )
         self._seed, self._leader, self._script, self.path = seed, leader, script or {}, path
+        self._redrawn = redrawn
         self._answers = np.random.default_rng([*seed, 1])
         self._handed: list[tuple[Event, Floats]] = []
         self.events: list[Event] = []
@@ -165,24 +168,24 @@ class Replay(Curator):
 
     @property
     def holders(self) -> list[Replay]:
-        """The replays of data holders in this process."""
+        """The replays of the parties in this process."""
         return [party for party in self.parties if isinstance(party, Replay)]
 
     @property
     def all_events(self) -> list[Event]:
-        """Its own calls, and those of all holders."""
+        """The events of this curator and of all parties."""
         return [*self.events, *(event for holder in self.holders for event in holder.events)]
 
     @property
     def all_unseen(self) -> str:
-        """A part of the fit, its runs or its holders that no script can answer; or empty."""
+        """A part of the fit, its runs or its parties that no script can answer; or empty."""
         others = (other.all_unseen for other in (*self.runs, *self.holders))
         return self.unseen or next(filter(None, others), "")
 
     def _event(
         self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
-        """Record a call; its answer is that of the first side, of the script, or drawn."""
+        """Record and return a call with its answer: from the leader, the script, or `draw`."""
         event = Event(kind, np.asarray(calls, dtype=object), exact)
         place = len(self.events)
         self.events.append(event)
@@ -200,7 +203,7 @@ class Replay(Curator):
         return event
 
     def close(self) -> None:
-        """Fill in the values that compiled loops added to noise; refuse fewer calls than before."""
+        """Set the values that compiled loops added to noise; check that no call is missing."""
         if self._leader is not None:
             if len(self.events) < len(self._leader.events):
                 missing = self._leader.events[len(self.events)]
@@ -209,7 +212,7 @@ class Replay(Curator):
                 raise BreachError(CONTROL, "a run less")
             if len(self.parties) < len(self._leader.parties):
                 raise BreachError(CONTROL, "a party less")
-            # A loop that no script sees may draw by rejection.
+            # Without a script, a compiled loop may draw any number of coins, as in rejection.
             states = (each.coins.bit_generator.state for each in (self, self._leader))
             if not self.unseen and next(states) != next(states):
                 raise BreachError(CONTROL, "another number of public coins")
@@ -270,7 +273,7 @@ class Replay(Curator):
     def _threshold(self, call: Call, ends: Floats, scores: Floats) -> float:
         points = np.linspace(ends[0], ends[-1], POINTS + 2)[1:-1]
         piece = np.minimum(np.searchsorted(ends, points, side="right"), len(scores)) - 1
-        # The interval is public: on the other side it must be the same.
+        # The interval is public, so it must be equal on both sides.
         kind = f"threshold between {ends[0]} and {ends[-1]}"
         event = self._event(
             kind, call, scores[piece] / call.scale,
@@ -286,7 +289,7 @@ class Replay(Curator):
         minimise: Callable[[Floats], Floats],
         old: bool,
     ) -> Floats:
-        """Answer with a minimum; on the other side other noise leads to the same minimum."""
+        """Answer with a minimum; the other side gets noise that leads to the same minimum."""
         event = self._event(
             OBJECTIVE, call, np.zeros(dimension),
             lambda: self._answers.choice(MINIMA) * self._answers.standard_normal(dimension),
@@ -303,29 +306,44 @@ class Replay(Curator):
         return at
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers, and note that the draws of a loop with them are unseen."""
+        """Return uniform numbers; mark the choices that a loop draws with them as unseen."""
         self.unseen = "choices are drawn in a compiled loop, whose scores no script sees"
         return super().uniform(calls, shape)
 
     def generator(self, calls: Sequence[Call]) -> np.random.Generator:
-        """Return the stream of noise, and note that the draws of a loop from it are unseen."""
+        """Return the stream of noise; mark the draws of a loop from it as unseen."""
         self.unseen = "noise is drawn in a compiled loop, to which no script can answer"
         return super().generator(calls)
 
     def leave(self) -> None:
-        """Note that a holder's calls are unseen."""
+        """Mark the calls of a party as unseen."""
         super().leave()
         self.unseen = "a party answers in another process, for which no script can answer"
 
+    def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
+        # The coins of a record follow from what it holds, so that a neighbour's batch differs by
+        # no more than the record that does.
+        table = np.column_stack([records.codes, records.labels]).astype(np.int64)
+        alike, row_of = np.unique(table, axis=0, return_inverse=True)
+        hits = np.zeros(len(alike), dtype=np.int64)
+        start = [*self._seed, 2 + (call == self._redrawn), len(self._drawn)]
+        for k, n in enumerate(np.bincount(row_of.ravel(), records.counts, len(alike)).astype(int)):
+            coins = np.random.default_rng([*start, *(alike[k] + 1)])
+            hits[k] = (coins.random(n) < rate).sum()
+        taken = alike[hits > 0]
+        codes = taken[:, :-1].astype(records.codes.dtype)
+        labels = taken[:, -1].astype(records.labels.dtype)
+        return Records(codes, labels, hits[hits > 0], records.n_bins)
+
     def _shuffle(self, records: Ints) -> Ints:
         self.dealt = True
-        # Sorted first, as their order may differ between the sides.
+        # Sort first, as the order may differ between the sides.
         return super()._shuffle(np.sort(records))
 
     def _noise(self, calls: NDArray[Any], shape: tuple[int, ...]) -> Floats:
         def draw() -> Floats:
             if calls.size and calls.flat[0].mechanism in SELECTIONS:
-                # An order of the candidates: the first allowed one will be chosen.
+                # A random order of the candidates: the loop chooses the first allowed one.
                 places = np.broadcast_to(np.arange(shape[-1]), shape)
                 return -FAR * self._answers.permuted(places, axis=-1)
             return np.where(self._answers.random(shape) < 0.5, -FAR, FAR)
@@ -337,7 +355,7 @@ class Replay(Curator):
 
 
 def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
-    """Return the first side's item at a place; without one, control is broken."""
+    """Return the first side's item at a position; raise BreachError (control) if it has none."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)
     return leaders[place]
@@ -351,9 +369,9 @@ def _describe(event: Event) -> str:
 
 @contextmanager
 def overheard(messages: list[str]) -> Iterator[None]:
-    """Collect what Python code prints, warns of and logs, in its kernels too: others read it.
+    """Collect the texts that Python code, including kernels, prints, warns of and logs.
 
-    Meanwhile no garbage is collected: an open file among that of earlier code would be warned of.
+    Garbage collection is off meanwhile: it might warn of an open file that earlier code left.
     """
     collects = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The audit as one table: all learners, and what its numbers mean."""
+"""The audit as one table of all learners, with notes that explain its numbers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from privcurve.audit.search import REPORTED_ERROR, VERDICT_ERROR
 MISSING = "–"
 CAPTION = "Audit: privacy found against privacy claimed"
 
-# Columns of Markdown and LaTeX, and their titles, with only the worst row of each `GROUP`. The CSV
-# has all rows and columns.
+# Columns and titles in Markdown and LaTeX, which show the worst row of each `GROUP`. The CSV has
+# all rows and columns.
 SHOWN = {
     "learner": "learner",
     "calibration": "calibration",
@@ -34,9 +34,9 @@ GROUP = ["learner", "calibration", "neighbours", "delta"]
 
 
 def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Put the rows that :func:`privcurve.audit.run.run` returns of each learner into one frame.
+    """Return the results of :func:`privcurve.audit.run.run` for all learners in one frame.
 
-    `found_delta` has three digits, and is 0 where it is rounding alone.
+    `found_delta` has three digits; a value that is only rounding becomes 0.
     """
     frame = pd.concat(parts, ignore_index=True)
     deltas = [
@@ -47,14 +47,14 @@ def table(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rows_of_claims(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of stated claims, without those tried beyond a statement."""
+    """Return the rows of claims that a statement makes, without trials beyond a statement."""
     return frame[frame["neighbours"] == frame["stated_neighbours"]]
 
 
 def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the worst row of each `GROUP`, with its number of rows in `n_tried`.
 
-    It is a violation if there is one, and else the row with the largest share of its claimed ε.
+    The worst row is a violation, or else the row with the largest share of its claimed ε.
     """
     order = frame.assign(
         share=frame["found_epsilon"] / frame["epsilon"], violated=frame["verdict"] == VIOLATED
@@ -65,7 +65,7 @@ def worst_rows(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table for readers: the worst rows, with only the digits that are known."""
+    """Return the table for readers: the worst rows, with significant digits only."""
     rows = worst_rows(frame)
     text = pd.DataFrame(index=rows.index)
     for column, title in SHOWN.items():
@@ -73,7 +73,7 @@ def format_table(frame: pd.DataFrame) -> pd.DataFrame:
     text[SHOWN["found_epsilon"]] = [
         _write_found(row) for row in rows[["method", "found_epsilon"]].to_dict("records")
     ]
-    # Rounded down, as more could not be refuted.
+    # Round down, as larger claims could not be refuted.
     text[SHOWN["refutable_epsilon"]] = [
         "any" if most == math.inf else f"{math.floor(100 * most) / 100:.2f}"
         for most in rows["refutable_epsilon"]
@@ -114,7 +114,7 @@ def _describe_refutation(row: dict[Any, Any]) -> str:
 
 
 def _note_blind_claims(frame: pd.DataFrame) -> str:
-    """Write how many claims are too large to be refuted by their trainings."""
+    """Return a note on claims that are too large to be refuted by so many trainings."""
     blind = int((frame["epsilon"] >= frame["refutable_epsilon"]).sum())
     least = frame["refutable_epsilon"].min()
     if blind:
@@ -123,13 +123,13 @@ def _note_blind_claims(frame: pd.DataFrame) -> str:
 
 
 def notes(frame: pd.DataFrame) -> tuple[str, ...]:
-    """Return notes on how the numbers were found, and how many claims were refuted."""
+    """Return notes on the methods and on the number of refuted claims."""
     refuted = rows_of_claims(frame)["verdict"] == VIOLATED
     violations = worst_rows(frame[frame["verdict"] == VIOLATED]).to_dict("records")
     return (
         f"{len(frame)} claims tried, {int(refuted.sum())} refuted; each row is the worst of those "
-        "tried, and the CSV has all of them. An audit can refute a claim; that a claim stands is "
-        "no proof of it (proofs: docs/privacy.md).",
+        "tried, and the CSV has all of them. An audit can refute a claim, never prove one "
+        "(proofs: docs/privacy.md).",
         *dict.fromkeys(map(_describe_refutation, violations)),
         "Neighbours are as the column says: one record is replaced by another, or added, or "
         "changed in its private columns. 'exact': every transcript on every pair of tiny "

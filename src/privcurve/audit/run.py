@@ -1,4 +1,4 @@
-"""The audit of a list of claims, with a row for each."""
+"""The audit of a list of claims; the result has one row for each claim."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ COLUMNS = (
 
 
 def n_comparisons(claims: Iterable[Claim]) -> int:
-    """Count the sampled pairs and tables of canaries, which share a verdict's error."""
+    """Return the number of sampled pairs and tables of canaries; all share `VERDICT_ERROR`."""
     return sum(c.n_pairs for c in claims if c.method in RANDOM)
 
 
 def run(claims: Sequence[Claim], target: Target, seed: Seed, comparisons: int) -> pd.DataFrame:
-    """Audit claims; return a row for each, with the columns `COLUMNS`.
+    """Audit claims; return one row for each, with the columns `COLUMNS`.
 
-    Canaries are put into the dataset `target`; `comparisons` is the number of comparisons of the
-    whole run (:func:`n_comparisons`). `epsilon` and `delta` are claimed. `found_epsilon` is exact,
-    or a lower bound: certain (density), or at 95 % over the row's pairs (sampled, canaries).
-    `found_delta` is the exact δ at the claimed ε. `refutable_epsilon` is the largest claim that
-    this number of trainings could refute; infinite if nothing is drawn. Raises ValueError if a
-    learner does not state the claim, or a pair is not of the claim's relation.
+    The audit adds canaries to the dataset `target`; `comparisons` is the number of comparisons of
+    the complete run (:func:`n_comparisons`). In the result, `epsilon` and `delta` are the claimed
+    values. `found_epsilon` is exact, or a lower bound: certain (density), or with confidence 95 %
+    over the pairs of the row (sampled, canaries). `found_delta` is the exact δ at the claimed ε.
+    `refutable_epsilon` is the largest claim that this number of trainings could refute; infinite
+    for methods without sampling. Raises ValueError if a learner does not state the claim, or if a
+    pair has another relation than the claim.
     """
     rows = [_row(c, _search(c, target, seed, comparisons), comparisons) for c in claims]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -88,8 +89,8 @@ def _check_pairs(c: Claim, target: Target) -> Iterator[Pair]:
     for pair in c.pairs(c, target):
         if pair.neighbours != c.neighbours:
             raise ValueError(
-                f"{c.name}: the pair '{pair.name}' is of {pair.neighbours} neighbours, but the "
-                f"claim is tried on {c.neighbours} ones"
+                f"{c.name}: the pair '{pair.name}' must be of {c.neighbours} neighbours; got "
+                f"{pair.neighbours}"
             )
         check_pair(pair)
         yield pair
@@ -136,7 +137,7 @@ def _row(c: Claim, worst: Worst, comparisons: int) -> dict[str, Any]:
 def reservations_of(statement: PrivacyStatement) -> str:
     """Return the reservations of a published statement; empty for a proved one.
 
-    The statement of a published claim may warn that it can be refuted; a proved one does not.
+    The statement of a published claim may warn that the claim can be refuted.
     """
     if statement.calibration != PUBLISHED:
         return ""
@@ -144,14 +145,14 @@ def reservations_of(statement: PrivacyStatement) -> str:
 
 
 def verdict(worst: Worst) -> str:
-    """Return ``stands``, ``violated``, or ``found nothing``, for the relation that was tried."""
+    """Return the word ``stands``, ``violated`` or ``found nothing``, for the relation tried."""
     if worst.violated:
         return VIOLATED
     return STANDS if worst.epsilon > 0 else FOUND_NOTHING
 
 
 def no_attack_message(learner: str) -> str:
-    """Return the message for a learner that is not audited."""
+    """Return the message for a learner without an attack."""
     return (
         f"the learner {learner!r} has no attack: add a file to src/privcurve/audit/attacks "
         "(docs/audit.md, 'Auditing a new learner: the recipe')"

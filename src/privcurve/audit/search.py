@@ -1,4 +1,4 @@
-"""The searches for a large ε: over known distributions, known densities, or samples."""
+"""Searches for a large ε, in known distributions, known densities, or samples."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ Sampler = Callable[[Pair, Records, int, np.random.Generator], NDArray[Any] | Sta
 
 # Probability that a reported bound is too high.
 REPORTED_ERROR = 0.05
-# Probability that a whole run of the audit calls any true claim violated.
+# Probability that a complete run of the audit calls some true claim violated.
 VERDICT_ERROR = 1e-4
 
-# How many thresholds on a score are tried: evenly, and again towards each end.
+# Number of thresholds on a score, at even steps, and again near each end.
 N_THRESHOLDS = 64
 
-# A column of fitted states with at most this many values, and at least this many trainings per
-# value, is taken as outcomes, others as scores; the most promising columns are searched in full.
+# MOST_OUTCOMES: a column of fitted states with at most so many distinct values counts as outcomes
+# if each value has enough trainings; other columns count as scores. Only the most promising columns
+# are searched in full.
 MOST_OUTCOMES = 2000
 PER_OUTCOME = 5
 MOST_COLUMNS = 6
 
 # Rounding of exact probabilities.
 TOLERANCE = 1e-9
-# Rounding of losses, which a replay knows to a few digits only.
+# Rounding of losses, which a replay computes to a few digits.
 LOSS_TOLERANCE = 1e-6
 
 
@@ -46,19 +47,19 @@ class Worst:
     """The worst pair of a search, and the evidence that it gives."""
 
     pair: Pair
-    # The exact ε of the searched pairs, or a lower bound on the true ε. When sampled it may be
-    # negative: then nothing was found.
+    # The exact ε of the searched pairs, or a lower bound on the true ε. A sampled bound may be
+    # negative, which is no evidence.
     epsilon: float
     delta: float  # exact δ at the claimed ε; NaN when sampled
     violated: bool  # whether the claim is refuted; when sampled, at the error of a verdict
-    event: str  # what an adversary would look for
+    event: str  # the event that distinguishes the two sides
     n_pairs: int  # pairs searched
 
 
 def search_exact(
     pairs: Iterable[Pair], distribution: Distribution, epsilon: float, delta: float
 ) -> Worst:
-    """Find the worst of all pairs, with all transcripts enumerated."""
+    """Return the worst of all pairs, from the probabilities of all transcripts."""
     distributions: dict[bytes, Floats] = {}
 
     def distribution_of(side: Records) -> Floats:
@@ -76,12 +77,12 @@ def search_exact(
         p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
-        # If pairs differ only in rounding, the first is named, on every machine.
+        # If pairs differ only by rounding, take the first, so that all machines agree.
         if worst is None or reached > worst[0] * (1 + TOLERANCE):
             worst = reached, pair, len(p)
     if worst is None:
         raise ValueError("there are no pairs to search")
-    # With δ > 0 the δ is compared, as ε(δ) jumps where an event's probability equals δ.
+    # For δ > 0 compare δ, as ε(δ) jumps where an event's probability equals δ.
     shown, claim = (largest_delta, delta) if delta > 0 else (worst[0], epsilon)
     violated = shown > claim * (1 + TOLERANCE)
     event = f"the worst of all sets of {worst[2]} transcripts"
@@ -89,14 +90,14 @@ def search_exact(
 
 
 def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon: float) -> Worst:
-    """Find the pair of the largest log ratio of densities.
+    """Return the pair with the largest log ratio of densities.
 
-    It is for a pure claim only: near that output every small set shows the ratio.
+    The result can refute claims with δ = 0 only: every small set near the output shows the ratio.
     """
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
         raise ValueError("there are no pairs to search")
-    # If pairs differ only in rounding, the first is named, on every machine.
+    # If pairs differ only by rounding, take the first, so that all machines agree.
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)
@@ -112,9 +113,10 @@ def search_guesses(
     rng: np.random.Generator,
     n_comparisons: int,
 ) -> Worst:
-    """Find a lower bound on ε from guesses of the coins of canaries.
+    """Return a lower bound on ε from guesses of the coins of canaries.
 
-    The reported bound holds with 95 %; the verdict's is at `VERDICT_ERROR` over all comparisons.
+    The reported bound has confidence 95 %. The verdict uses a bound at `VERDICT_ERROR` over all
+    comparisons.
     """
     guesses = guess(pair, n_trainings, rng)
     reported = guesses.refuted_epsilon(delta, REPORTED_ERROR)
@@ -125,7 +127,7 @@ def search_guesses(
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outputs, given by a predicate; `forward` if the left side has more of it."""
+    """A set of outputs, given by a predicate; `forward` if it is likelier on the left side."""
 
     holds: Callable[[NDArray[Any]], Bools]
     forward: bool
@@ -141,11 +143,11 @@ def search_sampled(
     rng: np.random.Generator,
     n_comparisons: int,
 ) -> Worst:
-    """Find a lower bound on ε from trainings on both sides of each pair.
+    """Return a lower bound on ε from trainings on both sides of each pair.
 
     Half of the trainings choose one event; the other half bound its probabilities
-    (Clopper–Pearson). The reported bound holds with 95 % over all pairs together; the
-    verdict's is at `VERDICT_ERROR` over all comparisons of a run.
+    (Clopper–Pearson). The reported bound has confidence 95 % over all pairs together. The verdict
+    uses a bound at `VERDICT_ERROR` over all comparisons of a run.
     """
     searched = list(pairs)
     worst: Worst | None = None
@@ -176,11 +178,11 @@ def search_sampled(
 
 
 def choose_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> Event:
-    """Choose the event that promises the largest ε, from trainings kept for this alone.
+    """Return the event that promises the largest ε, from trainings used for nothing else.
 
-    Outcomes (integers) are ordered by their estimated ratio, scores by their value; sets
-    from either end are compared by the bound that these trainings would give at the error
-    of a verdict, so that luck with a rare outcome counts little.
+    The function sorts outcomes (integers) by their estimated ratio, and scores by their value. It
+    compares sets at both ends by the bound that these trainings would give at the error of a
+    verdict, so that rare outcomes count little.
     """
     return _best_event(left, right, delta)[1]
 
@@ -200,10 +202,10 @@ def _best_event(left: NDArray[Any], right: NDArray[Any], delta: float) -> tuple[
 def _choose_view(
     left: States, right: States, n_choosing: int, delta: float
 ) -> tuple[Event, NDArray[Any], NDArray[Any]]:
-    """Choose a view of fitted states and an event in it; return these, and the view of both sides.
+    """Choose a view of fitted states and an event in it; return the event and both sides' views.
 
-    Of the trainings that choose, the first half estimates the likelihood ratio of the two sides,
-    and the second half chooses.
+    The first half of the `n_choosing` trainings estimates the likelihood ratio of the two sides;
+    the second half chooses.
     """
     n_learning = n_choosing // 2
     of_left, of_right, names = views(left, right, n_learning)
@@ -226,12 +228,12 @@ def _choose_view(
 
 
 def _bits_of(values: Floats) -> Ints:
-    """Return each number's bits as a whole number, so that equal outcomes are equal."""
+    """Return the bits of each number as an integer, so that equal outcomes compare equal."""
     return np.ascontiguousarray(values + 0.0).view(np.int64)
 
 
 def _promise(left: NDArray[Any], right: NDArray[Any], delta: float) -> float:
-    """Return a rough estimate of the bound that a column could give, quickly."""
+    """Return a quick, rough estimate of the bound that a column can give."""
     most = -math.inf
     for _, _, p, q in _candidates(left, right):
         above = p - 4 * np.sqrt(p) - delta * len(left)
@@ -247,7 +249,7 @@ _EventOf = Callable[[int], tuple[Callable[[NDArray[Any]], Bools], str]]
 def _candidates(
     left: NDArray[Any], right: NDArray[Any]
 ) -> Iterator[tuple[_EventOf, bool, Ints, Ints]]:
-    """Yield growing sets, whether the left should have more of them, and the hits of each side."""
+    """Yield families of growing sets: (event_of, forward, hits on the left, hits on the right)."""
     sets = _outcome_sets if left.dtype.kind in "iu" else _tails
     for event_of, hits_left, hits_right in sets(left, right):
         yield event_of, True, hits_left, hits_right

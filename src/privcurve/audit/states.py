@@ -1,4 +1,4 @@
-"""The whole fitted state of a model as numbers, as all that a fit leaves on it is released."""
+"""The complete fitted state of a model as numbers; a release contains all of it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from privcurve.coding import Floats, Records
 from privcurve.learners.base import OF_SKLEARN, CodedClassifier
 from privcurve.privacy.ledger import PrivacyStatement
 
-# The score of the canary, beside the attributes.
+# Column for the score of the canary, in addition to the attributes.
 SCORE = "score of the canary"
 
-# Stands for a number that another fit left and this one did not.
+# Replaces a number that another fit has and this fit lacks.
 ABSENT = -1e30
 
 
 @dataclass(frozen=True)
 class States:
-    """The states that many fits left on their models."""
+    """The fitted states of many models."""
 
-    # (n_fits, n_numbers): the numbers of each attribute, `ABSENT` where a fit left fewer than
-    # another.
+    # (n_fits, n_numbers): the numbers of each attribute, padded with `ABSENT`.
     columns: Mapping[str, Floats]
-    # Rates of noise added to numbers (Laplace, Gaussian), by the statement: a number times its rate
-    # is in the unit in which the noise was drawn.
+    # Rates (1 / scale) of Laplace and Gaussian noise in the statement: a number times its rate is
+    # in units of the noise.
     rates: tuple[float, ...] = ()
 
     @classmethod
     def gather(cls, rows: Sequence[Mapping[str, Floats]], rates: tuple[float, ...] = ()) -> States:
-        """Put the states of fits below each other."""
+        """Return the states of several fits, one row for each."""
         names = dict.fromkeys(name for row in rows for name in row)
         columns = {}
         for name in names:
@@ -49,7 +48,7 @@ class States:
         return cls(columns, rates)
 
     def widen(self, like: States) -> dict[str, Floats]:
-        """Return the columns, widened to hold all columns of the other side."""
+        """Return the columns, padded with `ABSENT` to the shapes of the other side."""
         n = len(next(iter(self.columns.values())))
         columns = {}
         for name in dict.fromkeys([*self.columns, *like.columns]):
@@ -60,7 +59,7 @@ class States:
 
 
 def fitted_attributes(model: Any) -> dict[str, Any]:
-    """Return all attributes that a fit left on a model, without its parameters."""
+    """Return all attributes of a fitted model, without its parameters."""
     parameters = _parameters(type(model))  # type: ignore[arg-type]
     return {name: value for name, value in vars(model).items() if name not in parameters}
 
@@ -79,7 +78,7 @@ class _Holder(NamedTuple):
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """Yield the values in anything that a model may hold, each container before its parts.
+    """Yield all values within a model's attribute, each container before its parts.
 
     Values are arrays, numbers, texts, statements and None.
     """
@@ -98,7 +97,7 @@ def _leaves(value: Any) -> Iterator[Any]:
     elif hasattr(value, "__dict__") and not callable(value):
         parts, form = list(vars(value).values()), tuple(vars(value))
     else:
-        raise TypeError(f"the audit can't read a {type(value).__name__} that a fit left on a model")
+        raise TypeError(f"the audit can't read an attribute of type {type(value).__name__}")
     yield _Holder(type(value), len(parts), form)
     for part in parts:
         yield from _leaves(part)
@@ -108,7 +107,7 @@ _VALUES = (np.ndarray, bool, int, float, str, bytes, np.generic, PrivacyStatemen
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same, bit for bit, shapes, types and order included."""
+    """Return whether two values are equal bit for bit, including shapes, types and order."""
     pairs = itertools.zip_longest(_leaves(one), _leaves(other))
     return all(itertools.starmap(_is_same_leaf, pairs))
 
@@ -124,9 +123,9 @@ def _is_same_leaf(one: Any, other: Any) -> bool:
 
 
 def numbers(value: Any) -> Floats:
-    """Turn anything that a model may hold into numbers, in one dimension.
+    """Return the numbers of a model's attribute, in one dimension.
 
-    A container becomes the number of its parts; texts and statements become a checksum.
+    A container becomes its number of parts, then its parts; texts and statements become checksums.
     """
     return np.concatenate([np.zeros(0), *map(_number, _leaves(value))])
 
@@ -153,9 +152,9 @@ def _checksum(statement: PrivacyStatement) -> int:
 def sample_states(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> States:
-    """Train n times; return the state that each fit leaves on the model, and the canary's score.
+    """Train `n` times; return the fitted state of each model, and the score of the canary.
 
-    This works for any learner, without knowledge about it.
+    This function works for every learner.
     """
     before = fitted_attributes(copy_untrained(learner, side))
     always = {name: numbers(value) for name, value in before.items()}
@@ -178,18 +177,18 @@ def sample_states(
 def sample_canary_scores(
     learner: CodedClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> Floats:
-    """Train n times, and score the canary each time, which needs no knowledge of the learner."""
+    """Train `n` times; return the canary's score of each fit. Works for every learner."""
     with warnings.catch_warnings():
-        # Fits that warn are audited too.
+        # The audit includes fits that warn.
         warnings.simplefilter("ignore")
         return np.array([canary_score(model, pair) for model in fits(learner, side, n, rng)])
 
 
 def canary_score(model: Any, pair: Pair) -> float:
-    """Return the score of the record that differs, with its left label less with its right one."""
+    """Return a score of the differing record: for its left label minus for its right label."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
-        # With more than two classes, each side's record has the score of its own class.
+        # For more than two classes, take the score of each side's class.
         left, right = int(pair.left.labels[0]), int(pair.right.labels[0])
         return float(scores[0, left] - scores[1, right])
     return float(scores @ pair.labels)

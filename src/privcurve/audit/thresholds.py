@@ -1,9 +1,10 @@
-"""Threshold replay: a compiled loop that gets noise decides where the law of its noise says.
+"""Threshold replay: check that compiled loops decide by score plus noise, as announced.
 
-A replay reads what a loop adds to its noise (`replay_fits`), not how the loop decides: one that
-counts its scores twice, or halves the noise of a choice, spends a multiple of its ε unseen. So the
-noise of one decision is set next to the point where it tips: minus the score of a label, or two
-candidates tied. The fitted state must change with the sign of what is left, and with it alone.
+A replay reads the values that a loop adds to its noise (`replay_fits`), not the loop's decisions: a
+loop that counts its scores twice, or halves the noise of a choice, spends a multiple of its ε
+unnoticed. So this check sets the noise of one decision close to its threshold: minus the score of a
+label, or a tie between two candidates. The fitted state must change with the sign of the sum of
+score and noise, and only with it.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ from privcurve.audit.states import is_same
 from privcurve.coding import Floats, Records
 from privcurve.privacy.mechanisms import SELECTIONS
 
-# How far the noise is from the threshold, on either side, in units of the noise. A replay knows
+# Distances of the noise from the threshold, on both sides, in units of the noise. A replay computes
 # scores to a millionth.
 NEAR = (1e-3, 2e-3)
 
-# At which noise two candidates are tied: small, and so large that it is rarely drawn. A loop that
-# clips its noise decides the latter by the scores alone.
+# Noise of two tied candidates: small, and so large that it is rare. A loop that clips its noise
+# decides the second case by scores alone.
 LEVELS = (0.0, 30.0)
 
-# Most decisions that are tried of one event: half of them have the largest scores, the others are
-# from all over it.
+# Largest number of decisions to check of one event: half of them have the largest scores, the
+# others are spread evenly.
 MOST = 8
 
-# Records of a table; another has as many as the largest of the case.
+# Number of records of one table; a second table has the largest size of the case.
 N = 40
 
-# A decision of an event: the place of its noise, or of the noise of its candidates.
+# A decision of an event: the index of its noise, or of the noise of its candidates.
 Part = tuple[int, ...]
 
 
 class _Fits(NamedTuple):
-    """Fits of one table by scripts."""
+    """Fits of one table with scripted answers."""
 
     case: Case
     side: Records
@@ -56,10 +57,10 @@ class _Fits(NamedTuple):
 
 
 def check_thresholds(case: Case, seed: int = 0) -> Verdict:
-    """Try that loops decide at the threshold; stop at the first decision that does not.
+    """Check that loops decide at the threshold; stop at the first decision that does not.
 
-    The model must follow from more than half of all decisions: of a loop that uses one number of
-    noise for several, or none, it does not. `n_pairs` of the verdict is the number of decisions.
+    The model must also depend on more than half of all decisions; otherwise a loop shares one noise
+    among decisions, or ignores noise. `n_pairs` of the verdict is the number of decisions.
     """
     verdict, decided = Verdict(case), 0
     rng = np.random.default_rng([seed, 23])
@@ -82,7 +83,7 @@ def check_thresholds(case: Case, seed: int = 0) -> Verdict:
 
 
 def _check_table(fits: _Fits) -> list[bool]:
-    """Try the decisions of a fit; return for each whether the model follows from it."""
+    """Check the decisions of a fit; return for each whether the model depends on it."""
     _, curator = fits.replay({})
     events = {
         (*one.path, k): event
@@ -103,7 +104,7 @@ def _is_choice(event: Event) -> bool:
 
 
 def _parts(event: Event) -> Iterator[Part]:
-    """Yield the decisions of the largest scores; at equal scores any noise decides alike."""
+    """Yield up to ``MOST`` decisions with a score: the largest scores, and others evenly."""
     spread = np.abs(event.exact)
     if _is_choice(event):
         spread = np.empty(event.shape[:-1])
@@ -119,9 +120,9 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _ends(scores: Floats) -> tuple[int, int]:
-    """Return the places of the largest and the smallest score.
+    """Return the indices of the largest and of the smallest score, except for scores 0.
 
-    A place that the loop left at 0 is no candidate, or its score is 0: it is not taken.
+    A score of 0 may belong to no candidate.
     """
     scored = np.flatnonzero(scores) if scores.any() else np.array([0])
     return int(scored[np.argmax(scores[scored])]), int(scored[np.argmin(scores[scored])])
@@ -130,14 +131,14 @@ def _ends(scores: Floats) -> tuple[int, int]:
 def _is_decided(
     fits: _Fits, answers: Mapping[Place, NDArray[Any]], event: Event, place: Place, part: Part
 ) -> bool:
-    """Try one decision; return whether the fitted state changes with its noise."""
+    """Check one decision; return whether the fitted state changes with its noise."""
     exact, first, last = event.exact[part], *_ends(event.exact[part].reshape(-1))
 
     def state(more: float, level: float = 0.0) -> dict[str, Any]:
-        """Return the state where what is left beside the scores is `more`."""
+        """Return the fitted state if score plus noise of the decision is `more`."""
         answer = event.answer.copy()
         if _is_choice(event):
-            # All others are out of reach.
+            # No other candidate can win.
             answer[part] = -FAR
             answer[part][first] = level - exact[first] + more
             answer[part][last] = level - exact[last]

@@ -1,4 +1,4 @@
-"""All that the contract tries on a setting of a learner, and on a user's own learner."""
+"""All contract checks of a setting of a learner, and of a user's own learner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from privcurve.privacy.ledger import CLAIMED, DERIVED
 
 
 def try_case(case: Case) -> Verdict:
-    """Try all that there is on a setting; stop at what it breaks."""
+    """Run all checks on a setting; return the first verdict with a breach, or a summary."""
     verdict = check(case)
     # Learners of this project are tried at real size by a test.
     at_size: list[Callable[[Case], Verdict]] = [check_at_size] * (case.learner in own.names())
@@ -29,9 +29,9 @@ def try_case(case: Case) -> Verdict:
 
 
 def try_own(name: str) -> Finding:
-    """Try a user's own learner on all its cases; stop at the first that breaks the contract.
+    """Check a user's own learner on all its cases; stop at the first breach of the contract.
 
-    A wrapper of another package (``peer=True``) breaks it: its fit sees open records.
+    A wrapper of another package (``peer=True``) breaks the contract: its fit sees open records.
     """
     verdicts: list[Verdict] = []
     try:
@@ -42,13 +42,13 @@ def try_own(name: str) -> Finding:
                 if verdicts[-1].breach:
                     break
     except Exception as error:
-        # What can't be tried promises nothing.
+        # A learner that can't be checked counts as broken.
         return Finding(own.BROKEN, f"it can't be tried: {type(error).__name__}: {error}")
     return of_verdicts(verdicts)
 
 
 def of_verdicts(verdicts: Sequence[Verdict]) -> Finding:
-    """Return what verdicts on the cases of a learner say together."""
+    """Return the joint finding of the verdicts on all cases of a learner."""
     for verdict in verdicts:
         if verdict.breach:
             return Finding(own.BROKEN, f"{verdict.case}: {verdict.breach}")

@@ -1,4 +1,4 @@
-"""Views of the fitted state of a model: columns in which an event is searched.
+"""Views of the fitted states of models: the columns for the search of an event.
 
 Each column is a function of one model, chosen without the trainings that bound an event's
 probability. So any column is allowed, and more columns cost no confidence.
@@ -17,31 +17,31 @@ from numpy.typing import NDArray
 from privcurve.audit.states import ABSENT, States
 from privcurve.coding import Floats
 
-# The most numbers of an attribute that differences are taken of.
+# Attributes with at most so many numbers also give differences of pairs.
 MOST_PAIRED = 8
-# Digits that differences and checksums keep: further ones are rounding.
+# Decimals of differences and checksums; more decimals would show rounding.
 DIGITS = 9
-# The most numbers of an attribute that have columns of their own.
+# Attributes with at most so many numbers give one column for each number.
 MOST_NUMBERS = 64
-# The number of cells that a number is cut into, for the ratio of the two sides.
+# Number of cells into which the likelihood ratio divides the values of a column.
 N_CELLS = 12
 
-# A number counts as single precision within the rounding of a few products, unless it has few
-# digits: such a number may be exact.
+# A number counts as single precision if its relative distance from a float32 is at most this, the
+# rounding of a few products. Numbers with few digits don't count: they may be exact.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
 
 
 def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats, list[str]]:
-    """Return all columns, on both sides."""
+    """Return all columns of both sides, each (n_fits, n_columns), and the names of the columns."""
     tables = left.widen(right), right.widen(left)
     rates = dict.fromkeys((1.0, *left.rates, *right.rates))
     parts: list[list[Floats]] = [[], []]
     names: list[str] = []
     for name in tables[0]:
         both = [table[name] for table in tables]
-        # Both sides get the same views, even if only one happens to have whole numbers.
+        # Both sides get the same views, even if only one side has whole numbers by chance.
         no_fraction = all((values == np.round(values)).all() for values in both)
         sides = [_columns(values, name, () if no_fraction else rates) for values in both]
         for column in sides[0]:
@@ -91,7 +91,7 @@ def _columns(values: Floats, name: str, rates: Collection[float]) -> Mapping[str
 
 
 def _single(values: Floats) -> Floats:
-    """Return as bits which numbers of each row fit into a float32 and have many digits."""
+    """Return for each row the set of numbers with float32 precision and many digits, as bits."""
     near = np.abs(values.astype(np.float32) - values) <= _ROUNDING * np.abs(values)
     scaled = values / (_FEW_DIGITS * np.exp2(np.floor(np.log2(np.abs(values) + 1e-300))))
     long = np.abs(scaled - np.round(scaled)) > _FEW_DIGITS
@@ -100,7 +100,7 @@ def _single(values: Floats) -> Floats:
 
 
 def _ratio(left: Floats, right: Floats, n: int) -> list[Floats]:
-    """Add up the logarithms of the ratio of each column, estimated from the first n rows."""
+    """Return the log-likelihood ratio of each row, with estimates from the first `n` rows."""
     totals = [np.zeros(len(left)), np.zeros(len(right))]
     for column in range(left.shape[1]):
         learned = [side[:n, column] for side in (left, right)]

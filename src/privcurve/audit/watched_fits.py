@@ -1,7 +1,7 @@
 """A curator that draws real noise and records it, and tests of the noise of several fits.
 
-Each draw is recorded as its level: the probability of a smaller draw under the announced law. If
-that law is true, levels are uniform, and those of one fit are independent.
+The curator records the level of each draw: the probability of a smaller draw under the announced
+distribution. If the noise has this distribution, levels are uniform, and independent within a fit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from privcurve.privacy.selection import Runs
 
 
 def _two_laplace(noise: Floats) -> Floats:
-    """Return the probability that the difference of two Laplace numbers is smaller."""
+    """Return the distribution function of the difference of two Laplace variables."""
     tail = (2 + np.abs(noise)) * np.exp(-np.abs(noise)) / 4
     return np.asarray(np.where(noise > 0, 1 - tail, tail))
 
@@ -48,32 +48,32 @@ LAWS: dict[str, Callable[[Floats], Floats]] = {
     GAUSSIAN: stats.norm.cdf,
 }
 
-# The fewest and the most real fits. There are more than the fewest until each law has `ENOUGH`
-# numbers, which show noise of half the scale.
+# Smallest and largest number of real fits. Fits continue until each distribution has `ENOUGH`
+# draws, which suffice to detect noise of half the scale.
 REAL_FITS = 60
 MOST_FITS = 200
 ENOUGH = 200
 
-# Noise that a float32 holds exactly has too few digits to hide a number. One in 30,000
-# numbers does so by chance.
+# Noise with float32 precision has too few digits to hide a number. A double has float32 precision
+# by chance once in 30,000 times.
 SINGLE = " of single precision"
 
-# Most draws of a fit that are compared with each other.
+# Largest number of draws of a fit to compare with each other.
 COMPARED = 60
 
 # Probability of a false alarm about each claim on noise.
 FALSE_ALARM = 1e-6
 
-# Laws with a single, telling number per fit: `REAL_FITS` fits are enough.
+# Distributions with one informative draw per fit, for which `REAL_FITS` fits suffice.
 TELLING = ("choice", "threshold", "number of runs", *OBJECTIVES)
 
 
 class Watch(Curator):
     """A curator that draws real noise, and records the level of each draw.
 
-    The law and the levels of each draw go to `drawn`, also those of parties and runs. The level of
-    a whole number or a choice is drawn uniformly, by `within`, from the answer's interval of
-    probabilities.
+    `drawn` collects the distribution and the levels of each draw, including draws of parties and
+    runs. For a whole number or a choice, the stream `within` draws the level uniformly from the
+    answer's interval of probabilities.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Watch(Curator):
         self._within = within
 
     def close(self) -> None:
-        """Record sums of shares of noise, each of as many parties as together add all of it."""
-        # All parties get the same requests in the same order.
+        """Record the sums of the parties' shares of noise, which together are one draw."""
+        # All parties get the same queries in the same order.
         for shares in zip(*(p._shares for p in self.parties if isinstance(p, Watch)), strict=True):
             call, parts, _ = shares[0]
             some = self._within.permutation(len(shares))[:parts]
@@ -121,7 +121,7 @@ class Watch(Curator):
     def _share(self, call: Call, exact: Floats, parts: int, unit: float) -> Floats:
         answer = super()._share(call, exact, parts, unit)
         if unit:
-            # A point of the unit that a share was rounded to.
+            # A random point of the interval that was rounded to this share.
             within = unit * (self._within.random(exact.shape) - 0.5)
             self._shares.append((call, parts, (answer - exact + within) / call.scale))
             if parts == 1:
@@ -145,7 +145,7 @@ class Watch(Curator):
     def _note_choice(self, call: Call, scores: NDArray[Any], chosen: int) -> int:
         probabilities = MECHANISMS[call.mechanism].probabilities
         assert probabilities is not None
-        # A point of the candidate's interval of probabilities.
+        # A random point of the candidate's interval of probabilities.
         chances = probabilities(scores, 1 / call.scale)
         level = float(chances[:chosen].sum()) + self._within.random() * float(chances[chosen])
         self.drawn.append(("choice", np.array([level / float(chances.sum())])))
@@ -181,7 +181,7 @@ class Watch(Curator):
 
 
 def _chance_below(call: Call, noise: Floats) -> Floats:
-    """Return the probability of whole noise below a whole number."""
+    """Return the probability that discrete Laplace noise is smaller than each value of `noise`."""
     if call.mechanism == GAUSSIAN:
         return np.asarray(stats.norm.cdf(noise / call.scale))
     # The probability of noise k is (1 - q)/(1 + q) · q^|k|, with q = e^(-1/scale).
@@ -191,7 +191,7 @@ def _chance_below(call: Call, noise: Floats) -> Floats:
 
 
 def faults(fit: Callable[[Watch], Any], seed: int) -> str:
-    """Train many times with real noise; return what is wrong with it, or an empty text."""
+    """Train many times with real noise; return the fault of the noise, or an empty text."""
     drawn: dict[str, list[Floats]] = {}
     fits = []
     for k in range(MOST_FITS):
@@ -233,6 +233,6 @@ def _correlated_draws(fits: Sequence[Floats]) -> str:
     r = np.corrcoef(scores, rowvar=False)[np.triu_indices(width, 1)]
     n = len(fits)
     worst = min(float(np.abs(r).max()), 1 - 1e-12)
-    # Student's law of the correlation of independent normal numbers.
+    # For independent normal variables the correlation has Student's t distribution.
     p = len(r) * 2 * float(stats.t(n - 2).sf(worst * np.sqrt((n - 2) / (1 - worst**2))))
     return f"two draws of a fit go together (p = {p:.2g})" if p < FALSE_ALARM else ""

@@ -1,9 +1,9 @@
 """The worst answers to a fit: their exact log ratio of probabilities on two neighbours.
 
-A learner is trained on one side of a pair by a script, and on the other with the same answers
-(`replay_fits`). One after another, each answer whose exact values differ between the sides is
-replaced by the one whose probabilities differ most. The log ratios add up to a privacy loss that
-is reached: a certain lower bound on the ε of all answers of the fit.
+The attack trains a learner on one side of a pair with scripted answers, and on the other side with
+the same answers (`replay_fits`). One after another, it replaces each answer whose exact values
+differ between the sides by the answer with the largest ratio of probabilities. The log ratios add
+up to the privacy loss of a possible output: a certain lower bound on the fit's ε.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from privcurve.privacy.mechanisms import LAPLACE, MECHANISMS, SELECTIONS
 
 NUMBERS = ("numbers", "whole numbers")
 
-# A part of an event: a single choice or label, if a compiled loop adds to the noise.
+# A part of an event: the index of one choice or label, if a compiled loop adds to the noise.
 Part = tuple[int, ...]
 
 
 def worst_answers(learner: CodedClassifier, pair: Pair) -> float:
-    """Return the largest privacy loss of a fit's answers that a greedy search reaches."""
+    """Return the largest privacy loss of a fit's answers that a greedy search finds."""
     return max(
         _loss_of_answers(learner, pair.left, pair.right),
         _loss_of_answers(learner, pair.right, pair.left),
@@ -50,7 +50,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
                 return math.inf
             raise
         if first.inners:
-            raise ValueError(f"{learner._learner}: what the runs of a selection are told is kept")
+            raise ValueError(f"{learner._learner}: answers to runs of a selection are not released")
         total, unsettled = 0.0, None
         for place, one, other in _events(first, second):
             for part in _parts(one):
@@ -69,7 +69,7 @@ def _loss_of_answers(learner: CodedClassifier, likely: Records, unlikely: Record
 
 
 def _events(first: Replay, second: Replay) -> Iterator[tuple[Place, Event, Event]]:
-    """Yield the events of both sides: those of the fit, and those of each party."""
+    """Yield the position and both sides of each event, of the fit and of each party."""
     pairs = zip((first, *first.holders), (second, *second.holders), strict=True)
     for one, other in pairs:
         for k, events in enumerate(zip(one.events, other.events, strict=True)):
@@ -84,7 +84,7 @@ def _parts(event: Event) -> Iterator[Part]:
 
 
 def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
-    """Return the loss of a part's answer, and the answer whose loss is the largest."""
+    """Return the largest loss over all answers to a part of an event, and that answer."""
     call: Any = one.calls[part[: one.calls.ndim]]
     left, right, answer = one.exact[part], other.exact[part], one.answer[part]
     chances = MECHANISMS[call.mechanism].probabilities
@@ -110,7 +110,7 @@ def _loss(one: Event, other: Event, part: Part) -> tuple[float, Any]:
     if one.kind == "choose":
         losses = ratios(left, right)
         return float(losses[answer[0]]), np.argmax(losses)
-    # A place that the loop left at 0 is no candidate, or its score is 0: the smaller loss counts.
+    # A score of 0 may belong to no candidate: take the smaller of the losses with and without.
     scored = (left != 0) | (right != 0)
     losses = np.full(len(left), -np.inf)
     losses[scored] = np.minimum(ratios(left[scored], right[scored]), ratios(left, right)[scored])

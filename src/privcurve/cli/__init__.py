@@ -1,5 +1,5 @@
-"""The command ``privcurve``: one file a sub-command, over the library and the workflow.
+"""The command ``privcurve``, with one file for each sub-command.
 
-Each sub-command is a module with ``HELP``, ``EXAMPLES``, ``add_arguments`` and ``run``, and is
-named in `main.COMMANDS`.
+Each sub-command is a module with ``HELP``, ``EXAMPLES``, ``add_arguments`` and ``run``;
+`main.COMMANDS` has its name.
 """

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Attack, and say how often guesses are right."""
+    """Attack a table, and print the share of right guesses."""
     from privcurve import datasets, extras
     from privcurve.audit import own_table
     from privcurve.experiments.curves import CODED

@@ -1,4 +1,4 @@
-"""``privcurve budget``: what was released of a dataset's records, what is spent, what is left."""
+"""``privcurve budget``: the releases of a dataset, their costs, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _write_sums(spent: list[Price], budget: Budget, left: Price | None) -> Itera
 
 
 def _describe_release(release: Release) -> dict[str, Any]:
-    """Return a release as JSON, without what its noise follows from."""
+    """Return a release as JSON, without the inputs of its random stream."""
     facts = ("at", "dataset", "learner", "what", "folder", "kept", "error")
     return {
         "release": release.number,

@@ -22,11 +22,11 @@ examples:
   privcurve check descriptions/patients.yaml
 """
 
-# Shares above these get a mark.
+# Larger shares get a mark.
 _NOTED = {"clipped": 0.05, "other": 0.5, "missing": 0.5}
-# Most columns with a crowded bin that are named.
+# Largest number of crowded columns in the output.
 _NAMED = 5
-# Beyond so many columns only those with a mark have a line.
+# With more columns, only columns with a mark get a line.
 MOST_SHOWN = 60
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and print the shares and all problems."""
+    """Check a dataset; print the shares and all problems."""
     from privcurve.datasets.describing import check
     from privcurve.files import display_path
 
@@ -129,7 +129,7 @@ def _write_shares(report: Report) -> Iterator[str]:
 
 
 def _name_crowded(report: Report) -> Iterator[str]:
-    """Name the columns with most values in one bin, and what to write instead."""
+    """Yield columns with most values in one bin, each with a proposal."""
     from privcurve.datasets.describing import propose_bins
 
     crowded = [(tally.column, tally.crowded_bin) for tally in report.tallies if tally.crowded_bin]

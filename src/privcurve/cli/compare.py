@@ -1,4 +1,4 @@
-"""``privcurve compare``: which proved learner to use, and what the privacy costs."""
+"""``privcurve compare``: rank proved learners, and show the cost of privacy."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compare, and print the result and where its page is."""
+    """Compare learners; print the result and the path of its page."""
     if arguments.private_choice:
         private_choice(arguments)
         return
@@ -139,13 +139,13 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read_wish(arguments: argparse.Namespace) -> Wish | None:
-    """Read the wanted score; None if there is none."""
+    """Return the wanted score of the command line, or None."""
     from privcurve.outputs.wishes import METRICS, Wish
 
     if arguments.want is None and arguments.within is None:
         return None
     if arguments.want is not None and arguments.within is not None:
-        raise UsageError("--want and --within are two ways to say one thing: keep one")
+        raise UsageError("--want and --within exclude each other: keep one")
     word = "--within" if arguments.want is None else "--want"
     text = arguments.want
     if text is None:
@@ -174,7 +174,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
-    """Return the rankings, and the ε that the wanted score needs, if there is a wish."""
+    """Return the rankings, and the ε that the wanted score needs (None without a wish)."""
     from privcurve.outputs.answers import rankings
     from privcurve.outputs.wishes import needed_epsilon
 
@@ -185,7 +185,7 @@ def _rank(comparison: Comparison) -> tuple[list[Ranking], Needed | None]:
 
 
 def private_choice(arguments: argparse.Namespace) -> None:
-    """Say what will be spent, choose and release, and say which learner was kept."""
+    """Print the price, choose and release a learner, and print its name."""
     from privcurve import datasets
     from privcurve.cli import release as releasing
     from privcurve.releases.choice import CHOOSE, check_budget, choice
@@ -201,13 +201,13 @@ def private_choice(arguments: argparse.Namespace) -> None:
     for word in ("tune", "repeats", "metric", "want", "within", "fresh"):
         if getattr(arguments, word) not in (None, False):
             raise UsageError(
-                f"--{word} says how to compare, and --private-choice shows no comparison: leave "
+                f"--{word} is an option of a comparison, and --private-choice shows none: leave "
                 "out one of them"
             )
     (epsilon,) = epsilons
     request = Request(arguments.dataset, epsilon, arguments.delta, CHOOSE)
     description = datasets.describe(request.dataset)
-    # This comes before the prices of the candidates, which can take half a minute.
+    # Check first: computing the prices of the candidates can take half a minute.
     check_budget(request, description)
     for line in choice(request, description).lines():
         console.remark(arguments, line)
@@ -221,7 +221,7 @@ def private_choice(arguments: argparse.Namespace) -> None:
 
 
 def report(comparison: Comparison) -> str:
-    """Return the sentence for each ε, the learners, what the comparison cost, and its files."""
+    """Return the text of a comparison: a sentence for each ε, learners, cost, and files."""
     from privcurve.analysis.keys import short_text
     from privcurve.outputs import price
     from privcurve.outputs.answers import errors_key, full_sentence

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a result is printed."""
+    """Add the options for the format of the output."""
     option = parser.add_mutually_exclusive_group().add_argument
     option("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
     option("--json", action="store_true", help="write one JSON object to standard output")
@@ -47,7 +47,7 @@ def warn(text: str) -> None:
 
 @contextmanager
 def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[float], None]]:
-    """Show how much of something is done, if that takes long; yield what to call with the share."""
+    """Show progress if work takes long; yield a function that takes the finished share."""
     started: list[Progress] = []  # at the first share
 
     def show(share: float) -> None:
@@ -67,13 +67,13 @@ def show_progress(arguments: argparse.Namespace, what: str) -> Iterator[Callable
 
 @contextmanager
 def show_reading(arguments: argparse.Namespace, what: str) -> Iterator[Callable[[RawTable], None]]:
-    """Show how much of a file is read, if that takes long; yield what to call with each piece."""
+    """Show progress if reading takes long; yield a function that takes each piece."""
     with show_progress(arguments, f"of {what} read") as show:
         yield lambda table: None if table.share is None else show(table.share)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON can write: infinite numbers become texts, as in models."""
+    """Return a value for JSON: infinite numbers become texts, as in model files."""
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

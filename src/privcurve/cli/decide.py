@@ -1,4 +1,4 @@
-"""``privcurve decide``: ask for the blanks of a draft, one after another."""
+"""``privcurve decide``: fill in the blanks of a draft, one after another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Ask, write each answer down, and say what is left."""
+    """Ask for each blank, write the answers, and print what remains."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.describing import card_questions, questions
     from privcurve.files import display_path
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _suggest_holdout(name: str) -> None:
-    """Suggest to release with a hold-out, where there are records enough."""
+    """Suggest a release with a hold-out, if there are enough records."""
     from privcurve import datasets
     from privcurve.releases.request import HOLDOUT_FROM
 
@@ -89,7 +89,7 @@ def _suggest_holdout(name: str) -> None:
 
 
 def _ask(question: Question | CardQuestion, of: str) -> None:
-    """Ask until an answer is valid; an empty one leaves the blank as it is."""
+    """Ask until an answer is valid; an empty answer leaves the line blank."""
     from privcurve.datasets import DatasetError
 
     if sys.stdin is None:
@@ -104,8 +104,7 @@ def _ask(question: Question | CardQuestion, of: str) -> None:
             if not is_person:
                 why = str(error).removesuffix(".")
                 raise CommandError(
-                    f"the answer {text!r} for {of} is refused: {why}. What was answered before it "
-                    "is written."
+                    f"the answer {text!r} for {of} is refused: {why}. Earlier answers are written."
                 ) from None
             print(f"  {error}")
         else:

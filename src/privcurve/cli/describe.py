@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the draft, and print what the table holds."""
+    """Write the draft, and print a summary of the table."""
     from privcurve.datasets import catalogue
     from privcurve.datasets.describing import LabelChoice, draft, name_of
     from privcurve.files import replace_text
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = name_of(arguments.file, arguments.name)
     path = arguments.output or Path(catalogue.LOCAL, f"{name}.yaml")
     check_output(path, arguments.file, arguments.test)
-    # A pipe or a terminal is no file: it is written to without --force.
+    # Pipes and terminals are no files, so they need no --force.
     if path.is_file() and not arguments.force:
         raise CommandError(
             f"{path} exists already: check it with privcurve check {path.stem}, draft another with "
@@ -124,7 +124,7 @@ def _show_columns(arguments: argparse.Namespace) -> int:
 
 
 def _content(draft: Draft) -> dict[str, Any]:
-    """Return the draft as JSON: of the records only their number."""
+    """Return the draft as JSON; it contains no fact about records except their number."""
     return {
         "dataset": draft.name,
         "n_records": draft.n_read,
@@ -177,7 +177,7 @@ def _list_faults(faults: Sequence[str]) -> Iterator[str]:
 
 
 def _list_columns(columns: Mapping[str, Proposal], shares: Mapping[str, float]) -> Iterator[str]:
-    """Yield a line for each column: its proposed kind, and what was seen of it."""
+    """Yield a line for each column: its proposed kind, and a summary of its values."""
     width = min(max(map(len, columns)), 24)
     for name, column in columns.items():
         gaps = f"{share:.1%} missing; " if (share := shares.get(name)) else ""

@@ -1,4 +1,4 @@
-"""What exit codes mean, and the errors of commands that are shown as one message."""
+"""Exit codes, and the errors of commands."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ skipped; 4 a description has lines to be decided; 5 refused by the budget; 130 s
 
 
 class CommandError(ExpectedError, RuntimeError):
-    """A command that can't be done.
+    """A command can't be done.
 
-    The message names the culprit and the way out; it is all that is shown.
+    The message names the culprit and the remedy; the command prints nothing else.
     """
 
 
 class UsageError(CommandError):
-    """A command line that contradicts itself, or has a word that is not allowed."""
+    """A command line contradicts itself, or has a value that is not allowed."""
 
     exit_code = USAGE
 
@@ -29,7 +29,7 @@ PICTURES = (".svg", ".png", ".pdf")
 
 
 def check_output(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse to write over a folder, or over a file that the command reads."""
+    """Raise CommandError if an output path is a folder, or an input of the command."""
     if path is None:
         return
     if path.is_dir():
@@ -40,13 +40,13 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
 
 
 def check_picture(path: Path | None, *inputs: Path | None) -> None:
-    """Refuse a picture of an unknown kind, and what :func:`check_output` refuses."""
+    """Raise UsageError for an unknown picture format; then call :func:`check_output`."""
     if path is not None and path.suffix.lower() not in PICTURES:
         raise UsageError(f"--picture {path}: name a file in {', '.join(PICTURES)}")
     check_output(path, *inputs)
 
 
 def check_separator(separator: str | None) -> None:
-    """Refuse what can't stand between fields."""
+    """Raise UsageError if a separator is not one character."""
     if separator is not None and len(separator) != 1:
         raise UsageError(f"--separator {separator!r} is not one character")

@@ -1,4 +1,4 @@
-"""``privcurve evaluate``: how right a model is on a labelled table, by group."""
+"""``privcurve evaluate``: measure a model on a labelled table, by group."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ examples:
   privcurve evaluate model.json test.csv --by sex --csv groups.csv --picture groups.svg
   privcurve evaluate model.json test.csv --by sex --epsilon 0.5 --dataset patients
 
-After each ± stands a standard error. Without --epsilon the numbers are exact facts about the table.
-With it they are made of counts by group, label and answer with noise: a release of the records of
---dataset, written into its budget ledger. Groups are then those of a column of the model.
+Each ± is a standard error. Without --epsilon the numbers are exact facts about the table. With it
+they follow from noisy counts by group, label and answer. These are a release of the records of
+--dataset, written into its budget ledger; --by must then be a column of the model.
 """
 
-# A group of fewer records tells little.
+# Smallest number of records of a measured group.
 LEAST = 30
 TITLES = {
     "error": "error",
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Measure, and write the table; check all that can be checked before anything is spent."""
+    """Measure a model, and write the table. All checks come before the price is spent."""
     from privcurve import extras
     from privcurve.files import replace_file, replace_text
     from privcurve.models import load
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> None:
         "notes": notes,
         "by": arguments.by,
     }
-    # Printed first: what is paid for is not lost if a file can't be written.
+    # Print first, so that a paid result is not lost if a file can't be written.
     console.print_result(arguments, _write_lines(rows, names, notes), content)
     if arguments.csv is not None:
         replace_text(arguments.csv, _write_csv(rows, names))
@@ -127,20 +127,20 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_options(arguments: argparse.Namespace) -> None:
-    """Refuse options that are not possible, or contradict each other."""
+    """Raise UsageError for options that are not possible, or contradict each other."""
     check_output(arguments.csv, arguments.model, arguments.file)
     check_picture(arguments.picture, arguments.model, arguments.file)
     check_separator(arguments.separator)
     if str(arguments.file) == "-":
         raise UsageError("evaluate reads no standard input: name a file")
     if arguments.least is not None and arguments.least < 1:
-        raise UsageError(f"--least {arguments.least} is not a number of records above 0")
+        raise UsageError(f"--least must be above 0; got {arguments.least}")
     if arguments.least is not None and arguments.epsilon is not None:
-        raise UsageError("--least is of exact numbers: noisy counts are those of all groups")
+        raise UsageError("--least is for exact numbers: noisy counts show all groups. Leave it out")
     if (arguments.epsilon is None) != (arguments.dataset is None):
         raise UsageError("--epsilon and --dataset belong together: noisy counts are paid for")
     if arguments.epsilon is not None and not 0 < arguments.epsilon < math.inf:
-        raise UsageError(f"--epsilon {arguments.epsilon} is not a finite number above 0")
+        raise UsageError(f"--epsilon must be finite and above 0; got {arguments.epsilon}")
 
 
 def _write_lines(rows: Sequence[Row], names: Sequence[str], notes: Sequence[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""``privcurve explain``: what a model makes of each column."""
+"""``privcurve explain``: the effect of each column on a model's score."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from privcurve.cli import console
 from privcurve.cli.errors import PICTURES, UsageError, check_picture
 from privcurve.numerals import count
 
-HELP = "say what a model makes of each column, by its model.json alone"
+HELP = "explain a model.json: the importance and the effect of each column"
 EXAMPLES = """\
 examples:
   privcurve explain model.json
   privcurve explain model.json --columns 3 --picture shapes.svg
 
-Importances and shapes follow from the model, which is released: they show nothing more of any
-record than it does.
+Importances and shapes follow from the released model: they reveal no more about any record than
+the model does.
 """
 
 COLUMNS = 5
@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write tables, and draw a picture where one is asked for."""
+    """Print tables, and draw a picture with ``--picture``."""
     from privcurve.files import replace_file
     from privcurve.models import load
 
     picture, most = arguments.picture, arguments.columns
     if most < 0:
-        raise UsageError(f"--columns {most} is negative")
+        raise UsageError(f"--columns must be at least 0; got {most}")
     check_picture(picture, arguments.model)
     explanation = load(arguments.model).explain()
     content = {

@@ -13,7 +13,7 @@ from privcurve import __version__
 from privcurve.cli.errors import EXIT_CODES
 from privcurve.errors import DONE, FAILED, STOPPED, ExpectedError, end_with_reader
 
-# In the order in which a user needs them.
+# Sub-commands, in the order of a user's work.
 COMMANDS = (
     *("describe", "decide", "check", "compare", "arena", "attack", "release", "budget"),
     *("predict", "explain", "evaluate", "export"),
@@ -24,9 +24,9 @@ COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run ``privcurve`` and return its exit code, one of :mod:`privcurve.cli.errors`.
 
-    For a command line that it does not understand argparse ends the process itself.
+    argparse ends the process itself if the command line is invalid.
     """
-    # Characters that an encoding lacks are written as codes: no command ends because of them.
+    # Write characters that the encoding lacks as escapes, so that no command fails because of them.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(_import_command(arguments.command).run(arguments) or DONE)
     except BrokenPipeError:
-        raise  # not told as the others are: `end_with_reader` ends it
+        raise  # `end_with_reader` handles it
     except KeyboardInterrupt as error:
         print(f"privcurve: {str(error) or 'stopped'}", file=sys.stderr)
         return STOPPED

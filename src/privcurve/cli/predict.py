@@ -1,4 +1,4 @@
-"""``privcurve predict``: what a model says of new records."""
+"""``privcurve predict``: predict the labels of new records."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ skip it gets an empty answer, its line and the reason go to standard error, and 
 """
 
 STOP, SKIP = "stop", "skip"
-# Answers wait in memory until all records are read; beyond so many bytes in an unnamed file.
+# Answers stay in memory until all records are read; more bytes go to an unnamed file.
 _MOST_IN_MEMORY = 2**24
 _PIECE = 2**20
 
@@ -84,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how a table is written, where the model or the file does not."""
+    """Add the options for the format of a table, if neither model nor file determines it."""
     option = parser.add_argument
     option("--separator", help="the character between fields (default: found by the column names)")
     option("--encoding", help="encoding of a text table (default: as trained, or utf-8)")
@@ -99,7 +99,7 @@ def add_layout_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write a label for each record; say whether some were skipped."""
+    """Write a label for each record; return the exit code."""
     if arguments.output == Path("-"):
         arguments.output = None
     output = arguments.output
@@ -164,7 +164,7 @@ def _predict(arguments: argparse.Namespace, watch: Callable[[RawTable], None]) -
 
 
 def _make_header(arguments: argparse.Namespace, model: Model) -> list[str]:
-    """Name the columns of the answers."""
+    """Return the column names of the answers."""
     name = arguments.answers or f"predicted_{model.domain.label.column}"
     names = [f"probability of {name}" for name in model.labels] if arguments.proba else []
     header = [*arguments.copied, name, *names]
@@ -203,7 +203,7 @@ def _report(arguments: argparse.Namespace, answers: _Answers, records: NewRecord
 
 
 class _Answers:
-    """Answers as CSV, counted as they are written."""
+    """Answers as CSV, with counts."""
 
     def __init__(self, model: Model, probabilities: bool, to_stdout: bool) -> None:
         self.model, self.probabilities, self.to_stdout = model, probabilities, to_stdout
@@ -211,7 +211,10 @@ class _Answers:
         self.n_skipped = 0
 
     def write(self, parts: Iterable[CodedPiece], target: IO[str], header: list[str]) -> None:
-        """Write header and answers, nothing before the first part; probabilities to six digits."""
+        """Write header and answers, with six digits of probabilities.
+
+        Nothing is written before the first part arrives.
+        """
         out = csv.writer(target, lineterminator="\n")
         first = [header]
         for part in parts:
@@ -227,7 +230,7 @@ class _Answers:
         out.writerows(first)
 
     def _answer(self, part: CodedPiece) -> list[list[str]]:
-        """Return answers and probabilities of all records; skipped records have empty ones."""
+        """Return answers and probabilities of all records; they are empty for skipped records."""
         columns: list[list[str]] = [
             [] for _ in range(1 + self.probabilities * len(self.model.labels))
         ]
@@ -249,7 +252,7 @@ class _Answers:
 
 
 def _check_stdout(texts: list[str]) -> None:
-    """Refuse, before any answer is written, a standard output that can't take some texts."""
+    """Raise CommandError if standard output can't encode the texts."""
     if sys.stdout is None:
         raise CommandError("there is no standard output: name an output file (-o)")
     words = "".join(texts)

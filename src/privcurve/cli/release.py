@@ -1,4 +1,4 @@
-"""``privcurve release``: a private model to hand over, and what it guarantees."""
+"""``privcurve release``: train and save a private model with its card."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ EXAMPLES = """examples:
   privcurve release patients --epsilon 1 --learner tuned --set learner=lazybb \\
     --set 'settings={n_rounds: [9, 25]}'
 
-Where no learner is named it is PrivGAM, whose settings follow from public facts. With --learner
-choose one is chosen on the records, and epsilon pays for that too.
+The default learner is PrivGAM, whose settings follow from public facts. --learner choose selects a
+learner privately on the records; epsilon also pays for the choice.
 """
 
 
@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say what is trained."""
+    """Add the arguments for learner, settings and privacy."""
     option = parser.add_argument
     option("--epsilon", type=amount, required=True, help="privacy budget of this model")
     option("--delta", type=amount, default=0.0, help="(default: 0, pure differential privacy)")
@@ -90,7 +90,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def read_request(arguments: argparse.Namespace, holdout: float = 0.0) -> Request:
-    """Return what the arguments of :func:`add_model_arguments` ask for."""
+    """Return the request from the arguments of :func:`add_model_arguments`."""
     from privcurve.learners.entries.by_rule import DEFAULT
     from privcurve.releases.request import Request
 
@@ -107,7 +107,7 @@ def read_request(arguments: argparse.Namespace, holdout: float = 0.0) -> Request
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Release, and print what was written."""
+    """Release a model, and print the written files."""
     from privcurve.releases.release import release
 
     request = read_request(arguments, arguments.holdout)
@@ -134,7 +134,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _note_engine(arguments: argparse.Namespace) -> Iterator[str]:
-    """Say that an engine has nothing to do if the table is one part."""
+    """Yield a note that an engine has no use if the table is one part."""
     from privcurve import datasets
 
     if arguments.engine in ("", "local") and not arguments.scheduler:
@@ -147,7 +147,7 @@ def _note_engine(arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _note_comparison(request: Request) -> Iterator[str]:
-    """Say that the last comparison of these records was at another ε or δ, if it was."""
+    """Yield a note if the last comparison of these records was at another ε or δ."""
     from privcurve import datasets
     from privcurve.releases.budget_ledger import RELEASES, BudgetLedger
 
@@ -165,7 +165,7 @@ def _note_comparison(request: Request) -> Iterator[str]:
 
 
 def _note_holdout(request: Request) -> Iterator[str]:
-    """Suggest a hold-out where there are records enough, and none is asked for."""
+    """Yield a suggestion of a hold-out, if the request has none and there are enough records."""
     from privcurve import datasets
     from privcurve.releases.request import HOLDOUT_FROM
 
@@ -173,24 +173,24 @@ def _note_holdout(request: Request) -> Iterator[str]:
     enough = description.n_rows >= HOLDOUT_FROM and not description.public_benchmark
     if enough and not request.holdout:
         yield (
-            "without a hold-out nobody can tell whether this model is better than the base rate: "
+            "without a hold-out it is unknown whether this model is better than the base rate: "
             "--holdout 0.2 measures it on a fifth of the records, at the same epsilon"
         )
 
 
 def _is_person(arguments: argparse.Namespace) -> bool:
-    """Return whether somebody can answer a question."""
+    """Return whether a person can answer a question on the terminal."""
     return sys.stdin is not None and sys.stdin.isatty() and not arguments.json
 
 
 def _confirm(warning: str) -> bool:
-    """Ask whether a model is to be written all the same; the warning has been printed."""
+    """Ask whether to write a model in spite of a warning, which is already printed."""
     print("Write it all the same? (yes or no): ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def _read_folder(text: str) -> Path:
-    """Read a folder; refuse an empty text, as of an unset variable: it would be this folder."""
+    """Return a folder; an empty text (perhaps an unset variable) is an error, not this folder."""
     if not text:
         raise argparse.ArgumentTypeError("its name is empty")
     return Path(text)
@@ -234,7 +234,7 @@ def _read_value(text: str, kind: type) -> Any:
 
 
 def report(arguments: argparse.Namespace, released: Released) -> None:
-    """Print the learner, what was written, and what all releases have spent."""
+    """Print the learner, the written files, and the total price of all releases."""
     from privcurve.releases.released import CARD, MODEL, PAGE
 
     left = released.budget.subtract(released.prices)

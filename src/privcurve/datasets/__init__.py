@@ -1,7 +1,7 @@
-"""Datasets: from raw files to a coded matrix over a public domain.
+"""Datasets: from raw files to an encoded matrix over a public domain.
 
-Nothing here is computed from the rows but the codes themselves: categories and bounds
-come from a dataset's description, ``resources/datasets/<name>.yaml``.
+The codes are the only part that depends on the records: categories and bounds are those of a
+dataset's description, ``resources/datasets/<name>.yaml``.
 """
 
 from privcurve.datasets.catalogue import describe, names

@@ -1,4 +1,4 @@
-"""The keys that a draft leaves blank: a person has to decide what is public."""
+"""Keys that a draft leaves blank because a person has to decide what is public."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ from typing import Any, NamedTuple
 
 from privcurve.schema import Place
 
-# Keys that a draft leaves blank, and what is to be written there.
+# Keys that a draft leaves blank, and what to write there.
 WANTED = {
-    "bounds": "[lowest, highest], of dates [first, last day], known without looking at the records",
-    "categories": "a list of all values that there can be, by a codebook and not by the records",
-    "groups": "a list of the words that matter, or groups of them by patterns; all else is other",
+    "bounds": "[lowest, highest], for dates [first, last day], known without looking at the "
+    "records",
+    "categories": "a list of all possible values, from a codebook and not from the records",
+    "groups": "a list of the relevant words, or groups of them by patterns; all others become "
+    "other",
     "format": 'how a date is written, such as "%d.%m.%Y"',
-    "pivot": "the first of the hundred years that two digits mean: 1930 for 1930 to 2029",
+    "pivot": "the first of the hundred years that two digits cover: 1930 for 1930 to 2029",
     "positive": "the value of positive records, in quotes",
     "negative": "the value of negative records, in quotes",
     "unit": "{column: …, at_most: …}, if that column names people of several records each (n_rows "
     "counts those that are kept); or none",
-    "classes": "a list of all classes that there can be, or each value with its class",
+    "classes": "a list of all possible classes, or each value with its class",
 }
 _LABEL_KEYS = ("positive", "negative", "classes")
 
 
 class Blank(NamedTuple):
-    """A key without a value."""
+    """A key without a value in a draft."""
 
-    place: Place  # in the description
-    subject: str  # the column, or the label, as a message names it
+    place: Place  # position in the description
+    subject: str  # the column or the label, as named in messages
 
     @property
     def key(self) -> str:
-        """The key alone."""
+        """The last key of the position."""
         return str(self.place[-1])
 
     @property
@@ -41,7 +43,7 @@ class Blank(NamedTuple):
 
 
 def blanks(content: Mapping[str, Any]) -> list[Blank]:
-    """Return what the content of a description leaves blank, in its order."""
+    """Return the blank keys of a description's content, in its order."""
     columns = content.get("columns")
     label = content.get("label")
     entries = columns if isinstance(columns, list) else []

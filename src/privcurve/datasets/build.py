@@ -1,4 +1,4 @@
-"""Turn a YAML file's content into a description, or say all that is wrong with it."""
+"""Convert the content of a YAML file to a description, or report all its faults."""
 
 from __future__ import annotations
 
@@ -21,27 +21,39 @@ from privcurve.datasets.coding import (
     read_day,
     strip_point,
 )
-from privcurve.datasets.description import Description, LabelSpec, Parser, Records, SourceFile, Unit
+from privcurve.datasets.description import (
+    Description,
+    LabelSpec,
+    Parser,
+    SourceFile,
+    Subsample,
+    Unit,
+)
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Column, Domain, Label
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
+# Bins of a column whose description does not give `n_bins`: as in the thesis. Another number would
+# change the ids of stored runs.
 DEFAULT_BINS = 10
+# Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
+# (docs/studies.md), and learners that want few bins merge them.
+DRAFTED_BINS = 64
 
-# Whole numbers have bins of whole numbers if the bounds hold at most so many for each bin.
+# Whole numbers get bins of whole numbers if the bounds contain at most this many per bin.
 MOST_WHOLE = 4
 
-# Parsers of files whose columns have names.
+# Parsers of files with column names.
 WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 
-# Kinds of columns in a description that become numeric or categorical ones.
+# Kinds of columns in a description that become numeric or categorical columns.
 DATE = "date"
 TEXT = "text"
 
-# The value of a column's `missing` that adds a code for missing values, and no marker.
+# A column's `missing` with this value adds a code for missing values, but no marker.
 BIN = "bin"
 
-# Keys of a description that are taken as they are written.
+# Keys of a description that are copied without conversion.
 _AS_WRITTEN = (
     *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
     *("rows_per_part", "about"),
@@ -55,10 +67,10 @@ def build(
     base: Description | None = None,
     new_files: frozenset[str] = frozenset(),
 ) -> Description:
-    """Turn a YAML file's content, checked by the schema and written out, into a description.
+    """Convert a YAML file's content, checked by the schema and expanded, to a description.
 
-    Content that contradicts itself is refused, naming all places. Of a variant, `base` is what it
-    is based on, and `new_files` are the parts whose files are not those of `base`.
+    Raises an error that names all contradictions in the content. For a variant, `base` is the
+    description it is based on, and `new_files` are the parts whose files differ from the base.
     """
     problems = Problems(name)
     entries = content["columns"]
@@ -70,7 +82,7 @@ def build(
     parser = Parser.from_dict(content["parser"])
     files = build_files(content)
     sample = content.get("records", {})
-    records = Records(**{**sample, "parts": tuple(sample.get("parts", ()))})
+    records = Subsample(**{**sample, "parts": tuple(sample.get("parts", ()))})
     unit = Unit(**content["unit"]) if isinstance(content.get("unit"), Mapping) else None
     n_test = int(content.get("n_test", 0))
     for fault in (
@@ -123,21 +135,21 @@ def build(
     )
 
 
-# What is wrong ----------------------------------------------------------------------------
+# Faults -----------------------------------------------------------------------------------
 
 
 def _find_duplicates(names: Iterable[str]) -> list[str]:
-    """Return the names that are there more than once."""
+    """Return the names that occur more than once."""
     return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _content_faults(
-    content: Mapping[str, Any], records: Records, unit: Unit | None
+    content: Mapping[str, Any], records: Subsample, unit: Unit | None
 ) -> Iterator[str]:
     decimal = content.get("decimal", ".")
     if content.get("thousands") == decimal:
         yield f"thousands and decimal are both {decimal!r}: a number would mean two things"
-    if content.get("rows_per_part") and (records != Records() or unit is not None):
+    if content.get("rows_per_part") and (records != Subsample() or unit is not None):
         key = "records" if unit is None else "unit"
         yield f"rows_per_part is for all records of the files; drop it, or {key}"
     names = dict.fromkeys(entry["name"] for entry in content["columns"])
@@ -149,15 +161,15 @@ def _content_faults(
 
 
 def column_faults(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield what keeps columns from coding values."""
+    """Yield the faults of columns that prevent encoding."""
     for name in _find_duplicates(column.name for column in columns):
         yield f"the column {name!r} is described twice; keep one"
     for column in columns:
         if column.kind == NUMERIC:
             if column.dates and not is_day_format(column.dates):
                 yield (
-                    f"format of {column.name!r}, {column.dates!r}, does not tell year, month and "
-                    "day in the words of Python's strptime, such as %d.%m.%Y"
+                    f"format of {column.name!r}, {column.dates!r}, must contain year, month and "
+                    "day in the syntax of Python's strptime, such as %d.%m.%Y"
                 )
             try:
                 column.format_bounds()
@@ -206,8 +218,9 @@ def _pivot_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
     is_short = has_short_years(column.dates)
     if is_short and "pivot" not in entry:
         yield (
-            f"format of {name!r}, {column.dates!r}, has years of two digits, and no century: say "
-            "the first of the hundred years that they mean, such as pivot: 1930 for 1930 to 2029"
+            f"format of {name!r}, {column.dates!r}, has years of two digits, but no century: "
+            "add the first of the hundred years that they cover, such as pivot: 1930 for 1930 "
+            "to 2029"
         )
     elif "pivot" in entry and not is_short:
         yield f"pivot of {name!r} is for a format with years of two digits (%y); drop it"
@@ -222,13 +235,14 @@ def _label_faults(label: LabelSpec, columns: tuple[Column, ...]) -> Iterator[str
     for value in sorted(set(label.positive) & set(label.negative)):
         yield f"the label {value!r} is positive and negative; keep one"
     for value in _find_duplicates(value for value, _ in label.classes):
-        yield f"the label {value!r} stands twice in classes; keep one"
+        yield f"the label {value!r} is listed twice in classes; keep one"
     if label.classes and n_classes < 3:
         yield (
-            f"label: classes are three or more, not {n_classes}; of two give positive and negative"
+            f"label: classes must be three or more; got {n_classes}. For two classes give "
+            "positive and negative"
         )
     if n_classes > MOST_CLASSES:
-        yield f"label: classes are {n_classes}, more than {MOST_CLASSES}"
+        yield f"label: classes must be at most {MOST_CLASSES}; got {n_classes}"
 
 
 def _unit_faults(
@@ -237,7 +251,10 @@ def _unit_faults(
     if unit is None:
         return
     if parser.kind not in WITH_NAMES:
-        yield f"unit is for kind: {', '.join(WITH_NAMES)}; records of {parser.kind} name no person"
+        yield (
+            f"unit requires kind: {' or '.join(WITH_NAMES)}; records of {parser.kind} name no "
+            "person"
+        )
     if unit.column in {column.name for column in columns}:
         yield (
             f"{unit.column!r} is the unit and a column too: a name of a person is not learned "
@@ -250,9 +267,9 @@ def _unit_faults(
 def parser_faults(
     parser: Parser, columns: tuple[Column, ...], label: str, unit: Unit | None = None
 ) -> Iterator[str]:
-    """Yield what contradicts itself in a parser, or the names of columns and label."""
+    """Yield the contradictions in a parser, or in the names of columns and label."""
     try:
-        # Some of Python's codecs are not for texts, such as rot13.
+        # Some of Python's codecs, such as rot13, do not convert texts to bytes.
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
         yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"
@@ -278,7 +295,7 @@ def parser_faults(
 
 
 def _file_faults(
-    parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Records, n_test: int
+    parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Subsample, n_test: int
 ) -> Iterator[str]:
     if parser.kind not in words.WITH_FILES and words.TRAIN in files:
         yield f"a {parser.kind} dataset has no files; drop them"
@@ -311,7 +328,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
         spacing = spacing_towards_zero(entry.get("spacing", EQUAL), low, high)
         n_bins, n_values = int(entry.get("n_bins", DEFAULT_BINS)), high - low + 1
         if entry.get("whole") and n_values <= MOST_WHOLE * n_bins:
-            # As many bins of equally many numbers.
+            # As many bins as needed for bins of equally many numbers.
             spacing, n_bins = WHOLE, math.ceil(n_values / math.ceil(n_values / n_bins))
         return Column(
             name,
@@ -336,7 +353,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Return patterns with the titles of their groups; then those for other and missing texts."""
+    """Return patterns with the titles of their groups, followed by other and missing texts."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
@@ -347,28 +364,28 @@ def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Return values with their titles; a value in a list is its own title."""
+    """Return values with their titles; the title of a listed value is the value."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
 def _list_texts(values: Any) -> tuple[str, ...]:
-    """Return a value or a list of them as texts, stripped as the texts of files are."""
+    """Return a value or a list of values as texts, stripped like the texts of files."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 
 
 def _read_bound(bound: float | str) -> float:
-    """Read a bound: a number, or a day as a text."""
+    """Return a bound as a number; a day is given as text."""
     try:
         return float(read_day(bound) if isinstance(bound, str) else bound)
-    except ValueError:  # the 31st of February
+    except ValueError:  # such as the 31st of February
         return float("nan")
     except OverflowError:  # an integer of more than 308 digits
         return float("inf")
 
 
 def label_values(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the classes as a label's entry has them; none where several values are one class."""
+    """Return the classes in a label's entry; empty if several values form one class."""
     if "classes" in entry:
         return list(entry["classes"]) if isinstance(entry["classes"], list) else []
     sides = [entry.get("negative"), entry.get("positive")]

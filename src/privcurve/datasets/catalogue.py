@@ -1,4 +1,4 @@
-"""Which datasets there are: the YAML descriptions, found and checked."""
+"""The catalogue of datasets: finds and checks their YAML descriptions."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ _PACKAGE = Path(__file__).resolve().parent
 _CHECKOUT = _PACKAGE.parents[2]
 SCHEMA = _PACKAGE / "dataset.schema.yaml"
 
-# The folder of a user's own descriptions, in the working folder; git ignores it.
+# The folder of a user's own descriptions in the working folder; git ignores it.
 LOCAL = "descriptions"
 
-# Folders and targets have the names of datasets too. One that began with - would be an option of a
-# command.
+# Dataset names are also names of folders and targets. A leading - would be an option of a command.
 MOST_LETTERS = 100
 NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_-]{{0,{MOST_LETTERS - 1}}}")
-NAMED = f"A name is of letters, digits, - and _ (at most {MOST_LETTERS}; the first no -)"
+NAMED = (
+    f"A name must have only letters, digits, - and _ (at most {MOST_LETTERS}; no - at the start)"
+)
 
 
-# Completes a schema of columns and label, which says nothing of files and records.
+# Completes a schema of columns and label, which has no files and records.
 NO_FILES: dict[str, Any] = {
     "n_rows": 2,
     "files": {"train": {"local": "none"}},
@@ -42,19 +43,19 @@ NO_FILES: dict[str, Any] = {
 
 
 def folders() -> tuple[Path, ...]:
-    """Return where descriptions are looked for: the user's own, working folder, checkout, wheel."""
+    """Return the folders of descriptions: the user's own, working folder, checkout, wheel."""
     base, relative = Path.cwd(), Path("resources", "datasets")
     places = [base / LOCAL, base / relative, _CHECKOUT / relative, _PACKAGE / "descriptions"]
     return tuple(folder for folder in dict.fromkeys(places) if folder.is_dir())
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all datasets that are described somewhere, sorted."""
+    """Return the names of all described datasets, sorted."""
     return tuple(sorted({path.stem for folder in folders() for path in _list_files(folder)}))
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the descriptions in a folder, without folders, broken links and odd names."""
+    """Return the descriptions in a folder, without folders, broken links and invalid names."""
     paths = folder.glob(f"*{schema.ENDING}")
     return [path for path in paths if path.is_file() and NAME.fullmatch(path.stem)]
 
@@ -71,7 +72,7 @@ def describe(name: str) -> Description:
 
 
 def find(name: str) -> Path:
-    """Return the file that describes a dataset; two of one name are refused."""
+    """Return the file that describes a dataset; raise DatasetError if two files have its name."""
     if not NAME.fullmatch(name):
         hint = suggestion(Path(name[:MOST_LETTERS]).stem, names())
         raise DatasetError(f"unknown dataset {name[:MOST_LETTERS]!r}{hint} {NAMED}.")
@@ -80,14 +81,14 @@ def find(name: str) -> Path:
         raise DatasetError(_explain_unknown(name))
     if len(paths) > 1 and paths[0].parent == Path.cwd() / LOCAL:
         raise DatasetError(
-            f"{paths[0]} has the name of another dataset, {paths[1]}: which one is meant? Give "
-            f"yours a name of its own, such as {LOCAL}/my-{name}.yaml."
+            f"{paths[0]} and {paths[1]} describe datasets of the same name. Rename yours, such "
+            f"as {LOCAL}/my-{name}.yaml."
         )
     return paths[0]
 
 
 def _explain_unknown(name: str) -> str:
-    """Say what could have been meant: the user's own datasets, of which there are few."""
+    """Return a message on an unknown dataset, with the names of the user's own datasets."""
     folder = Path.cwd()
     message = f"unknown dataset {name!r}{suggestion(name, names())}"
     for stray in schema.misnamed_files(folder / LOCAL):
@@ -104,7 +105,7 @@ def _explain_unknown(name: str) -> str:
 
 
 def description_of(path: Path) -> Description:
-    """Read one YAML file; tell all that is wrong with it, each with its key and what is allowed."""
+    """Read one YAML file; report all its faults, each with its key and the allowed values."""
     content = _load_content(path)
     if "based_on" not in content:
         return build(path.stem, path, content)
@@ -115,26 +116,27 @@ def description_of(path: Path) -> Description:
 
 
 def _merge_variant(path: Path, content: dict[str, Any]) -> tuple[str, Path, dict[str, Any], Any]:
-    """Return name, file and content of a variant's base, and the content of both merged."""
+    """Return a variant's base (name, file, content), and the merged content of both."""
     name = content["based_on"]
     base_path = find(name)
     base = _load_content(base_path)
     if "based_on" in base:
         raise DatasetError(
-            f"{path}: based_on: {name} is itself based on {base['based_on']!r}; name that one"
+            f"{path}: based_on must name a dataset that is not itself based on another; got "
+            f"{name}, based on {base['based_on']!r}. Name that one"
         )
     problems = Problems(path.stem)
     variant = merge_content(base, content, problems)
     problems.check()
     with _dataset_errors():
-        schema.check(variant, SCHEMA, f"{path} (with what it takes from {name})")
+        schema.check(variant, SCHEMA, f"{path} (including keys from {name})")
     return name, base_path, base, variant
 
 
 def public_facts(path: Path) -> dict[str, Any]:
-    """Return what a description says, all columns written out; a file of columns and label will do.
+    """Return the content of a description with all columns expanded; columns and label suffice.
 
-    Raises DatasetError if it is not valid; each fault with its line.
+    Raises DatasetError with all faults and their lines if the file is invalid.
     """
     content = content_of(path)
     if not content.keys() & {"based_on", "files", "parser", "n_rows"}:
@@ -146,7 +148,7 @@ def public_facts(path: Path) -> dict[str, Any]:
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    """Read one YAML file, and check only that it is a mapping."""
+    """Read one YAML file and check only that it is a mapping."""
     with _dataset_errors():
         content = schema.read_yaml(path)
     if not isinstance(content, dict):
@@ -158,7 +160,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _dataset_errors() -> Iterator[None]:
-    """Turn a fault of YAML into a DatasetError."""
+    """Convert a YAML error to a DatasetError."""
     try:
         yield
     except schema.SchemaError as error:
@@ -178,7 +180,7 @@ def _write_out(path: Path, content: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def _read(path: Path, state: tuple[int, ...]) -> Any:
-    """Read and check a file once for each `state` of it: variants read their base again."""
+    """Read and check a file, cached by its `state`: variants read their base again."""
     content = content_of(path)
     faults = schema.faults(content, SCHEMA)
     if faults:

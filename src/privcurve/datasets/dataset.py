@@ -1,7 +1,7 @@
-"""A coded dataset: written to a folder, read again, and compared with what it was made from.
+"""Encoded datasets: write them to a folder, read them, and compare them with their sources.
 
-Snakemake compares too, but its record may be lost, and it goes by times: a file that was restored
-or unpacked is often older than what was made from its predecessor.
+Snakemake also compares, but its record may be lost, and it compares times: a file that was restored
+or unpacked is often older than outputs made from its predecessor.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from privcurve.parts import Part, PartedRecords, PartSubset, labels_of
 
 _ARRAYS = "encoded.npz"
 _DOMAIN = "domain.json"
-# Fields of a dataset that its file of facts holds as they are.
+# Fields of a dataset that its file of facts stores unchanged.
 _NOTES = ("name", "checksum", "n_clipped", "n_clipped_test", "clipped", "sources", "origin")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Dataset:
-    """The fields that all datasets share, in one memory or in parts; see :class:`Dataset`."""
+    """Fields shared by datasets in memory and partitioned datasets; see :class:`Dataset`."""
 
     name: str
     domain: Domain
@@ -47,7 +47,7 @@ class _Dataset:
     origin: Mapping[str, Any]
     X_test: NDArray[np.unsignedinteger[Any]] | None = None
     y_test: NDArray[np.int8] | None = None
-    # Records of persons are in one memory.
+    # Records with persons are always in memory.
     persons: NDArray[np.int32] | None = None
     persons_test: NDArray[np.int32] | None = None
     at_most: int | None = None
@@ -56,7 +56,7 @@ class _Dataset:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset(_Dataset):
-    """A coded dataset.
+    """An encoded dataset in memory.
 
     Attributes
     ----------
@@ -65,26 +65,26 @@ class Dataset(_Dataset):
     X : ndarray of shape (n_rows, n_columns), uint8 or uint16
         Codes; column j holds 0 … ``domain.n_bins[j]`` − 1.
     y : ndarray of shape (n_rows,), int8
-        −1 or +1; of more than two classes 0 … ``domain.n_classes`` − 1.
+        −1 or +1; with more than two classes 0 … ``domain.n_classes`` − 1.
     X_test, y_test : ndarray or None
-        The canonical test set, where the dataset has one.
+        The canonical test set, if the dataset has one.
     persons, persons_test : ndarray of shape (n_rows,), int32, or None
-        Whose records they are, where ε is that of persons: numbers, the same in both parts.
+        The person of each record, if ε protects persons: numbers, the same in both parts.
     at_most : int or None
-        How many records of each person there are at most.
+        Maximum number of records of each person.
     checksum : str
         SHA-256, in hex, of domain and codes; the same on every machine.
     n_clipped, n_clipped_test : int
-        Values that lay outside a bound and were clipped to it, of all records that were read.
+        Number of values outside a bound, which were clipped, among all records that were read.
     clipped : mapping of str to mapping of str to float
         The share of clipped values of each column that has any, for ``train`` and ``test``.
     sources : mapping of str to str
-        SHA-256 of each raw file that was read. For the holder of the data: like
-        `checksum` and `n_clipped`, not a private output.
+        SHA-256 of each raw file that was read. Like `checksum` and `n_clipped`, it is for the
+        data owner and not a private output.
     origin : mapping
-        What it was made from: :func:`origin`.
+        What the dataset was made from: :func:`origin`.
     remarks : tuple of str
-        Remarks on the raw files, for the holder of the data.
+        Remarks on the raw files, for the data owner.
     """
 
     X: NDArray[np.unsignedinteger[Any]]
@@ -96,12 +96,12 @@ class Dataset(_Dataset):
         return len(self.y)
 
     def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """Return codes and labels of some training records."""
+        """Return codes and labels of the training records at `places`."""
         return self.X[places], self.y[places]
 
 
 class Checksum:
-    """SHA-256 of a domain, and of arrays that may come in pieces: the same on every machine."""
+    """SHA-256 of a domain and of arrays, which may come in pieces: the same on every machine."""
 
     def __init__(self, domain: Domain) -> None:
         self._digest = hashlib.sha256(domain.to_json().encode("ascii"))
@@ -109,7 +109,7 @@ class Checksum:
             self._digest.update(f"\nmerging {MERGING}".encode("ascii"))
 
     def begin(self, key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        """Begin an array: ``X``, ``y``, ``X_test``, ``y_test``."""
+        """Begin an array: ``X``, ``y``, ``X_test`` or ``y_test``."""
         self._digest.update(f"\n{key} {dtype.name} {shape}\n".encode("ascii"))
 
     def add(self, piece: NDArray[Any]) -> None:
@@ -118,7 +118,7 @@ class Checksum:
         self._digest.update(fixed.reshape(-1).view(np.uint8).data)
 
     def add_all(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add whole arrays."""
+        """Add complete arrays."""
         for key, array in arrays.items():
             self.begin(key, array.dtype, array.shape)
             self.add(array)
@@ -130,7 +130,7 @@ class Checksum:
 
 
 def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]], at_most: int | None = None) -> str:
-    """Return the checksum of a domain, of the arrays of a dataset, and of its `at_most`."""
+    """Return the checksum of a domain, of a dataset's arrays, and of its `at_most`."""
     digest = Checksum(domain)
     digest.add_all(arrays)
     if at_most is not None:
@@ -140,13 +140,13 @@ def checksum(domain: Domain, arrays: Mapping[str, NDArray[Any]], at_most: int | 
 
 @dataclass(frozen=True, kw_only=True)
 class PartedDataset(_Dataset):
-    """A coded dataset whose training records are in parts on disk; its test part is in memory.
+    """An encoded dataset with partitioned training records on disk and its test part in memory.
 
     Attributes
     ----------
     parts : tuple of Part
     name, domain, checksum, n_clipped, n_clipped_test, clipped, sources, origin, X_test, y_test
-        As of :class:`Dataset`; the checksum is that of the same records in one memory.
+        As in :class:`Dataset`; the checksum equals the checksum of the same records in memory.
     remarks : tuple of str
     """
 
@@ -159,16 +159,16 @@ class PartedDataset(_Dataset):
 
     @cached_property
     def y(self) -> NDArray[np.int8]:
-        """The labels of all training records."""
+        """Labels of all training records."""
         return np.concatenate([part.labels() for part in self.parts])
 
     def rows(self, places: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[np.int8]]:
-        """Return codes and labels of some training records; `places` are in increasing order."""
+        """Return codes and labels of the training records at the increasing positions `places`."""
         codes = [part.records().codes[where] for part, where in self._split_by_part(places)]
         return np.concatenate(codes), self.y[places]
 
     def select(self, places: NDArray[np.intp]) -> PartedRecords:
-        """Return some training records in their parts; `places` are in increasing order."""
+        """Return the training records at the increasing positions `places`, partitioned."""
         chosen = []
         for part, where in self._split_by_part(places):
             mask = np.zeros(part.n_rows, dtype=bool)
@@ -177,7 +177,7 @@ class PartedDataset(_Dataset):
         return PartedRecords(tuple(chosen), np.array(self.domain.n_bins))
 
     def _split_by_part(self, places: NDArray[np.intp]) -> Iterator[tuple[Part, NDArray[np.intp]]]:
-        """Yield each part with the places of the records in it."""
+        """Yield each part with the positions of the selected records in it."""
         ends = np.cumsum([part.n_rows for part in self.parts])
         starts = np.concatenate([[0], ends[:-1]])
         cuts = np.searchsorted(places, ends[:-1])
@@ -186,9 +186,9 @@ class PartedDataset(_Dataset):
 
 
 def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> None:
-    """Write a dataset as ``encoded.npz`` and ``domain.json``; parts are in the folder already.
+    """Write a dataset as ``encoded.npz`` and ``domain.json``; parts are already in the folder.
 
-    Both are written under a temporary name first, so neither is ever half there.
+    Both files are first written under a temporary name, so neither is ever incomplete.
     """
     folder = Path(folder)
     arrays: dict[str, Any] = {"X_test": dataset.X_test, "y_test": dataset.y_test}
@@ -224,9 +224,9 @@ def save(dataset: Dataset | PartedDataset, folder: str | os.PathLike[str]) -> No
 
 
 def facts(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Return what :func:`save` wrote of a dataset beside its arrays: checksum, sources, sizes.
+    """Return the facts that :func:`save` wrote in addition to the arrays: checksum, sources, sizes.
 
-    None if no dataset was saved there, or one of another description than there is now.
+    Returns None if the folder has no dataset, or one of an earlier description.
     """
     notes = _read_facts(Path(folder))
     return None if notes is None or not _same_description(notes) else notes
@@ -238,18 +238,18 @@ def _read_facts(folder: Path) -> dict[str, Any] | None:
         return None
     notes = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(notes, dict) or "name" not in notes:
-        raise ValueError(f"{path} holds no facts of a dataset")
+        raise ValueError(f"{path} must hold the facts of a dataset; it does not")
     return notes
 
 
 def is_current(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a saved dataset is what its description and the user's own files give now.
+    """Return whether a saved dataset agrees with its present description and the user's own files.
 
-    False too if nothing that can be read was saved there.
+    Returns False too if the folder has no readable dataset.
     """
     try:
         notes = facts(folder)
-    except ValueError:  # not JSON
+    except ValueError:  # invalid JSON
         return False
     if notes is None or not _same_files(notes["origin"]):
         return False
@@ -260,39 +260,38 @@ def is_current(folder: str | os.PathLike[str]) -> bool:
 
 
 def check_current(folder: str | os.PathLike[str]) -> None:
-    """Check that a saved dataset was made from what its description says now.
+    """Check that a saved dataset was made from its present description.
 
-    Raises DatasetError if it was not.
+    Raises DatasetError otherwise.
     """
     notes = _read_facts(Path(folder))
     if notes is not None and not _same_description(notes):
         raise DatasetError(
-            f"{folder} was coded from another description of {notes['name']!r} than "
-            f"{find(notes['name'])} is now. Run snakemake (or privcurve compare) again, which "
-            "codes it anew"
+            f"{folder} was encoded from an earlier description of {notes['name']!r} than "
+            f"{find(notes['name'])}. Run snakemake (or privcurve compare) again, which encodes "
+            "it anew"
         )
 
 
 def read(folder: str | os.PathLike[str]) -> Dataset:
-    """Read what :func:`save` wrote of records in one memory.
+    """Read an in-memory dataset that :func:`save` wrote.
 
-    Raises DatasetError if a file is missing, its content does not have the checksum it was saved
-    with, it was made from another description than there is now, or it is in parts.
+    Raises DatasetError if a file is missing, if its content has another checksum than when it was
+    saved, if it was made from an earlier description, or if it is partitioned.
     """
     dataset = read_coded(folder)
     if isinstance(dataset, PartedDataset):
         raise DatasetError(
-            f"{dataset.name} is coded in parts ({folder}), which this can't use: it needs all "
-            "records in one memory. If there is so much, say rows_per_part: 0 in "
-            f"{find(dataset.name)}"
+            f"{dataset.name} must be in memory here, but it is encoded in parts ({folder}). If "
+            f"memory suffices, set rows_per_part: 0 in {find(dataset.name)}"
         )
     return dataset
 
 
 def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
-    """Read what :func:`save` wrote; parts are checked when they are opened.
+    """Read a dataset that :func:`save` wrote; parts are checked when they are opened.
 
-    Raises DatasetError as :func:`read`.
+    Raises DatasetError like :func:`read`.
     """
     folder = Path(folder)
     try:
@@ -314,24 +313,23 @@ def read_coded(folder: str | os.PathLike[str]) -> Dataset | PartedDataset:
         else:
             digest = checksum(domain, arrays, notes.get("at_most"))
             if digest != notes["checksum"]:
-                raise ValueError(f"its checksum is {digest}, not {notes['checksum']}")
+                raise ValueError(f"its checksum must be {notes['checksum']}; it is {digest}")
             dataset = Dataset(**common)
-    except Exception as error:  # zip, JSON and key errors alike: the folder is no dataset
+    except Exception as error:  # zip, JSON and key errors all mean that the folder has no dataset
         raise DatasetError(
-            f"{folder} holds no dataset that can be read: {error}. Delete the folder and prepare "
-            "the dataset again."
+            f"{folder} must hold a readable dataset: {error}. Delete the folder and prepare the "
+            "dataset again."
         ) from error
     check_current(folder)
     return dataset
 
 
 def origin(description: Description) -> dict[str, Any]:
-    """Return what a dataset is made from now.
+    """Return what a dataset is made from at present.
 
-    ``coding`` and ``merging`` are the numbers of the rules of coding and of merging mixed bins;
-    ``description``, the digest of its meaning;
-    ``yaml``, the checksums of the files that it was read from; ``local``, the state of each file of
-    the user's own.
+    ``coding`` and ``merging`` are the versions of the rules for encoding and for merging mixed
+    bins; ``description`` is the digest of its meaning; ``yaml`` has the checksums of the files that
+    it was read from; ``local`` has the state of each of the user's own files.
     """
     paths = [file.local for file in description.source_files() if file.local is not None]
     return {
@@ -347,10 +345,10 @@ def origin(description: Description) -> dict[str, Any]:
 
 
 def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
-    """Return whether a dataset's description says that its records are public.
+    """Return whether a dataset's description declares its records public.
 
-    `made_from` is what :func:`origin` returned when the data were coded. A description of the same
-    bytes is not parsed again. Raises DatasetError if it is not there, or not valid.
+    `made_from` is the result of :func:`origin` when the data were encoded. A description with the
+    same bytes is not parsed again. Raises DatasetError if it is missing or invalid.
     """
     if "public_benchmark" in made_from and _same_bytes(made_from):
         return bool(made_from["public_benchmark"])
@@ -358,17 +356,17 @@ def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
 
 
 def _same_bytes(made_from: Mapping[str, Any]) -> bool:
-    """Return whether the bytes of a description, and the rules of coding, are unchanged."""
+    """Return whether the bytes of a description, and the encoding rules, are unchanged."""
     yaml = made_from.get("yaml", {})
     same = bool(yaml) and all(sha256_of(find(stem)) == digest for stem, digest in yaml.items())
     return same and (made_from.get("coding"), made_from.get("merging")) == (CODING, MERGING)
 
 
 def _same_description(notes: Mapping[str, Any]) -> bool:
-    """Return whether data were coded from the description that there is now, or there is none."""
+    """Return whether data were encoded from the present description, or no description exists."""
     made_from = notes.get("origin", {})
     try:
-        # If no byte has changed, nothing needs to be parsed.
+        # If no byte has changed, no parsing is needed.
         if _same_bytes(made_from):
             return True
     except DatasetError:
@@ -377,10 +375,10 @@ def _same_description(notes: Mapping[str, Any]) -> bool:
 
 
 def _same_files(made_from: Mapping[str, Any]) -> bool:
-    """Return whether the user's own files are those that coded data were made from.
+    """Return whether the user's own files are the sources of the encoded data.
 
-    Size, times and inode are compared first; where these differ, the contents decide. A missing
-    file counts as unchanged: whatever needs it reports it.
+    Size, times and inode are compared first; if these differ, the contents decide. A missing file
+    counts as unchanged: the code that needs it reports it.
     """
     for name, was in made_from.get("local", {}).items():
         path = Path(name)
@@ -393,6 +391,6 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    # No program can set ctime: the time of the last change of contents or of mtime.
+    # No program can set ctime, the time of the last change of contents or of mtime.
     times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
     return {"size": stat.st_size, **times, "inode": stat.st_ino}

@@ -1,4 +1,4 @@
-"""A dataset's description: what its YAML file says, as plain objects."""
+"""A dataset's description: the content of its YAML file as plain objects."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ SKLEARN = "sklearn"
 GENERATED = "generated"
 WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
-# Which records of a more frequent label are taken: random ones, or the first.
+# Which records of a more frequent label are kept: random ones, or the first.
 RANDOM = "random"
 
-# A table of more than MOST_VALUES values (records × columns) is coded in parts.
+# A table with more values (records × columns) than this is encoded in parts.
 MOST_VALUES = 100_000_000
 VALUES_OF_PART = 30_000_000
 
-# Raised when the same description and files give other codes than before: data that were coded
-# under a lower number are coded again.
+# Version of the encoding, raised when the same description and files yield other codes: data
+# encoded with a lower version are encoded again.
 CODING = 3
-# Under all numbers, downloaded files and plain text have the same codes.
+# In all versions, downloaded files and plain text have the same codes.
 FIRST_CODING = 1
 
 
 def _declare_key(default: Any, *kinds: str) -> Any:
-    """Return a field for a key that some kinds of parsers have."""
+    """Return a field for a key that only `kinds` of parsers have."""
     return field(default=default, metadata={"kinds": kinds})
 
 
-# The column of labels in files whose fields are numbered.
+# The column of labels in files with numbered fields.
 LABEL = "label"
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One raw file: ``file`` in dataset.schema.yaml; a user's own is named by its path."""
+    """One raw file: ``file`` in dataset.schema.yaml; a user's own file has a path as its name."""
 
     name: str
     urls: tuple[str, ...] = ()
@@ -63,9 +63,9 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Parser:
-    """How the raw file is read: ``parser`` in dataset.schema.yaml, which says what each key means.
+    """How the raw file is read: ``parser`` in dataset.schema.yaml, which explains each key.
 
-    Here are the default of each key, and the kinds of parsers that have it.
+    This class has the default of each key, and the kinds of parsers that have the key.
     """
 
     kind: str
@@ -91,7 +91,7 @@ class Parser:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Make a parser of what a description says, or :meth:`to_dict` gave."""
+        """Make a parser from a description's content, or from the result of :meth:`to_dict`."""
         return cls(**{**content, "fields": tuple(content.get("fields", ()))})
 
     @property
@@ -106,10 +106,10 @@ class Parser:
 
 
 @dataclass(frozen=True)
-class Records:
+class Subsample:
     """Which records are taken, a public sub-sample: ``records`` in dataset.schema.yaml.
 
-    Without `parts` the training files alone are meant, and the test part stays.
+    Without `parts` it applies to the training files, and the test part is unchanged.
     """
 
     parts: tuple[str, ...] = ()
@@ -122,13 +122,13 @@ class Records:
 class Unit:
     """Whose records are protected together: ``unit`` in dataset.schema.yaml."""
 
-    column: str  # names the person that a record is of; it is not learned from
-    at_most: int  # how many records of each person are kept
-    seed: int = 0  # of the coins that decide which ones; it is public
+    column: str  # names the person of each record; not a feature
+    at_most: int  # maximum number of records of each person
+    seed: int = 0  # seed of the choice of records; public
 
 
 def _join_values(values: Iterable[str]) -> str:
-    """Name a class by its values; of those that differ only in case, by the first."""
+    """Return the name of a class from its values; values that differ only in case count once."""
     spelt: dict[str, str] = {}
     for value in values:
         spelt.setdefault(value.casefold(), value)
@@ -137,9 +137,9 @@ def _join_values(values: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class LabelSpec:
-    """Where the label is and which values mean what: ``label`` in dataset.schema.yaml.
+    """The column of the label and the meaning of its values: ``label`` in dataset.schema.yaml.
 
-    `classes`, where there are more than two, are values, each with the title of its class.
+    `classes`, with more than two classes, are values with the titles of their classes.
     """
 
     column: str
@@ -157,7 +157,7 @@ class LabelSpec:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the classes; of two, the negative one first, each word in one spelling."""
+        """Names of the classes, each in one spelling; of two, the negative one is first."""
         if self.classes:
             return tuple(dict.fromkeys(title for _, title in self.classes))
         return _join_values(self.negative), _join_values(self.positive)
@@ -172,27 +172,26 @@ class LabelSpec:
 
     @property
     def meaning(self) -> dict[str, Any]:
-        """The facts that codes follow from."""
+        """The facts that determine the codes."""
         content = asdict(self)
         if not self.classes:
-            # The key is younger than the first coded data, which are not to be coded again.
+            # The key was added after the first encoded data, which must not be encoded again.
             del content["classes"]
         return content
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a dataset's YAML file says; dataset.schema.yaml says what its keys mean."""
+    """The content of a dataset's YAML file; dataset.schema.yaml explains its keys."""
 
-    name: str  # file name without its ending
+    name: str  # file name without extension
     path: Path  # the YAML file
     parser: Parser
     domain: Domain
     label: LabelSpec
-    # The mirror's folder of its raw files: by default its name, or that of the dataset that it is
-    # based on.
+    # The mirror's folder of the raw files: by default the name of the dataset, or of its base.
     source: str = ""
-    paths: tuple[Path, ...] = ()  # all YAML files that it was read from
+    paths: tuple[Path, ...] = ()  # all YAML files of the description
     title: str = ""
     citation: str = ""
     licence: str = ""
@@ -200,33 +199,33 @@ class Description:
     about: Mapping[str, str] = field(default_factory=dict)
     public_benchmark: bool = False
     budget: Mapping[str, Any] = field(default_factory=dict)
-    # The parts for which a variant has files of its own.
+    # The parts of a variant with files of their own.
     own_files: frozenset[str] = frozenset()
     n_rows: int = 0
     n_test: int = 0
     # Number of records in the files of each part, where known.
     raw_sizes: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, tuple[SourceFile, ...]] = field(default_factory=dict)
-    records: Records = Records()
+    records: Subsample = Subsample()
     unit: Unit | None = None
-    # Where the bounds of each numeric column come from.
+    # The source of each numeric column's bounds.
     bound_sources: Mapping[str, str] = field(default_factory=dict)
-    clipped: frozenset[str] = frozenset()  # columns of which most values may lie outside the bounds
-    # Records in each coded part; 0 for a table that is never coded in parts.
+    clipped: frozenset[str] = frozenset()  # columns whose values may mostly be outside the bounds
+    # Records in each encoded part; 0 for a table that is never encoded in parts.
     rows_per_part: int | None = None
 
     @property
     def part_rows(self) -> int:
-        """How many records a part has; 0 where all records are in one memory. Public."""
+        """Number of records in a part; 0 if all records are in memory. Public."""
         n_columns = len(self.domain.columns)
         large = self.n_rows * n_columns > MOST_VALUES
-        if self.rows_per_part is None and large and self.records == Records() and not self.unit:
+        if self.rows_per_part is None and large and self.records == Subsample() and not self.unit:
             return max(1, VALUES_OF_PART // n_columns)
         return self.rows_per_part or 0
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts whose files make the training records."""
+        """The parts whose files contain the training records."""
         return self.records.parts or (TRAIN,)
 
     @property
@@ -240,19 +239,19 @@ class Description:
         return {part: self.files[part] for part in self.read_parts if part in self.files}
 
     def source_files(self) -> Iterator[SourceFile]:
-        """Yield every raw file that is read, files of labels too."""
+        """Yield every raw file that is read, including files of labels."""
         for files in self.read_files.values():
             for file in files:
                 yield from (file, file.labels) if file.labels else (file,)
 
     @property
     def records_name(self) -> str:
-        """The dataset whose records these are: itself, or what it is based on."""
+        """The dataset that owns the records: this one, or its base."""
         base = self.paths[-1].stem
         return self.name if TRAIN in self.own_files else base
 
     def explain_missing(self, local: str) -> str:
-        """Say that one of the user's own files is missing, and what to do."""
+        """Return a message that a user's own file is missing, with the remedy."""
         advice = (
             f"Correct files: local in {self.path} (a path from the working folder, which is "
             f"{Path.cwd()})."
@@ -261,9 +260,9 @@ class Description:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256, in hex, of all that decides the codes, except the contents of local files.
+        """SHA-256, in hex, of all that determines the codes, except the contents of local files.
 
-        Words that change no code (title, sources, places, remarks) are not part of it.
+        Words that change no code (title, sources, places, remarks) are not included.
         """
         local = any(file.local for file in self.source_files())
         domain = self.domain
@@ -281,7 +280,7 @@ class Description:
             "unknown": domain.unknown,
         }
         if domain.decimal != ".":
-            # The key is younger than the first coded data, which are not to be coded again.
+            # The key was added after the first encoded data, which must not be encoded again.
             meaning["decimal"] = domain.decimal
         if domain.thousands:
             meaning["thousands"] = domain.thousands
@@ -290,7 +289,8 @@ class Description:
         if domain.mixed_bins is not None:
             meaning["merging"] = MERGING
         if self.unit is not None:
-            # By this key data are coded again from before persons were kept, or 3.0 was person 3.
+            # This key causes a new encoding of data from before persons were kept, or 3.0 was
+            # person 3.
             meaning["unit"] = {**asdict(self.unit), "kept": "persons, 3.0 as 3"}
         text = json.dumps(meaning, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,4 +1,4 @@
-"""The domain: what is public about a dataset, and never computed from its rows."""
+"""The domain: the public facts about a dataset, never computed from its rows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from privcurve.coding import MIXED, MIXED_HIGH, WHOLE
 NUMERIC = "numeric"
 CATEGORICAL = "categorical"
 
-# Titles of the categories of missing values, and of texts that are not listed.
+# Titles of the categories for missing values and for unlisted texts.
 MISSING = "?"
 OTHER = "other"
 
-# The word for refusing categories that are not listed.
+# The word for refusing unlisted categories.
 FAIL = "fail"
 
-# Columns of dates hold days since then.
+# Values of date columns are days since this one.
 FIRST_DAY = date(1970, 1, 1)
 
-# Keys of a column that came later than the first datasets.
+# Keys of a column that were added after the first datasets.
 _LATER = ("spacing", "missing_bin", "dates", "pivot", "patterns", "merged")
 
 
@@ -36,26 +36,26 @@ def format_day(day: float) -> str:
 
 
 def format_value(value: float, dates: str = "", digits: int = 10) -> str:
-    """Write a value of a numeric column with so many digits; in a column of dates, as ISO date."""
+    """Write a value of a numeric column with `digits` digits; in a date column, as ISO date."""
     return format_day(value) if dates else f"{value:.{digits}g}"
 
 
 def round_to(value: float, digits: int) -> float:
-    """Round a value to so many significant digits."""
+    """Round a value to `digits` significant digits."""
     return float(f"{value:.{digits}g}")
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the coded matrix."""
+    """One column of the encoded matrix."""
 
     name: str
     kind: str  # `numeric` or `categorical`
     # Lowest and highest value of a numeric column, in the unit of the file.
     bounds: tuple[float, float] | None = None
     bins: int = 0  # number of bins between the bounds of a numeric column; 0 for a categorical one
-    # Values of a categorical column as the file spells them, each with the title of its bin. Values
-    # of equal title share a bin.
+    # Values of a categorical column as spelt in the file, each with the title of its bin. Values
+    # with equal titles share a bin.
     categories: tuple[tuple[str, str], ...] = ()
     public: bool = False  # whether the column is public in studies of partially private features
     # Spacing of the bins of a numeric column, see `privcurve.coding.edges`.
@@ -64,11 +64,11 @@ class Column:
     missing_bin: bool = False
     # The format of dates, `iso` or one of `strptime`; they are coded as days since 1970-01-01.
     dates: str = ""
-    # The first of the hundred years that a format with years of two digits means: by default those
-    # of `strptime`.
+    # The first of the hundred years for a format with years of two digits; the default is the
+    # convention of `strptime`.
     pivot: int = 1969
-    # Whether the values of a categorical column are patterns: `*` is any text, and case does not
-    # matter. The first that fits a text counts; a text that fits none is `other`.
+    # Whether the values of a categorical column are patterns: `*` matches any text, and case is
+    # ignored. The first pattern that matches a text counts; a text without a match is `other`.
     patterns: bool = False
     # The `bins + 1` edges of a numeric column whose neighbouring bins were merged.
     merged: tuple[float, ...] = ()
@@ -76,8 +76,8 @@ class Column:
     units: str = ""
     # Words for a missing value in this column alone, in addition to the domain's.
     missing: tuple[str, ...] = ()
-    # Whether edges of equal width stay as they are computed, which is so in datasets and models
-    # from before they were rounded; of other edges it is False.
+    # Whether edges of equal width are stored without rounding, as in datasets and models from
+    # before they were rounded; False for other edges.
     exact: bool = False
 
     @cached_property
@@ -89,7 +89,7 @@ class Column:
     def codes(self) -> Mapping[str, int]:
         """Code of each value of a categorical column, or of each pattern.
 
-        Texts of a file are coded by :class:`~privcurve.datasets.coding.TextCodes`.
+        :class:`~privcurve.datasets.coding.TextCodes` encodes the texts of a file.
         """
         code = {title: k for k, title in enumerate(self.titles)}
         return {value: code[title] for value, title in self.categories}
@@ -106,19 +106,21 @@ class Column:
 
     @property
     def ordered(self) -> bool:
-        """Whether codes have the order of their values, except a code for missing ones."""
+        """Whether codes have the order of their values, except the code for missing values."""
         return self.kind == NUMERIC
 
     @property
     def is_whole(self) -> bool:
-        """Whether each bin of a numeric column is of whole numbers."""
+        """Whether each bin of a numeric column contains whole numbers."""
         return self.spacing == WHOLE
 
     @cached_property
     def edges(self) -> tuple[float, ...]:
-        """The ``bins + 1`` edges of a numeric column's bins; of dates, whole days."""
+        """The ``bins + 1`` edges of a numeric column's bins; for dates, whole days."""
         if self.bounds is None:
-            raise ValueError(f"the column {self.name!r} is categorical: it has no edges")
+            raise ValueError(
+                f"the column {self.name!r} must be numeric to have edges; it is categorical"
+            )
         if self.merged:
             return self.merged
         ends = coding.edges(*self.bounds, self.bins, self.spacing, self.exact).tolist()
@@ -132,12 +134,12 @@ class Column:
     def bin_names(self) -> tuple[str, ...]:
         """A readable condition for each code, such as ``13 <= education-num < 14.5``.
 
-        The last numeric bin is closed. Values outside the bounds are clipped, so the
-        first and the last bin hold them too.
+        The last numeric bin is closed. Values outside the bounds are clipped, so the first and the
+        last bin contain them too.
         """
         if self.kind == CATEGORICAL:
             return tuple(f"{self.name} = {title}" for title in self.titles)
-        # All digits of an edge: a value that is written like it is in the bin above.
+        # All digits of an edge: a value written like the edge is in the bin above it.
         ends = [format_value(edge, self.dates, 10 if self.exact else 12) for edge in self.edges]
         if self.is_whole:
             lasts = [f"{edge - 1:.12g}" for edge in self.edges[1:]]
@@ -155,7 +157,7 @@ class Column:
 
     @property
     def short_names(self) -> tuple[str, ...]:
-        """The name of each code for readers: edges with three digits, or as many as they take."""
+        """The name of each code for readers: edges with at least three digits, and distinct."""
         if self.kind == CATEGORICAL:
             return self.titles
         if self.dates or self.is_whole:
@@ -168,11 +170,11 @@ class Column:
 
     @property
     def label(self) -> str:
-        """The name with the unit of the values, if there is one."""
+        """The name, with the unit of the values if it is known."""
         return f"{self.name} [{self.units}]" if self.units else self.name
 
     def crop(self, first: int, last: int, missing: bool) -> Column:
-        """Return a numeric column of the bins from the first to the last one alone.
+        """Return a numeric column with only the bins from `first` to `last`.
 
         `missing`: whether it has a code for missing values.
         """
@@ -181,7 +183,7 @@ class Column:
         return replace(self, bins=bins, merged=edges, exact=False, missing_bin=missing)
 
     def merge_bins(self, groups: Sequence[int]) -> Column:
-        """Return a numeric column whose bins are merged by the group of each of its codes."""
+        """Return a numeric column with bins merged by the group of each of its codes."""
         starts = [k for k in range(1, self.bins) if groups[k] != groups[k - 1]]
         if len(starts) == self.bins - 1:
             return self
@@ -189,13 +191,13 @@ class Column:
         return replace(self, bins=len(starts) + 1, merged=edges, exact=False)
 
     def keep_exact(self) -> Column:
-        """Return the column with edges as they are computed, if rounding moves one of them."""
+        """Return the column with unrounded edges if rounding moves one of them."""
         plain = self.kind == NUMERIC and self.spacing == coding.EQUAL and not self.merged
         is_moved = plain and _is_moved(self.bounds, self.bins, self.dates)
         return replace(self, exact=is_moved)
 
     def format_bounds(self, digits: int = 10) -> tuple[str, str]:
-        """Write the bounds of a numeric column; of dates, those of its days."""
+        """Write the bounds of a numeric column; in a date column, as days."""
         ends = self.edges[:: self.bins]
         if self.is_whole:
             ends = ends[0], ends[1] - 1
@@ -208,33 +210,34 @@ class Label:
     """Names of the classes."""
 
     column: str  # the column of the file that holds the label
-    negative: str = ""  # what −1 stands for, of two classes
-    positive: str = ""  # what +1 stands for
+    negative: str = ""  # meaning of −1, with two classes
+    positive: str = ""  # meaning of +1
     public: bool = False  # whether the label is public in studies of partially private features
-    classes: tuple[str, ...] = ()  # what 0, 1, … stand for, of more than two classes
-    # How labels are read, on which no code depends: the type of the labels that the names are texts
-    # of (:mod:`privcurve.given`).
+    classes: tuple[str, ...] = ()  # meanings of 0, 1, …, with more than two classes
+    # How labels are read, which determines no code: the original type of labels that are stored as
+    # texts (:mod:`privcurve.given`).
     type: str = field(default=given.TEXT, compare=False)
-    # Each text that the file writes for a class, with the name of the class; empty: their names.
+    # Each text of the file for a class, with the name of the class; empty if the texts are the
+    # names.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    # A text that is cut off at the end of a label.
+    # A suffix that is removed from labels.
     strip: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, column: str, names: Sequence[str], public: bool = False) -> Self:
-        """Make a label of the names of its classes; of two, the negative one first."""
+        """Return a label with these classes; with two classes the negative one is first."""
         if len(names) == 2:
             return cls(column, names[0], names[1], public)
         return cls(column, public=public, classes=tuple(names))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all classes; of two, the negative one first."""
+        """Names of all classes; with two classes the negative one is first."""
         return self.classes or (self.negative, self.positive)
 
     @property
     def places(self) -> dict[str, int]:
-        """The position of the class of each text: its name, or what the file writes for it."""
+        """The position of the class of each text: its name, or a text of the file for it."""
         of_names = {name: k for k, name in enumerate(self.names)}
         return of_names | {text: of_names[name] for text, name in self.spellings}
 
@@ -250,12 +253,12 @@ class Domain:
     missing : tuple of str
         Words for a missing value in raw data, in addition to an empty cell; a column may have more.
     unknown : str
-        ``fail``; or ``other``: unknown categories go to the category ``other`` of each column
+        ``fail``; or ``other``: unknown categories become the category ``other`` in each column
         that has it.
     decimal : str
-        The mark before tenths in raw data.
+        The decimal mark in raw data.
     thousands : str
-        The mark between thousands; ``""`` for none.
+        The thousands mark; ``""`` for none.
     """
 
     columns: tuple[Column, ...]
@@ -277,7 +280,7 @@ class Domain:
 
     @property
     def width(self) -> int:
-        """Number of columns after one-hot coding."""
+        """Number of columns after one-hot encoding."""
         return sum(self.n_bins)
 
     @property
@@ -287,12 +290,12 @@ class Domain:
 
     @property
     def public_columns(self) -> tuple[int, ...]:
-        """Positions of the columns that are public."""
+        """Positions of the public columns."""
         return tuple(j for j, column in enumerate(self.columns) if column.public)
 
     @property
     def public_names(self) -> tuple[str, ...]:
-        """Names of the columns that are public, and of the label if that is, sorted."""
+        """Names of the public columns, sorted, including a public label."""
         names = [column.name for column in self.columns if column.public]
         return tuple(sorted([*names, *([self.label.column] if self.label.public else [])]))
 
@@ -307,7 +310,7 @@ class Domain:
         return len(self.label.names)
 
     def missing_in(self, column: Column) -> tuple[str, ...]:
-        """Return the words for a missing value in a column: the domain's, and its own."""
+        """Return the words for a missing value in a column, from the domain and the column."""
         return tuple(dict.fromkeys((*self.missing, *column.missing)))
 
     @property
@@ -317,7 +320,7 @@ class Domain:
 
     @property
     def mixed_bins(self) -> tuple[int, ...] | None:
-        """How many bins of each column are mixed, or of whole numbers; None if none are."""
+        """Number of mixed or whole-number bins of each column; None if no column has any."""
         fine = (MIXED, MIXED_HIGH, WHOLE)
         bins = tuple(
             column.bins if column.spacing in fine and not column.merged else 0
@@ -337,12 +340,12 @@ class Domain:
         return replace(self, columns=columns)
 
     def to_json(self) -> str:
-        """Write the domain in its one canonical form (sorted keys, no blanks).
+        """Write the domain in its canonical form (sorted keys, no blanks).
 
-        Keys that are younger than the first datasets are left out where they have their defaults,
-        so that the checksums of those datasets stay. Left out too is how raw values are read
-        (`missing`, `unknown`, `decimal`, `thousands`), and `units`, on which no code depends:
-        :meth:`to_dict`.
+        Keys that were added after the first datasets are omitted if they have their defaults, so
+        that the checksums of those datasets stay. Also omitted are facts that determine no code:
+        how raw values are read (`missing`, `unknown`, `decimal`, `thousands`), and `units`.
+        :meth:`to_dict` has them.
         """
         columns = []
         for column in self.columns:
@@ -367,7 +370,7 @@ class Domain:
         return json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all that coding new records takes, as plain JSON."""
+        """Return everything that is needed to encode new records, as plain JSON."""
         facts = json.loads(self.to_json())
         for entry, column in zip(facts["columns"], self.columns, strict=True):
             if column.missing:
@@ -388,7 +391,7 @@ class Domain:
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """Make a domain of what :meth:`to_dict` or :meth:`to_json` gave."""
+        """Make a domain from the result of :meth:`to_dict` or :meth:`to_json`."""
         columns = []
         for entry in facts["columns"]:
             pairs = tuple((value, title) for value, title in entry.get("categories", ()))

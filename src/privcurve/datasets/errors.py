@@ -1,4 +1,4 @@
-"""Errors of datasets, and lists of faults that are told in one message."""
+"""Errors of datasets, and lists of faults that are reported in one message."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Hashable, Sequence
 
 from privcurve.errors import UNDECIDED, ExpectedError
 
-# Faults in one message: enough to mend several at a time, and few enough to read.
+# Maximum number of faults in one message: enough to repair several at once, few enough to read.
 MOST = 20
 
 
 class DatasetError(ExpectedError, RuntimeError):
-    """A dataset, its description or its file is not as it must be.
+    """Error about a dataset, its description or its file.
 
-    The message names the culprit (dataset, file, line, column) and the way out; `faults` has each
-    of several apart.
+    The message names the culprit (dataset, file, line, column) and the remedy; `faults` has each
+    fault separately.
     """
 
     def __init__(self, message: str, faults: Sequence[str] = ()) -> None:
@@ -24,7 +24,7 @@ class DatasetError(ExpectedError, RuntimeError):
 
 
 class UndecidedError(DatasetError):
-    """A description of which a person has to decide something first."""
+    """A description with undecided keys."""
 
     exit_code = UNDECIDED
 
@@ -32,25 +32,25 @@ class UndecidedError(DatasetError):
 class Problems:
     """Faults of a dataset's description or files.
 
-    With `is_file`, `dataset` is the name of a file or frame, which each message has anyway.
+    With `is_file`, `dataset` is the name of a file or frame, which each message contains already.
     """
 
     def __init__(self, dataset: str, *, is_file: bool = False) -> None:
         self.dataset = dataset
         self.is_file = is_file
-        # Messages, each with how often its fault is there.
+        # Messages, each with the number of its faults.
         self._faults: dict[Hashable, tuple[str, int]] = {}
-        self.n_unread = 0  # how many records could not be read: they count as records all the same
-        # The faults of each record that is skipped, by its line (:class:`Skipped`).
+        self.n_unread = 0  # number of unreadable records, which count as records
+        # The faults of each skipped record, by its line (:class:`Skipped`).
         self.rows: dict[int, list[str]] = {}
-        # Remarks, which are no faults: the number of lines or rows by remark.
+        # Remarks, which are not faults, with their numbers of lines or rows.
         self._noted: Counter[str] = Counter()
 
     def add(self, message: str, key: Hashable = None) -> None:
-        """Note a fault.
+        """Add a fault.
 
-        Faults with equal keys are counted, and only the first is told. By default the key is the
-        message itself.
+        Faults with equal keys are counted, and only the first is reported. By default the key is
+        the message.
         """
         key = message if key is None else key
         if key in self._faults or not self.full:
@@ -58,11 +58,11 @@ class Problems:
             self._faults[key] = (first, n + 1)
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
-        """Note a fault of the record at a line, and what to do."""
+        """Add a fault of the record at a line, with its remedy."""
         self.add(f"{fault} {remedy}", key)
 
     def note(self, what: str, n: int = 1) -> None:
-        """Count `n` lines or rows for a remark, which is no fault."""
+        """Add `n` lines or rows to a remark, which is not a fault."""
         if n:
             self._noted[what] += n
 
@@ -73,16 +73,16 @@ class Problems:
 
     @property
     def any(self) -> bool:
-        """Whether there is one."""
+        """Whether there are faults."""
         return bool(self._faults)
 
     @property
     def full(self) -> bool:
-        """Whether there are as many as a message has: it is not worth looking for more."""
+        """Whether the faults fill a message, so that looking for more is useless."""
         return len(self._faults) >= MOST
 
     def check(self) -> None:
-        """Raise an error that names all problems, if there are any."""
+        """Raise an error with all problems, if there are any."""
         messages = self.messages
         if not messages:
             return
@@ -105,8 +105,8 @@ class Problems:
 
 
 class Skipped(Problems):
-    """Problems of a file whose faulty records are skipped, and are not errors."""
+    """Problems of a file whose faulty records are skipped instead of raising errors."""
 
     def refuse(self, line: int, fault: str, remedy: str, key: Hashable = None) -> None:
-        """Note a fault of the record at a line, each by itself."""
+        """Add a fault of the record at a line, without counting it with others."""
         self.rows.setdefault(line, []).append(fault.removesuffix("."))

@@ -1,4 +1,4 @@
-"""Make the codes of a dataset by its description: fetch, read, code and sample."""
+"""Encode a dataset with its description: fetch, read, encode and sample."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from privcurve.datasets.coding import (
     explain_alike,
 )
 from privcurve.datasets.dataset import Dataset, PartedDataset, checksum, origin, save
-from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Records
+from privcurve.datasets.description import RANDOM, TEST, TRAIN, Description, Subsample
 from privcurve.datasets.domain import Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.part_files import PartWriter
 from privcurve.datasets.reading import RawFile, RawTable, fetch, sha256_of
 from privcurve.datasets.rows import balance_labels
 
-# The share of a column's values outside its bounds that is a mistake, unless it is expected.
+# A share of a column's values outside its bounds above this is an error, unless it is expected.
 REFUSED = 0.5
 
 
 def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
-    """Fetch, parse and code a dataset.
+    """Fetch, parse and encode a dataset.
 
     Parameters
     ----------
     name : str
         One of :func:`privcurve.datasets.names`.
     watch : callable, optional
-        Is given all records as they are read, before any coding.
+        Called with each piece of records as it is read, before encoding.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
     Raises
     ------
     DatasetError
-        If the dataset is unknown, can't be had, or holds what its description does not
-        allow. The message names the culprits and the fix: up to twenty, not the first alone.
+        If the dataset is unknown or unavailable, or contradicts its description. The message
+        names up to twenty culprits and the remedy.
     """
     return load_rows(name, watch)[0]
 
@@ -61,7 +61,7 @@ def load(name: str, watch: Callable[[RawTable], None] | None = None) -> Dataset:
 def load_rows(
     name: str, watch: Callable[[RawTable], None] | None = None
 ) -> tuple[Dataset, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the dataset of :func:`load`, and where its two parts stand among the records read."""
+    """Return the dataset of :func:`load`, and its two parts' positions among the records read."""
     description = describe(name)
     train, test_rows, common = _load_parts(description, _GrowingArrays(description), watch)
     return Dataset(**common, X=train.X, y=train.y), train.rows, test_rows
@@ -72,9 +72,10 @@ def load_places(
 ) -> tuple[str, NDArray[np.intp]]:
     """Return the checksum of the dataset of :func:`load`, and the place of each training record.
 
-    Places are among the records as read, before any is dropped: of the record itself, or with a
-    unit of its person's first record. Of each person only the first `at_most` records count for
-    the places of those that follow, so that nobody's number of further records moves others.
+    A place is a position among the records as read, before any is dropped: of the record itself,
+    or, with a unit, of its person's first record. Only the first `at_most` records of each person
+    count for the places of later records, so that the number of a person's records does not move
+    others.
     """
     description = describe(name)
     train, _, common = _load_parts(description, _GrowingArrays(description), watch)
@@ -93,11 +94,11 @@ def load_places(
 def prepare(
     name: str, folder: str | os.PathLike[str], watch: Callable[[RawTable], None] | None = None
 ) -> Dataset | PartedDataset:
-    """Load a dataset and save it to a folder: in parts, if its description says so.
+    """Load a dataset and save it to a folder, in parts if its description says so.
 
-    Parameters and errors are those of :func:`load`.
+    Parameters and errors are as in :func:`load`.
 
-    Raises WriteError if the folder can't be written.
+    Raises WriteError if the folder is not writable.
     """
     description = describe(name)
     dataset: Dataset | PartedDataset
@@ -117,13 +118,14 @@ def _load_parts(
     sink: _GrowingArrays | PartWriter,
     watch: Callable[[RawTable], None] | None,
 ) -> tuple[Coded, NDArray[np.intp], dict[str, Any]]:
-    """Fetch, read, code and check; training records go to the sink.
+    """Fetch, read, encode and check; write training records to the sink.
 
-    Return them, where the test part stands among the records read, and what else makes a dataset.
+    Return the encoded test part, its positions among the records read, and the other facts of the
+    dataset.
     """
     name = description.name
     files = fetch(description)
-    # Note the state of files before reading: they may change meanwhile.
+    # The state of files is noted before reading: they may change meanwhile.
     made_from = origin(description)
     digests = {Path(path): state["sha256"] for path, state in made_from["local"].items()}
     sources = checksums(files, digests)
@@ -180,10 +182,10 @@ def _number_persons(train: Coded, test: Coded | None) -> dict[str, NDArray[np.in
 def checksums(
     files: Mapping[str, Sequence[RawFile]], digest_of: Mapping[Path, str] | None = None
 ) -> dict[str, str]:
-    """Return the checksum of each raw file by name; by part too, where two have the same name.
+    """Return the checksum of each raw file by name, and by part if two files have the same name.
 
     `digest_of` has checksums by path; these files are not read again. Raises DatasetError if two
-    files hold the same bytes: records would count twice, or test themselves.
+    files have the same bytes: records would count twice, or would be both trained and tested on.
     """
     paths = [(part, path) for part, group in files.items() for file in group for path in file.paths]
     same_name = len({path.name for _, path in paths}) < len(paths)
@@ -194,8 +196,8 @@ def checksums(
         if digest in first:
             other_part, other = first[digest]
             raise DatasetError(
-                f"{path} (files: {part}) and {other} (files: {other_part}) are the same file, byte "
-                "for byte: records would be there twice, or be tested by what was trained on them. "
+                f"{path} (files: {part}) and {other} (files: {other_part}) are byte for byte "
+                "the same: records would count twice, or be both trained and tested on. "
                 "Correct files, or leave one out."
             )
         first[digest] = (part, path)
@@ -213,9 +215,9 @@ def _read(
     first: int = 0,
     watch: Callable[[RawTable], None] | None = None,
 ) -> tuple[Coded, list[ColumnCounts]]:
-    """Read and code the files of some parts one after another, up to `first` records (0: all).
+    """Read and encode the files of `parts` one after another, up to `first` records (0: all).
 
-    With a unit, only the records that it keeps of each person are returned.
+    With a unit, return only the records that it keeps of each person.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
@@ -241,7 +243,7 @@ def _read(
 
 
 class _GrowingArrays:
-    """Arrays of codes that grow a piece at a time, if possible not beyond the expected length."""
+    """Arrays of codes that grow in pieces, if possible not beyond the expected length."""
 
     def __init__(self, description: Description, parts: Sequence[str] | None = None) -> None:
         self._domain = domain = description.domain
@@ -254,7 +256,7 @@ class _GrowingArrays:
         self._persons: list[str] = []
 
     def add(self, X: Codes, y: NDArray[np.int8], persons: Sequence[str]) -> None:
-        """Add codes, labels, and the persons of these records where there is a unit."""
+        """Add codes, labels and, with a unit, the persons of these records."""
         self._persons += persons
         end = self.n_rows + len(y)
         if end > len(self._y):
@@ -281,7 +283,7 @@ class _GrowingArrays:
 
 
 def _check_size(description: Description, part: str, n_read: int, problems: Problems) -> None:
-    """Compare the number of records of a part's files with what the description says."""
+    """Compare the number of records in a part's files with the description."""
     source = " and ".join(file.local or file.name for file in description.files.get(part, ()))
     if not n_read:
         problems.add(f"{source} holds no records")
@@ -294,16 +296,16 @@ def _check_size(description: Description, part: str, n_read: int, problems: Prob
 def _add_wrong_number(
     description: Description, what: str, key: str, expected: int, problems: Problems
 ) -> None:
-    """Add the problem that a number of records differs from what the description says."""
+    """Add the problem that a number of records differs from the description."""
     problems.add(
-        f"{what}, but {description.path} says {key}: {expected}. If it is not the file that is "
-        "meant, replace it. The number of records is taken to be public: decide whether it may be "
-        f"known, before you change {key}."
+        f"{what}, but {description.path} says {key}: {expected}. If it is the wrong file, "
+        "replace it. The number of records is public: decide whether it may be known, before "
+        f"you change {key}."
     )
 
 
 def _sample(description: Description, coded: Coded, problems: Problems) -> Coded:
-    """Take the records that the description asks for, and check labels and number."""
+    """Keep the records that the description selects, and check labels and number."""
     records = description.records
     if problems.any:
         return coded
@@ -322,7 +324,7 @@ def _sample(description: Description, coded: Coded, problems: Problems) -> Coded
         coded = coded._replace(X=coded.X[keep], y=coded.y[keep], rows=coded.rows[keep])
     if description.unit is not None and not records.balance:
         check_kept(description, len(coded.y), coded.n_read, "n_rows", problems)
-    elif records != Records() and len(coded.y) != description.n_rows:
+    elif records != Subsample() and len(coded.y) != description.n_rows:
         what = f"records leaves {len(coded.y)} records"
         _add_wrong_number(description, what, "n_rows", description.n_rows, problems)
     return coded
@@ -344,7 +346,7 @@ def _find_clipped_shares(
 ) -> dict[str, float]:
     """Return the share of clipped values of each column that has any.
 
-    A column of which most values were clipped is a problem, unless that is expected.
+    A column with mostly clipped values is a problem, unless that is expected.
     """
     shares = {}
     for of_column in counts:
@@ -364,9 +366,9 @@ def _find_clipped_shares(
 
 
 def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
-    """Say of which columns and parts more than :data:`NOTED` of the values were clipped.
+    """Return notes on columns and parts with more than :data:`NOTED` of their values clipped.
 
-    `facts` are those of :func:`privcurve.datasets.facts`.
+    `facts` is the result of :func:`privcurve.datasets.facts`.
     """
     columns = Domain.from_dict(facts["domain"]).columns
     ends = {column.name: column.format_bounds(DIGITS) for column in columns if column.bounds}
@@ -380,9 +382,9 @@ def clipping_notes(facts: Mapping[str, Any]) -> list[str]:
 
 
 def data_notes(facts: Mapping[str, Any] | None) -> list[str]:
-    """Say what whoever trains on a dataset should know: clipped values, and its remarks.
+    """Return notes for anyone who trains on a dataset: clipped values, and the dataset's remarks.
 
-    `facts` is what :func:`privcurve.datasets.facts` returns, perhaps None.
+    `facts` is the result of :func:`privcurve.datasets.facts`, or None.
     """
     if facts is None:
         return []

@@ -1,4 +1,4 @@
-"""Codes in parts: files that are written while a table is read, and never all of it in memory."""
+"""Partitioned codes: files written while a table is read, which is never entirely in memory."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from privcurve.datasets.description import Description
 from privcurve.files import lock_folder, replace_file, write_errors
 from privcurve.parts import Part, digest_of, labels_of
 
-# How names of folders of parts begin, in the folder of a coded dataset; unfinished ones are hidden.
+# Prefix of the folders of parts in the folder of an encoded dataset; unfinished ones are hidden.
 PARTS = "parts-"
 UNFINISHED = ".parts-"
 
 
 class PartWriter:
-    """Writes codes to files of a part each, in the folder of a coded dataset; a context.
+    """Context manager that writes codes in parts to the folder of an encoded dataset.
 
-    Codes come a piece at a time. A column of a part is contiguous, as compiled loops read it. Parts
-    that are not kept are removed on exit, and those that a killed process left on entry.
+    Codes are added in pieces. Each column of a part is contiguous, as compiled loops read it. Parts
+    that are not kept are removed on exit, and parts of a killed process on entry.
     """
 
     def __init__(self, description: Description, folder: Path) -> None:
@@ -91,7 +91,7 @@ class PartWriter:
 
     @property
     def coded(self) -> Coded:
-        """Labels of all records; codes are in the files."""
+        """Labels of all records; the codes are in the files."""
         if self._n_buffered:
             self._write()
         y = np.concatenate(self._labels) if self._labels else np.empty(0, dtype=np.int8)
@@ -99,7 +99,7 @@ class PartWriter:
         return Coded(no_codes, y, self.n_rows, np.empty(0, dtype=np.intp))
 
     def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
-        """Write the labels of each part; return the checksum of the same records in one memory."""
+        """Write the labels of each part; return the checksum of the same records in memory."""
         self._checksum.add_all({"y": train.y, **more})
         ends = np.cumsum(self._sizes)
         for number, labels in enumerate(np.split(train.y, ends[:-1])):
@@ -108,7 +108,7 @@ class PartWriter:
         return self._checksum.text
 
     def keep(self, checksum: str) -> tuple[Part, ...]:
-        """Put all parts in their place, and return them; parts of earlier codings go."""
+        """Move all parts to their final folder, remove earlier parts, and return the new ones."""
         place = self._folder / f"{PARTS}{checksum[:16]}"
         digests = [digest_of(self._path_of(number)) for number in range(len(self._sizes))]
         with write_errors(place):

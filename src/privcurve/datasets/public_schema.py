@@ -1,4 +1,4 @@
-"""The public facts of a raw table, given in Python: the way in for a DataFrame."""
+"""Schema: the public facts of a raw table, given in Python, for DataFrames."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 IN_ORDER = "in_order"
 
-# What pandas and NumPy make of no value where they turn a column into texts.
+# Texts that pandas and NumPy write for a missing value when they convert a column to texts.
 _NO_VALUES = ("nan", "NaN", "None", "<NA>", "NaT")
 
 _MARKS = ("missing", "unknown", "decimal", "thousands")
 _PUBLIC = ("columns", "label", "unit", *_MARKS, "edges", "public", "public_label")
 
-# The key that has to be decided for each kind of column.
+# The key that is undecided in a draft, by kind of column.
 _DECIDED = {NUMERIC: "bounds", "date": "bounds", CATEGORICAL: "categories", "text": "groups"}
 
 # An example of a unit, for messages.
@@ -56,67 +56,68 @@ _UNIT = '{"column": "patient_id", "at_most": 5}'
 
 
 class Schema:
-    """The public facts of a raw table: its columns, what they can hold, and the classes.
+    """The public facts of a raw table: its columns, their possible values, and the classes.
 
-    Nothing here may be taken from private records: bounds and categories go into every model.
+    No fact may come from private records: bounds and categories are part of every model.
 
     Parameters
     ----------
     columns : mapping of str to tuple, list or mapping
-        The columns to learn from, by name. A pair ``(low, high)`` of numbers or dates: lowest and
-        highest possible value; what lies outside is clipped. A list: all categories. A mapping: any
-        words of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
+        The feature columns, by name. A pair ``(low, high)`` of numbers or dates: lowest and
+        highest possible value; values outside are clipped. A list: all categories. A mapping: any
+        keys of a description (docs/datasets.md), such as ``{"bounds": [0, 10], "n_bins": 10}``.
         A mapping may list markers of missing values in this column alone:
-        ``{"bounds": [0, 50], "missing": [99]}``. None: to be decided.
+        ``{"bounds": [0, 50], "missing": [99]}``. None: undecided.
     label : sequence, or mapping
-        The classes as `y` has them, of two the negative one first: texts, numbers, truth values,
-        Decimals, dates or times. A mapping: words of a description. scikit-learn takes classes for
-        sorted: a fit warns where these are not.
+        The classes with the values of `y`, with two classes the negative one first: texts,
+        numbers, truth values, Decimals, dates or times. A mapping: keys of a description.
+        scikit-learn expects sorted classes: a fit warns if they are not sorted.
     missing : str
-        ``fail``: a missing value is an error (of a category, beside ``unknown="other"``, it is an
-        other); ``bin``: each column has one more bin for missing values. The texts nan, NaN, None,
-        <NA> and NaT are missing values, too, unless a column lists them.
+        ``fail``: a missing value is an error (in a categorical column with ``unknown="other"``,
+        it becomes other); ``bin``: each column has an additional bin for missing values. The
+        texts nan, NaN, None, <NA> and NaT are missing values too, unless a column lists them.
     unknown : str
-        ``fail``: a category that is not listed is an error; ``other``: these share a bin.
+        ``fail``: an unlisted category is an error; ``other``: unlisted categories share a bin.
     n_bins : int, optional
-        Bins of each number whose mapping has no other; by default 64.
+        Number of bins of each numeric column without its own; by default 64.
     spacing : str
-        Their spacing: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
+        Spacing of these bins: ``mixed``, ``mixed-high``, ``equal``, ``log`` or ``log1p``
         (:func:`privcurve.coding.edges`).
     unit : mapping, optional
-        ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit are those of persons, of each
-        of whom at most so many rows train (docs/your_data.md).
+        ``{"column": "patient_id", "at_most": 5}``: ε and δ of a fit protect persons, who
+        contribute at most this many training rows each (docs/your_data.md).
     unnamed : str
-        ``fail``: rows that do not name their columns, such as an array, are an error if there are
-        several columns; ``in_order``: their columns are these, in this order. It is for tools that
-        hand on arrays, such as scikit-learn's ``BaggingClassifier`` (without
-        ``bootstrap_features``, which takes columns in another order). YAML has no such key.
+        ``fail``: rows without column names, such as an array, are an error if there are several
+        columns; ``in_order``: their columns are the schema's, in this order. This is for tools
+        that pass arrays, such as scikit-learn's ``BaggingClassifier`` (without
+        ``bootstrap_features``, which reorders columns). YAML has no such key.
 
     Raises
     ------
     DatasetError
-        If something is not allowed or contradicts itself; each fault by name.
+        If the facts are invalid or contradict each other; names each fault.
 
     Notes
     -----
-    Rows have to name their columns: pandas frames, Arrow tables, structured arrays and mappings of
-    columns do. If the schema has several columns, an array is refused, because it does not say
-    which column is which. Let a transformer before the model return a frame
+    Rows must have column names: pandas frames, Arrow tables, structured arrays and mappings of
+    columns have them. If the schema has several columns, an array is refused, because it does not
+    identify its columns. Let a transformer before the model return a frame
     (``SimpleImputer().set_output(transform="pandas")``), name the columns yourself
     (``pandas.DataFrame(array, columns=schema.names)``), or set `unnamed`. A fitted learner has
-    ``feature_names_in_``, in the order of the schema, if the rows of its fit named their columns.
+    ``feature_names_in_``, in the order of the schema, if the rows of its fit had column names.
 
-    Predictions have the type of the labels of the fit, from a model's file too: numbers for
-    numbers, texts for texts, dates for dates. The type is public, as the classes are. It follows
-    from the schema and from all labels together, never from one label: an array of labels of
-    several types is refused, a list has the type of the schema, and whole numbers of float64 become
-    integers (pandas converts integers to float64 if one is missing).
+    Predictions have the type of the labels of the fit, also after loading a model's file: numbers
+    for numbers, texts for texts, dates for dates. The type is public, like the classes. It follows
+    from the schema and from all labels together, never from one label: an array with labels of
+    several types is refused, a list gets the type of the schema, and whole numbers of float64
+    become integers (pandas converts integers to float64 if one is missing).
 
-    Tools of scikit-learn replace labels by 0 … K − 1. A fit takes these by position, and predicts
-    them. ``OneVsRestClassifier`` of more than two classes needs a schema with ``label=[0, 1]``.
+    Tools of scikit-learn replace labels by 0 … K − 1. A fit reads these as positions of the
+    classes, and predicts positions. With more than two classes ``OneVsRestClassifier`` needs a
+    schema with ``label=[0, 1]``.
     """
 
-    # What holds for each column that is decided later.
+    # Facts about each column that is decided later.
     _defaults: Mapping[str, Any] = MappingProxyType({"gaps": False, **FINE})
 
     unnamed: str = FAIL
@@ -134,35 +135,35 @@ class Schema:
         unnamed: str = FAIL,
     ) -> None:
         if missing not in (FAIL, BIN):
-            raise DatasetError(f"Schema: missing = {missing!r} is neither {FAIL!r} nor {BIN!r}")
+            raise DatasetError(f"Schema: missing must be {FAIL!r} or {BIN!r}; got {missing!r}")
         if unnamed not in (FAIL, IN_ORDER):
             raise DatasetError(f"Schema: unnamed must be {FAIL!r} or {IN_ORDER!r}; got {unnamed!r}")
         self.unnamed = unnamed
         if not isinstance(columns, Mapping):
-            raise DatasetError("Schema: columns must be a mapping of names to what they can hold")
+            raise DatasetError("Schema: columns must be a mapping of names to possible values")
         entries = [
             _describe_column(name, value, missing == BIN, unknown == OTHER, n_bins, spacing)
             for name, value in columns.items()
         ]
         facts = {"columns": entries, "label": _describe_label(label), "unknown": unknown}
-        facts["missing"] = ["", *_NO_VALUES]  # files of text write nothing for a missing value
+        facts["missing"] = ["", *_NO_VALUES]  # in text files an empty cell is a missing value
         self._defaults = {"gaps": missing == BIN, "n_bins": n_bins, "spacing": spacing}
         if unit is not None:
             if not isinstance(unit, Mapping):
-                raise DatasetError(f"Schema: unit = {unit!r} must be a mapping, such as {_UNIT}")
+                raise DatasetError(f"Schema: unit must be a mapping, such as {_UNIT}; got {unit!r}")
             facts["unit"] = _yaml_value(unit)
         self._set_facts(facts, _list_labels(label))
 
     def _set_facts(self, facts: dict[str, Any], values: list[Any]) -> None:
-        # In Unicode's composed form, as descriptions and the values of files are.
+        # In Unicode's composed form, like descriptions and the values of files.
         self._facts, self._values = compose_words(facts), values
         self.__dict__.pop("_description", None)
         if not self.undecided:
-            _ = self._description  # raises what is wrong
+            _ = self._description  # raises the faults of the facts
 
     @classmethod
     def from_description(cls, path: str | Path) -> Self:
-        """Read what a description, or the file of :meth:`to_yaml`, says of columns and label.
+        """Read columns and label from a description, or from the file of :meth:`to_yaml`.
 
         Parameters
         ----------
@@ -176,13 +177,13 @@ class Schema:
         Raises
         ------
         DatasetError
-            If the file can't be read, or is not valid; each fault with its line.
+            If the file can't be read or is invalid; names each fault with its line.
         """
         return cls._from_content(public_facts(Path(path)))
 
     @classmethod
     def _from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Make a schema of what a description says of columns and label."""
+        """Make a schema from a description's columns and label."""
         instance = cls.__new__(cls)
         facts = {key: content[key] for key in _PUBLIC if key in content}
         instance._set_facts(facts, label_values(facts.get("label", {})))
@@ -190,20 +191,20 @@ class Schema:
 
     @classmethod
     def draft(cls, frame: DataFrame, label: str, public: bool = False) -> Self:
-        """Draft the schema of a table, with a blank wherever a person has to decide.
+        """Draft the schema of a table, with a blank for each decision of a person.
 
         Parameters
         ----------
         frame : DataFrame
         label : str
-            The column that is to be predicted.
+            The column to predict.
         public : bool
             Whether the records are public, so that bounds and categories may be copied from them.
 
         Returns
         -------
         Schema
-            Fill each of its `undecided` columns: ``schema["tenure"] = (0, 100)``.
+            Fill in each of its `undecided` columns: ``schema["tenure"] = (0, 100)``.
 
         Raises
         ------
@@ -213,7 +214,7 @@ class Schema:
         Warns
         -----
         UserWarning
-            If columns are left out: which ones.
+            If columns are left out; names them.
         """
         from pyarrow import parquet
 
@@ -235,24 +236,24 @@ class Schema:
         return cls._from_content(write_out(schema.parse_yaml(drafted.text, "the draft")))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Decide what a column can hold: a pair of bounds, a list of categories, or a mapping.
+        """Set a column's possible values: a pair of bounds, a list of categories, or a mapping.
 
-        The name ``unit`` stands for whose records they are, as in a new schema; or ``none``. The
-        name ``label`` stands for the classes, where they are undecided.
+        The name ``unit`` sets the unit of privacy, as in a new schema, or ``none``. The name
+        ``label`` sets the classes, if they are undecided.
         """
         name = compose_words(name)
         is_none = isinstance(value, str) and value == "none"
         of_persons = is_none or (isinstance(value, Mapping) and "column" in value)
-        # A column may be named unit, too.
+        # A column may be called unit too.
         if name == "unit" and name in self._facts and (of_persons or name not in self.names):
             if not of_persons:
-                raise DatasetError(f'Schema: unit = {value!r} is neither {_UNIT} nor "none"')
+                raise DatasetError(f'Schema: unit must be {_UNIT} or "none"; got {value!r}')
             self._set_facts({**self._facts, "unit": _yaml_value(value)}, self._values)
             return
         if name == "label" and "label" in self.undecided and name not in self.names:
             label = _describe_label(value) | {"column": self._facts["label"]["column"]}
             if len(label.get("classes", "two")) < 2:
-                raise DatasetError(f"Schema: label = {value!r} must be the list of classes")
+                raise DatasetError(f"Schema: label must be the list of classes; got {value!r}")
             self._set_facts({**self._facts, "label": label}, _list_labels(value))
             return
         if name not in self.names:
@@ -265,7 +266,7 @@ class Schema:
         words["gaps"] |= MISSING in old.get("categories", ())
         entry = _describe_column(name, value, others=self._facts.get("unknown") == OTHER, **words)
         if not isinstance(value, Mapping) and "bounds" in entry:
-            # Other drafted keys stay, such as the format of dates.
+            # Other keys of the draft are kept, such as the format of dates.
             same = old if old.get("kind") == entry["kind"] else {}
             words = {key: entry.get(key) if word is None else word for key, word in same.items()}
             entry = {**(words or entry), "bounds": entry["bounds"]}
@@ -280,7 +281,7 @@ class Schema:
 
     @property
     def undecided(self) -> list[str]:
-        """Names of the columns of which something is left blank; ``unit``, ``label`` for those."""
+        """Names of the columns with a blank; includes ``unit`` and ``label`` if these are blank."""
         blank = [
             entry["name"]
             for entry in self._facts["columns"]
@@ -307,8 +308,8 @@ class Schema:
                     '"format": "%d.%m.%y", "pivot": 1930} (years of two digits from 1930 on)'
                 )
             raise DatasetError(
-                f"the schema leaves blank: {', '.join(self.undecided)}. Decide from public "
-                f"knowledge what each can hold: {'; '.join(hints)}"
+                f"the schema must be complete; undecided: {', '.join(self.undecided)}. Set the "
+                f"possible values of each from public knowledge: {'; '.join(hints)}"
             )
         content = {**NO_FILES, **self._facts}
         try:
@@ -317,28 +318,28 @@ class Schema:
             raise DatasetError(str(error)) from None
         description = build("schema", Path("Schema"), content)
         domain = description.domain
-        # Dates and the like are texts in a description.
+        # Dates and similar classes are texts in a description.
         label = replace(domain.label, type=given.type_of_classes(self._values))
         return replace(description, domain=replace(domain, label=label))
 
     @property
     def domain(self) -> Domain:
-        """Columns, bins and names of classes, as the rest of privcurve takes them."""
+        """Columns, bins and names of classes, in the form that learners and datasets use."""
         return self._description.domain
 
     @property
     def classes(self) -> list[Any]:
-        """The classes as they were given; of two, the negative one first."""
+        """The classes in their original type; with two classes the negative one is first."""
         names = list(self.domain.label.names)
         return self._values if len(self._values) == len(names) else names
 
     def classes_as(self, y: Any) -> list[Any]:
         """Return the classes in the type of `y`, so that they equal its labels.
 
-        The result is `classes` if they have this type (numbers and truth values are one type
-        here), or if y is a list, which has no type. Otherwise all labels together decide the type:
+        The result is `classes` if they have this type (numbers and truth values count as one type),
+        or if `y` is a list, which has no dtype. Otherwise all labels together determine the type:
         the classes 0 and 1 become texts for labels "0" and "1", texts of days become times. The
-        result is 0 … K − 1 if labels are :meth:`positions`. No single label decides the type.
+        result is 0 … K − 1 if labels are :meth:`positions`. No single label determines the type.
 
         Raises
         ------
@@ -364,17 +365,17 @@ class Schema:
 
     @property
     def at_most(self) -> int | None:
-        """How many rows of each person train, where ε is that of persons; None for all rows."""
+        """Maximum number of training rows per person, if ε protects persons; None for all rows."""
         unit = self._description.unit
         return None if unit is None else unit.at_most
 
     def training_rows(self, frame: Any) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the places of the rows of a raw frame that train: of each person some.
+        """Return the positions of a raw frame's training rows: at most `at_most` of each person.
 
         Raises
         ------
         DatasetError
-            If the column that names the persons is not there, or lacks a name.
+            If the column that names the persons is missing, or has an empty cell.
 
         Warns
         -----
@@ -389,7 +390,7 @@ class Schema:
         return limit_places(persons, description.unit.at_most, description.unit.seed)
 
     def encode(self, frame: Any, *, train: bool = False) -> Codes:
-        """Code the rows of a raw frame: columns by name, others are left out.
+        """Encode the rows of a raw frame: columns by name; other columns are ignored.
 
         Parameters
         ----------
@@ -400,7 +401,7 @@ class Schema:
         Raises
         ------
         DatasetError
-            If a column is not there, or values have no code: naming up to twenty of them.
+            If a column is missing, or values have no code; names up to twenty of them.
         """
         return encode_frame(self.domain, frame, in_order=self.unnamed == IN_ORDER, train=train)
 
@@ -408,12 +409,12 @@ class Schema:
         """Return the position of each label of `y` in `classes`.
 
         Labels may have any spelling of the schema. Whole numbers from 0 to K − 1 that are not all
-        classes themselves are positions already: tools of scikit-learn encode labels so.
+        classes themselves are positions already: tools of scikit-learn encode labels this way.
 
         Raises
         ------
         DatasetError
-            If a label is missing, or no class: naming up to twenty rows.
+            If a label is missing or not a class; names up to twenty rows.
         """
         labels = given.read_labels(y)
         if self._are_positions(labels):
@@ -421,7 +422,7 @@ class Schema:
         return self._positions_of(list(labels) if labels.dtype.kind == "M" else labels.tolist())
 
     def positions_need_rows(self, y: Any) -> bool:
-        """Return whether only the rows show that labels are positions: one is a class, too."""
+        """Return whether labels are positions, and some of them are also classes."""
         labels = given.read_labels(y)
         numbers = range(len(self.classes))
         return self._are_positions(labels) and any(map(self._is_class, numbers))
@@ -470,7 +471,7 @@ class Schema:
 def _describe_column(
     name: str, value: Any, gaps: bool, others: bool, n_bins: int | None, spacing: str
 ) -> dict[str, Any]:
-    """Return a column in the words of a description."""
+    """Return a column as keys of a description."""
     bins = FINE["n_bins"] if n_bins is None else _yaml_value(n_bins)
     numbers = {"n_bins": bins, "spacing": spacing}
     if value is None:
@@ -490,8 +491,8 @@ def _describe_column(
         are_dates = all(map(_is_day, value))
         if len(value) != 2 or not (are_dates or all(map(_is_number, value))):
             raise DatasetError(
-                f"Schema: {name!r} is {value!r}; a pair (lowest, highest) of numbers or of dates "
-                "(2024-12-31) is meant, or a list of categories"
+                f"Schema: {name!r} must be a pair (lowest, highest) of numbers or dates "
+                f"(2024-12-31), or a list of categories; got {value!r}"
             )
         more = ({} if are_dates else numbers) | ({"missing": BIN} if gaps else {})
         word = "date" if are_dates else NUMERIC
@@ -500,13 +501,13 @@ def _describe_column(
         listed = _add_words(_list_words(value), others, gaps)
         return {"name": name, "kind": CATEGORICAL, "categories": listed}
     raise DatasetError(
-        f"Schema: {name!r} is {value!r}; give a pair (lowest, highest), a list of categories, or "
-        "words of a description"
+        f"Schema: {name!r} must be a pair (lowest, highest), a list of categories, or a mapping "
+        f"with keys of a description; got {value!r}"
     )
 
 
 def _add_words(listed: Any, others: bool, gaps: bool) -> Any:
-    """Add `other` and `?` to a list or mapping of categories, where asked for and not there."""
+    """Add `other` and `?` to a list or mapping of categories, if requested and absent."""
     words = [word for word, is_in in ((OTHER, others), (MISSING, gaps)) if is_in]
     extra = {word: word for word in words if word not in listed}
     return [*listed, *extra] if isinstance(listed, list) else listed | extra
@@ -516,7 +517,7 @@ def _describe_label(value: Any) -> dict[str, Any]:
     if isinstance(value, Mapping):
         return {"column": "label", **_write_words(value, ("negative", "positive", "classes"))}
     if isinstance(value, (str, Set)) or not hasattr(value, "__iter__"):
-        raise DatasetError(f"Schema: label = {value!r} must be the list of classes")
+        raise DatasetError(f"Schema: label must be the list of classes; got {value!r}")
     classes = _list_words(value)
     if len(classes) == 2:
         return {"column": "label", "negative": classes[0], "positive": classes[1]}
@@ -524,7 +525,7 @@ def _describe_label(value: Any) -> dict[str, Any]:
 
 
 def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return an entry in the words of a description; `keys` hold values of a column."""
+    """Return an entry as keys of a description; `keys` hold values of a column."""
     words = _yaml_value({key: value for key, value in entry.items() if key not in keys})
     for key in keys:
         value = entry.get(key)
@@ -532,13 +533,13 @@ def _write_words(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any
             words[key] = _yaml_value(value)
         elif key in entry:
             is_one = isinstance(value, str) or not hasattr(value, "__iter__")
-            # None is to be decided.
+            # None is undecided.
             words[key] = None if value is None else _word(value) if is_one else _list_words(value)
     return words
 
 
 def _list_words(values: Any) -> list[Any]:
-    """Return values of a column as a description lists them."""
+    """Return values of a column in the form of a description."""
     return [_word(value) for value in values]
 
 
@@ -559,22 +560,22 @@ def _word(value: Any) -> Any:
 
 
 def _list_labels(label: Any) -> list[Any]:
-    """Return the classes as labels have them; none where several values are one class."""
+    """Return the classes in the form of labels; none if several values form one class."""
     values = label_values(label) if isinstance(label, Mapping) else label
     return [given.plain_label(value) for value in values]
 
 
 def _plain_bound(value: Any) -> Any:
-    """Return a bound as Python has it: days of NumPy and pandas, and decimal numbers."""
+    """Return a bound as a Python value, from days of NumPy and pandas, and Decimals."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[D]").item()
     return float(value) if isinstance(value, Decimal) else value
 
 
 def _is_day(value: Any) -> bool:
-    """Return whether a bound is a date, or the text of one (2024-12-31)."""
+    """Return whether a bound is a date, or the text of a date (2024-12-31)."""
     try:
-        # A missing time of pandas is a date that equals no other.
+        # A missing time of pandas is a date that does not equal itself.
         is_date = isinstance(value, date) and value == value
         return is_date or date.fromisoformat(value).isoformat() == value
     except (TypeError, ValueError):
@@ -586,7 +587,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _yaml_value(value: Any) -> Any:
-    """Return a value as YAML has it: lists, and numbers of Python."""
+    """Return a value in YAML's types: lists, and Python's numbers."""
     if isinstance(value, Mapping):
         return {key: _yaml_value(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):

@@ -1,6 +1,6 @@
-"""Records as they stand in their files, for models without privacy: to see what coding costs.
+"""Unencoded records of datasets, for models without privacy, to measure the cost of encoding.
 
-They are read when they are needed, and never stored: only codes are written to a folder.
+They are read when needed and never stored: only codes are written to a folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from privcurve.datasets.errors import DatasetError
 from privcurve.datasets.load import load_rows
 from privcurve.datasets.reading import RawTable, list_cells
 
-# scikit-learn's histogram gradient boosting takes no more categories in one column.
+# Maximum number of categories in a column for scikit-learn's histogram gradient boosting.
 MOST_CATEGORIES = 255
 
 Matrix = NDArray[np.float64]
@@ -36,20 +36,20 @@ class Columns(NamedTuple):
 
 
 def raw_columns(dataset: Dataset) -> Columns:
-    """Read the columns of a coded dataset from its files, uncoded; rows are in its order.
+    """Read the unencoded columns of an encoded dataset from its files; rows are in its order.
 
     Numbers are neither clipped nor binned, and dates are days since 1970-01-01. Each text of a
-    column of categories is a category of its own, whatever group it is coded as; of more than
-    `MOST_CATEGORIES` the rarest share one. Raises DatasetError as :func:`privcurve.datasets.load`;
-    and if the files or the description have changed since the dataset was coded.
+    categorical column is a category of its own, whatever its group; beyond `MOST_CATEGORIES` the
+    rarest share one. Raises DatasetError like :func:`privcurve.datasets.load`, and if the files or
+    the description have changed since the dataset was encoded.
     """
     description = describe(dataset.name)
     pieces = _Pieces(description.domain)
     loaded, rows, test_rows = load_rows(dataset.name, watch=pieces.add)
     if (loaded.checksum, loaded.sources) != (dataset.checksum, dataset.sources):
         raise DatasetError(
-            f"dataset {dataset.name!r}: its files or its description were changed after it was "
-            "coded; run the same command again, which codes it anew."
+            f"dataset {dataset.name!r}: its files or its description changed after it was "
+            "encoded; run the same command again, which encodes it anew."
         )
     X = pieces.join()
     categorical = tuple(column.kind != NUMERIC for column in description.domain.columns)
@@ -76,18 +76,18 @@ def coded_columns(dataset: Dataset) -> Columns:
 
 
 class _Pieces:
-    """Gathers the records of a dataset, a piece of a file at a time."""
+    """Collects the records of a dataset from the pieces of its files."""
 
     def __init__(self, domain: Domain) -> None:
         self._domain = domain
         self._pieces: list[Matrix] = []
-        # For each column of categories, by its position: a number for each text, and its count.
+        # For each categorical column, by its position: a number for each text, and its count.
         self._numbers: dict[int, dict[str, int]] = {}
         self._counts: dict[int, Counter[int]] = {}
         self._markers = [Markers(domain.missing_in(c), domain.decimal) for c in domain.columns]
 
     def add(self, table: RawTable) -> None:
-        """Take some more records."""
+        """Add records."""
         domain = self._domain
         X = np.empty((len(table.lines), len(domain.columns)))
         for j, column in enumerate(domain.columns):
@@ -113,7 +113,7 @@ class _Pieces:
         return values
 
     def join(self) -> Matrix:
-        """Return all records, the rarest of many categories together."""
+        """Return all records; in columns with many categories the rarest share one."""
         X = np.concatenate(self._pieces)
         self._pieces = []
         for j, counts in self._counts.items():
@@ -122,7 +122,7 @@ class _Pieces:
 
 
 def _merge_rare(values: Matrix, counts: Mapping[int, int]) -> Matrix:
-    """Return the numbers of categories; of too many, by frequency, with one for all rare ones."""
+    """Return the numbers of categories; if there are too many, the rarest share one."""
     if len(counts) <= MOST_CATEGORIES:
         return values
     by_frequency = sorted(counts, key=lambda number: (-counts[number], number))

@@ -9,28 +9,28 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Codes
 
-# How many rows are compared with those before them at once.
+# Number of rows that are compared with their predecessors at once.
 _AT_ONCE = 2**16
 
 
 def distinct(
     X: Codes, y: NDArray[np.integer[Any]]
 ) -> tuple[Codes, NDArray[np.int8], NDArray[np.int64]]:
-    """Merge equal rows with equal labels; return rows, labels and how many records each stands for.
+    """Merge equal rows with equal labels; return rows, labels and the number of records of each.
 
-    Labels are −1 and +1, or 0, 1, … of more than two classes. Rows come in lexicographic order
-    (columns first, then label), whatever the order of the records.
+    Labels are −1 and +1, or 0, 1, … with more than two classes. Rows are in lexicographic order
+    (columns first, then label), independent of the order of the records.
     """
     if len(X) != len(y):
-        raise ValueError(f"X has {len(X)} rows but y has {len(y)}")
+        raise ValueError(f"X and y must have the same number of rows; got {len(X)} and {len(y)}")
     if len(X) == 0:
         return X, np.asarray(y, dtype=np.int8), np.zeros(0, dtype=np.int64)
-    # Big-endian bytes compare like the numbers they write, so whole rows compare as bytes.
+    # Big-endian bytes compare like the numbers, so entire rows compare as bytes.
     table = np.empty((len(X), X.shape[1] + 1), dtype=X.dtype.newbyteorder(">"))
     table[:, :-1] = X
     table[:, -1] = np.maximum(y, 0)
     packed = table.view(np.dtype((np.void, table.dtype.itemsize * table.shape[1]))).ravel()
-    # As np.unique does it, but without two more tables of all rows.
+    # Like np.unique, but without two more tables of all rows.
     order = np.argsort(packed, kind="stable")
     new = np.ones(len(order), dtype=bool)
     for start in range(1, len(order), _AT_ONCE):
@@ -45,9 +45,9 @@ def distinct(
 def stratified_folds(
     y: NDArray[np.integer[Any]], n_folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Deal records to `n_folds` folds, each class evenly; return the fold of each, from 0 on.
+    """Distribute records to `n_folds` folds, each class evenly; return the fold of each, from 0 on.
 
-    Each fold holds the floor or the ceiling of an equal share of each class, and of all records.
+    Each fold has the floor or the ceiling of an equal share of each class, and of all records.
     Raises ValueError if there are fewer than 2 folds, or more than records of the smallest class.
     """
     y = np.asarray(y)
@@ -56,7 +56,7 @@ def stratified_folds(
     n_dealt = 0
     for label in labels:
         members = rng.permutation(np.flatnonzero(y == label))
-        # Go on where the last class ended, so that the sizes of folds stay even.
+        # Continue where the last class ended, so that the sizes of folds differ by at most one.
         folds[members] = (n_dealt + np.arange(len(members))) % n_folds
         n_dealt += len(members)
     return folds
@@ -65,17 +65,17 @@ def stratified_folds(
 def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer[Any]]:
     """Check that each fold can have a record of each class; return the classes, sorted.
 
-    Raises ValueError as :func:`stratified_folds`.
+    Raises ValueError like :func:`stratified_folds`.
     """
     if n_folds < 2:
-        raise ValueError(f"n_folds = {n_folds}, but a cross-validation needs at least 2 folds")
+        raise ValueError(f"n_folds must be ≥ 2; got {n_folds}")
     labels, sizes = np.unique(y, return_counts=True)
     if len(y) == 0 or sizes.min() < n_folds:
         smallest = int(sizes.min()) if len(y) else 0
         which = f" labelled {labels[np.argmin(sizes)]}" if len(y) else ""
         raise ValueError(
-            f"{n_folds} folds, but there are only {smallest} records{which}: "
-            f"use at most {smallest} folds, or more records"
+            f"n_folds must be at most the number of records{which}, {smallest}; got {n_folds}. "
+            "Use fewer folds, or more records"
         )
     return labels
 
@@ -83,7 +83,7 @@ def check_folds(y: NDArray[np.integer[Any]], n_folds: int) -> NDArray[np.integer
 def label_persons(
     y: NDArray[np.integer[Any]], persons: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.integer[Any]], NDArray[np.intp]]:
-    """Return the label of each person, and the place of each record's person among them.
+    """Return the label of each person, and the position of each record's person among them.
 
     A person has the rarest label of its records, so that each fold has its share of rare labels.
     """
@@ -98,9 +98,9 @@ def label_persons(
 def balance_labels(
     y: NDArray[np.integer[Any]], rng: np.random.Generator | None = None
 ) -> NDArray[np.intp]:
-    """Return the places of as many records of each label as there are of the least frequent one.
+    """Return the positions of equally many records of each label, as many as the rarest label has.
 
-    They are the first ones, or random ones if there is an `rng`.
+    They are the first records of each label, or random ones if `rng` is given.
     """
     labels, sizes = np.unique(y, return_counts=True)
     chosen = []

@@ -1,4 +1,4 @@
-"""Short forms of a dataset's YAML file, written out: patterns of names, and what it is based on."""
+"""Short forms of a dataset's YAML file, expanded: patterns of names, and `based_on`."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
-# Keys of which a variant gives only the entries that differ.
+# Keys for which a variant gives only the differing entries.
 _IN_PART = ("files", "parser", "label")
 
 
 def names_of(pattern: str) -> list[str]:
-    r"""Write out a pattern such as ``pixel{0..783}``; other names stand for themselves."""
+    r"""Expand a pattern such as ``pixel{0..783}``; other names are returned unchanged."""
     texts = _RANGE.split(pattern)
     ranges = []
     size = 1
     for first, last in zip(texts[1::3], texts[2::3], strict=True):
         size *= max(int(last) - int(first) + 1, 0)
         if not 0 < size <= MOST_NAMES:
-            raise ValueError(f"{pattern!r} stands for {size} names, not 1 to {MOST_NAMES}")
+            raise ValueError(f"{pattern!r} must expand to 1 to {MOST_NAMES} names; got {size}")
         width = len(first) if first.startswith("0") else 0
         ranges.append([f"{k:0{width}d}" for k in range(int(first), int(last) + 1)])
     fixed = [_NO_RANGE.sub(r"\1", text) for text in texts[0::3]]
@@ -40,17 +40,17 @@ def names_of(pattern: str) -> list[str]:
 
 
 def escape_name(name: str) -> str:
-    """Write a name as the pattern that stands for it alone."""
+    """Return the pattern that expands to a given name only."""
     return re.sub(r"(\{\d+\.\.\d+\})", r"\\\1", name)
 
 
 def write_out(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Write out the patterns in a description, and the names of its public columns.
+    """Expand the patterns in a description, and the names of its public columns.
 
-    All words that are compared with a file's are brought into one form of Unicode (NFC): what
-    looks alike is alike.
+    All words that are compared with a file's are normalized to NFC, so that equal-looking texts are
+    equal.
     """
-    # Names of files are bytes to the system: they stay as they are.
+    # File names are bytes to the system: they stay unchanged.
     result = {
         key: value if key == "files" else compose_words(value) for key, value in content.items()
     }
@@ -76,7 +76,7 @@ def _expand_names(patterns: Iterable[str]) -> list[str]:
 
 
 def compose_words(value: Any) -> Any:
-    """Bring all texts of a content into one form of Unicode (NFC)."""
+    """Normalize all texts of a content to NFC."""
     if isinstance(value, str):
         return unicodedata.normalize("NFC", value)
     if isinstance(value, Mapping):
@@ -93,19 +93,17 @@ def merge_content(
     result = {**base, **changes}
     name = result.pop("based_on")
     if "files" in changes:
-        # It has records of its own, which need not be public if the others are.
+        # It has records of its own, which need not be public if the base's are.
         result["public_benchmark"] = changes.get("public_benchmark", False)
     if TRAIN in changes.get("files", {}):
         if "budget" not in changes:
             result.pop("budget", None)
     else:
         if "budget" in changes:
-            problems.add(
-                f"budget: the records are those of {name}, and share its budget: say it there"
-            )
+            problems.add(f"budget: the records belong to {name} and share its budget: set it there")
         if result.get("public_benchmark") and not base.get("public_benchmark"):
             problems.add(
-                f"public_benchmark: the records are those of {name}, which are not marked as "
+                f"public_benchmark: the records belong to {name}, which does not mark them as "
                 "public: mark them there, or leave it out"
             )
     for key in _IN_PART:

@@ -1,1 +1,1 @@
-"""Plan the runs of a study, and run one job."""
+"""Experiments: studies, the list of their runs, and the execution of one job."""

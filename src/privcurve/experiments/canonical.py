@@ -1,4 +1,4 @@
-"""One way to write a number, a title, a setting and a key, so that equal things are equal texts."""
+"""Canonical texts of numbers, titles, settings and keys, so that equal things are equal texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-# Numbers that differ by less than this differ only in rounding, as 0.3 and 0.1 + 0.2 do.
+# Numbers that differ by less than this differ only by rounding, such as 0.3 and 0.1 + 0.2.
 _ROUNDING = 1e-9
 
 
@@ -23,15 +23,15 @@ def number(value: float) -> str:
 
 
 def real(value: float) -> float:
-    """Return a number as a float; refuse a whole one of more than 308 digits."""
+    """Return a number as a float; refuse an integer of more than 308 digits."""
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{str(value)[:20]}… is too large for a number") from None
+        raise ValueError(f"a number must be at most 1.8e308; got {str(value)[:20]}…") from None
 
 
 def check_distinct(what: str, values: Iterable[object]) -> None:
-    """Refuse two equal numbers among values, or two numbers that differ by rounding alone."""
+    """Refuse numbers that are equal, or that differ only by rounding."""
     reals = [value for value in values if isinstance(value, (int, float)) and value == value]
     try:
         numbers = sorted(map(real, reals))
@@ -39,14 +39,14 @@ def check_distinct(what: str, values: Iterable[object]) -> None:
         raise ValueError(f"{what}: {error}") from None
     for smaller, larger in itertools.pairwise(numbers):
         if smaller == larger:
-            raise ValueError(f"{what} = {number(smaller)} is given twice; keep one")
+            raise ValueError(f"{what} must be distinct; {number(smaller)} occurs twice. Keep one")
         if math.isclose(smaller, larger, rel_tol=_ROUNDING):
-            both = f"{number(smaller)} and {number(larger)} are one number, apart from rounding"
+            both = f"{number(smaller)} and {number(larger)} differ only by rounding"
             raise ValueError(f"{what} = {both}; keep one")
 
 
 def title(words: str) -> str:
-    """Write a title in one line, and in one form of Unicode."""
+    """Write a title on one line, normalized to NFC."""
     return " ".join(unicodedata.normalize("NFC", words).split())
 
 
@@ -81,7 +81,7 @@ def digest(value: Any) -> str:
 
 
 def digest_of_texts(texts: Sequence[Sequence[str]], *others: Any) -> str:
-    """Return the digest of ``[texts, *others]``, quickly where there are many of them."""
+    """Return the digest of ``[texts, *others]``, optimized for many texts."""
     return _hash(f"[{_encode(texts)},{text(others)[1:]}")
 
 

@@ -1,6 +1,6 @@
-"""Results of the contract for a user's own learners: one file for each learner in results/.
+"""Results of the contract for a user's own learners, one file per learner, stored with the studies.
 
-:func:`.learners.own.tried` reads its result.
+:func:`.learners.own.tried` reads them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from privcurve.sources import PACKAGE, code_digest
 
 
 class Finding(NamedTuple):
-    """The result of the contract for a learner, a constant of :mod:`.learners.own`, and the reason.
+    """Result of the contract for one learner: a word of :mod:`.learners.own`, and the reason.
 
-    Its status is ``derived`` if the statements of all fits said so.
+    Its status is ``derived`` if the statements of all fits are derived.
     """
 
     result: str
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 
 def write(name: str, finding: Finding, tried: str) -> None:
-    """Store what the contract found of a learner whose :func:`digest` was `tried`."""
+    """Store the result of the contract for a learner whose :func:`digest` was `tried`."""
     content: dict[str, Any] = {"learner": name, **finding._asdict()}
     content |= {"version": own.version(name), "digest": tried}
     text = json.dumps(content, indent=1, ensure_ascii=False)
@@ -35,7 +35,7 @@ def write(name: str, finding: Finding, tried: str) -> None:
 
 
 def is_current(name: str) -> bool:
-    """Return whether the file is there, and of the learner and the contract as they are now."""
+    """Return whether the file exists and belongs to the present learner and contract."""
     try:
         content = json.loads(own.contract_file(name).read_text("utf-8"))
         return bool(content["digest"] == digest(name)) and own.tried(name) == content["result"]
@@ -44,5 +44,5 @@ def is_current(name: str) -> bool:
 
 
 def digest(name: str) -> str:
-    """Return a digest of all that the result depends on: the code of learner and contract."""
+    """Return a digest of all that determines the result: the code of learner and contract."""
     return f"{provenance.checksum(name)} {code_digest(PACKAGE / 'audit')}"

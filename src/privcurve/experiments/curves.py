@@ -1,7 +1,7 @@
-"""A curve: a method of a study on a dataset, with all of its runs or with the runs of one job.
+"""Curves: a method of a study on a dataset, with all of its runs or with the runs of one job.
 
-A curve is cut by ε, and at an ε by settings, splits and repeats, in the order of the study.
-Appending to a study leaves earlier parts unchanged.
+A curve is split by ε, and at one ε by settings, splits and repeats, in the order of the study, so
+that additions at the end of a study leave earlier parts unchanged.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from privcurve.privacy import seeds
 from privcurve.privacy.seeds import Seed
 from privcurve.stored import stored
 
-# Where things are, from the working directory.
+# Paths relative to the working directory.
 CODED = Path("results/data")
 STORE = Path("results/store")
 
-# Points, each of them trained on all of some splits.
+# Points, and the splits on which each of them is trained.
 Runs: TypeAlias = tuple[tuple[Point, ...], tuple[Split, ...]]
 T = TypeVar("T")
 
 
 def coded_facts(dataset: str) -> dict[str, Any]:
-    """Return the facts of a coded dataset, such as the checksums of it and of its raw files.
+    """Return the facts of an encoded dataset, such as the checksums of it and its raw files.
 
-    Empty if they can't be read, or it will be coded anew, as its description has changed.
+    The result is empty if they are unreadable, or if a changed description requires a new encoding.
     """
     try:
         return facts(CODED / dataset) or {}
@@ -47,20 +47,20 @@ def coded_facts(dataset: str) -> dict[str, Any]:
 
 
 class CurveData(NamedData, Protocol):
-    """The facts of a dataset that a curve needs, from a description or from the coded data."""
+    """The facts that a curve needs of its dataset, from a description or from encoded data."""
 
     @property
     def n_rows(self) -> int:
-        """Training records."""
+        """Number of training records."""
 
     @property
     def n_test(self) -> int:
-        """Records of the test part."""
+        """Number of test records."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A method of a study on a dataset, and the runs to train, whatever results are there.
+    """A method of a study on a dataset, and its runs, whether stored or not.
 
     A curve has all of its runs; a part of it (`parts`) has the runs of one job.
     """
@@ -68,45 +68,46 @@ class Curve:
     study: Study
     dataset: CurveData
     method: Method
-    seed: Seed  # base seed of the run
-    most: float = math.inf  # seconds that a part may take by estimate, unless it is one fit
+    seed: Seed  # base seed
+    most: float = math.inf  # maximum estimated seconds of a part with more than one fit
     epsilons: tuple[float, ...] = ()
     grid: tuple[Runs, ...] = ()
-    fresh: tuple[Split, ...] = ()  # splits on which selected settings are trained afresh
-    part: str = ""  # which part of the runs at its ε: 3-of-8, best or best~1-of-2; empty if all
+    fresh: tuple[Split, ...] = ()  # splits for fresh trainings of selected settings
+    # name of a part of the runs at one ε: 3-of-8, best or best~1-of-2; empty for all
+    part: str = ""
 
     @cached_property
     def name(self) -> Path:
-        """Study, dataset and method."""
+        """Study, dataset and method, as a path."""
         return Path(self.study.name, self.dataset.name, stored(self.method.name))
 
     @property
     def data(self) -> Path:
-        """The folder of its coded dataset."""
+        """The folder of its encoded dataset."""
         return CODED / self.dataset.name
 
     @property
     def selects(self) -> bool:
-        """Whether a setting is selected and trained afresh; if not, all runs are results."""
+        """Whether a setting is selected and trained afresh; otherwise all runs are results."""
         return self.study.select == BEST
 
     @property
     def skips_grid(self) -> bool:
-        """Whether its one setting is selected without training its grid.
+        """Whether its only setting is selected without training its grid.
 
-        Only with hold-outs: tables of a study with folds show the cross-validated accuracy.
+        This requires hold-outs: tables of a study with folds show the cross-validated accuracy.
         """
         return self.selects and bool(self.study.holdout) and len(self.method.settings) == 1
 
     @cached_property
     def parts(self) -> list[Curve]:
-        """The curve as jobs train it: whole, at some of its ε, or parts of its runs at one ε."""
+        """The curve as jobs train it: complete, at some of its ε, or parts of its runs at one ε."""
         seconds = self.at(self.method.epsilons[:1]).seconds
         groups = fill(sorted(self.method.epsilons), lambda _: seconds, self.most)
         return [part for epsilons in groups for part in self.at(tuple(epsilons)).cut()]
 
     def at(self, epsilons: tuple[float, ...]) -> Curve:
-        """Return the curve at some ε, with all of its runs there."""
+        """Return the curve with all of its runs at `epsilons`."""
         grid = () if self.skips_grid else ((self.method.points_at(epsilons), tuple(self.splits)),)
         fresh = tuple(self.fresh_splits) if self.selects else ()
         return replace(self, epsilons=epsilons, grid=grid, fresh=fresh, part="")
@@ -133,7 +134,7 @@ class Curve:
         return parts if len(parts) > 1 else [self]
 
     def _short_runs(self) -> Iterator[Runs]:
-        """Yield the runs of the grid at its ε; short ones that share costly work stay together."""
+        """Yield the grid's runs at its ε, with short runs that share expensive work together."""
         splits = tuple(self.splits)
         for points in _group_points(self.method, *self.epsilons) if self.grid else ():
             if self.seconds_of((points, splits)) <= self.most:
@@ -145,7 +146,7 @@ class Curve:
 
     @property
     def reads(self) -> list[Curve]:
-        """The parts that a part needs: all parts of the grid, or the first part that selects."""
+        """The parts whose results it needs: all parts of the grid, or the first that selects."""
         if not self.fresh or self.grid or self.skips_grid:
             return []
         parts = self.at(self.epsilons).cut()
@@ -158,22 +159,22 @@ class Curve:
 
     @property
     def begins(self) -> bool:
-        """Whether it has the first of the fresh trainings."""
+        """Whether it includes the first of the fresh trainings."""
         return bool(self.fresh) and self.fresh[0] == self.fresh_splits[0]
 
     @property
     def ranks(self) -> bool:
-        """Whether it selects by the runs of a grid."""
+        """Whether it selects from the runs of a grid."""
         return self.chooses and not self.skips_grid
 
     @property
     def grid_name(self) -> str:
-        """The name of the runs of the grid in a file: ``adult/boost~proved/eps=0.1~3-of-8``."""
+        """Name of the grid's runs in a file: ``adult/boost~proved/eps=0.1~3-of-8``."""
         return self._name(self.part or "1-of-1")
 
     @property
     def fresh_name(self) -> str:
-        """The name of the fresh trainings in a file: ``adult/boost~proved/eps=0.1~best``."""
+        """Name of the fresh trainings in a file: ``adult/boost~proved/eps=0.1~best``."""
         return self._name(self.part or "best")
 
     def _name(self, part: str) -> str:
@@ -182,7 +183,7 @@ class Curve:
 
     @property
     def epsilon_text(self) -> str:
-        """Its ε, as a part of a file's name; empty if these are all of the method."""
+        """Its ε, as part of a file name; empty for all ε of the method."""
         if len(self.epsilons) == len(self.method.epsilons):
             return ""
         ends = dict.fromkeys((self.epsilons[0], self.epsilons[-1]))
@@ -190,17 +191,17 @@ class Curve:
 
     @property
     def names(self) -> list[str]:
-        """The names of its runs in a file: for the grid, for the fresh trainings, or both."""
+        """Names of its runs in a file: for the grid, for the fresh trainings, or both."""
         of_grid = [self.grid_name] if self.grid else []
         return [*of_grid, self.fresh_name] if self.fresh else of_grid
 
     def is_fresh(self, name: str) -> bool:
-        """Return whether the runs of a name are the fresh trainings."""
+        """Return whether a name stands for the fresh trainings."""
         return bool(self.fresh) and name == self.fresh_name
 
     @property
     def splits(self) -> list[Split]:
-        """The splits that each point of its grid is trained on."""
+        """The splits on which each point of its grid is trained."""
         if self.selects:
             return self.study.selection_splits
         return self.fresh_splits
@@ -218,20 +219,20 @@ class Curve:
 
     @property
     def final_splits(self) -> list[Split]:
-        """The splits of the second round; none without one."""
+        """The splits of the second round; empty if there is no second round."""
         second = self.finalists
         return self.study.final_splits(second.draws) if second else []
 
     @property
     def n_final(self) -> int:
-        """Number of runs of the second round at each ε."""
+        """Number of runs in the second round at each ε."""
         second = self.finalists
         n_finalists = min(second.settings, len(self.method.settings)) if second else 0
         return n_finalists * len(self.final_splits)
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all that its results at its ε depend on, except the data."""
+        """A digest of everything that determines its results at its ε, except the data."""
         study, second = self.study, self.finalists
         final = f"{second.settings} of {second.draws} " if second else ""
         metric = "" if study.metric == DEFAULT_METRIC else f"by {study.metric} "
@@ -240,7 +241,7 @@ class Curve:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digests of all that its runs depend on, except the data, by the names of these runs."""
+        """Digests of all that determines its runs, except the data, by the runs' names."""
         digests = {}
         if self.grid:
             digests[self.grid_name] = self.dataset_terms + self._grid_digest
@@ -272,7 +273,7 @@ class Curve:
 
     @cached_property
     def dataset_terms(self) -> str:
-        """Terms of the digest that only some datasets have; empty for others."""
+        """Additional terms of the digest for some datasets; empty for others."""
         words = [f"with {score} {'of classes ' * (score == AUC)}" for score in self.scores]
         if self.dataset.domain.mixed_bins is not None:
             merged = set(itertools.chain(*map(self.method.few_bins, self.method.settings)))
@@ -285,16 +286,16 @@ class Curve:
 
     @property
     def scores(self) -> tuple[str, ...]:
-        """The scores without which a stored result is trained again.
+        """The scores that a stored result must have; otherwise it is trained again.
 
-        Earlier versions stored no AUC for more than two classes, nor measures that are new.
+        Earlier versions stored no AUC for more than two classes, and no measures that are new.
         """
         many = self.dataset.domain.n_classes > 2
         return tuple(name for name in (AUC,) * many + NEW if self.study.shows(name))
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """About how many rows a fit has, its columns and classes: for estimates of cost."""
+        """Approximate number of rows in a fit, columns and classes, for estimates of cost."""
         rows = round(self.dataset.n_rows * self.method.train_share)
         domain = self.dataset.domain
         return max(1, rows), len(domain.columns), domain.n_classes
@@ -306,45 +307,45 @@ class Curve:
 
     @property
     def n_grid(self) -> int:
-        """Number of runs of the grid."""
+        """Number of runs in the grid."""
         return sum(len(points) * len(splits) for points, splits in self.grid)
 
     @property
     def n_fresh(self) -> int:
-        """Number of runs that depend on a selection: fresh trainings, and a second round if any."""
+        """Number of runs that depend on a selection: fresh trainings and the second round."""
         return len(self.epsilons) * (len(self.fresh) + (self.n_final if self.chooses else 0))
 
     @property
     def grid_seconds(self) -> float:
-        """An estimate of the time that the grid takes."""
+        """Estimated seconds of the grid."""
         return sum(map(self.seconds_of, self.grid))
 
     @property
     def fresh_seconds(self) -> float:
-        """An estimate of the time that the second round and the fresh trainings take."""
+        """Estimated seconds of the second round and the fresh trainings."""
         return self.n_fresh * self.mean_seconds
 
     @cached_property
     def seconds(self) -> float:
-        """An estimate of the time that all of it takes."""
+        """Estimated seconds of all runs."""
         return self.grid_seconds + self.fresh_seconds
 
     def seconds_of(self, runs: Runs) -> float:
-        """Return an estimate of the time that some runs take."""
+        """Return the estimated seconds of `runs`."""
         points, splits = runs
         costs = _costs(self.method, *self.shape)
         return len(splits) * sum(costs[id(point.setting)] for point in points)
 
     @property
     def mean_seconds(self) -> float:
-        """The estimate for one fit, over all settings."""
+        """Mean estimated seconds of a fit, over all settings."""
         costs = _costs(self.method, *self.shape)
         return sum(costs.values()) / len(costs)
 
     def trained(self, name: str, fact: Mapping[str, Any]) -> Trained:
-        """Return which code has trained its runs of a name, by the fact of their file.
+        """Return which code trained the runs with a name, from the fact in their file.
 
-        Earlier versions did not write it.
+        Files of earlier versions do not have it.
         """
         if "code" in fact:
             return dict(fact["code"])
@@ -357,9 +358,9 @@ class Curve:
 
     @property
     def checksum(self) -> str | None:
-        """The checksum of the coded dataset as it is now; None without a coded dataset.
+        """The checksum of the present encoded dataset; None without one.
 
-        Raises DatasetError if it was coded from another description.
+        Raises DatasetError if it was encoded from an earlier description.
         """
         check_current(self.data)
         coded = facts(self.data)
@@ -367,7 +368,7 @@ class Curve:
 
 
 def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list[list[T]]:
-    """Group items in their order, each group of at most `most` seconds or one item."""
+    """Group consecutive items, each group with at most `most` seconds or with one item."""
     groups: list[list[T]] = []
     total = 0.0
     for item in items:
@@ -382,7 +383,7 @@ def fill(items: Iterable[T], seconds: Callable[[T], float], most: float) -> list
 
 @cache
 def _costs(method: Method, *shape: int) -> dict[int, float]:
-    """Return the registry's estimate of one fit of each setting of a method, by the setting's id.
+    """Return the registry's estimate for one fit of each setting, by the setting's id.
 
     All points of a method share its setting objects.
     """
@@ -399,7 +400,7 @@ def curves_of(
 ) -> list[Curve]:
     """Return all curves of a study, dataset by dataset.
 
-    Curves that are estimated to take more than twice `seconds_per_job` have parts.
+    A curve is split into parts if its estimate exceeds twice `seconds_per_job`.
     """
     pairs = itertools.product(map(about, study.datasets), study.methods.values())
     return [
@@ -409,7 +410,7 @@ def curves_of(
 
 
 def _group_points(method: Method, epsilon: float) -> Iterable[tuple[Point, ...]]:
-    """Return the points at an ε, grouped by the costly work that they share."""
+    """Return the points at an ε, grouped by the expensive work that they share."""
     shared = method.learner_entry.shared
     groups: dict[str, list[Point]] = {}
     for point in method.points:

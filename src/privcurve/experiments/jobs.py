@@ -1,11 +1,11 @@
-"""A job: curves of a study on one dataset, or parts of them, that one process trains; and its file.
+"""Jobs: the curves, or parts of curves, on one dataset that one process trains, and its file.
 
-Several short curves make one job. A longer curve is a job of its own, or several: one for some of
-its ε, or for a part of the runs at one ε.
+Several short curves form one job. A longer curve is one job or several: each for some of its ε, or
+for a part of the runs at one ε.
 
-The file's name has method, ε, and a digest of all that the job depends on, except the data. So a
-file that is there fits the study as it is now, unless data have changed or trainings have failed:
-the file says so itself (`is_done`), and is then made anew.
+The file's name has the method, ε, and a digest of everything that determines the job, except the
+data. So an existing file fits the present study, unless data have changed or trainings have failed.
+The file records both (`is_done`), and is then made again.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from privcurve.privacy.seeds import Seed
 from privcurve.stored import spoken, stored
 
 CELLS = Path("results/cells")
-# Several short curves together.
+# Name of a job of several short curves.
 SMALL = "small"
-# A curve that takes less than this share of the longest job is short.
+# A curve is short if it takes less than this share of the longest job.
 SHORT = 0.05
-# Digits of the digest in a file's name.
+# Number of digits of the digest in a file's name.
 DIGITS = 8
-# Most letters of a method in a file's name, which may have 255.
+# Longest method name in a file name (file systems allow 255 bytes).
 MOST_LETTERS = 150
 
 
@@ -66,12 +66,12 @@ class Job:
 
     @cached_property
     def digests(self) -> dict[str, str]:
-        """Digests of all that its runs depend on, except the data, by the names of these runs."""
+        """Digests of all that determines its runs, except the data, by the runs' names."""
         return {name: digest for curve in self.curves for name, digest in curve.digests.items()}
 
     @cached_property
     def part(self) -> str:
-        """Its name on its dataset: `words` and a digest of its runs."""
+        """Its name within its dataset: `words` and a digest of its runs."""
         digest = canonical.digest([*map(list, self.digests.items())])
         return f"{self.words}~{digest[:DIGITS]}"
 
@@ -93,22 +93,22 @@ class Job:
 
     @property
     def name(self) -> str:
-        """Its name in the study."""
+        """Its name within the study."""
         return f"{self.dataset}/{self.part}"
 
     @property
     def file(self) -> Path:
-        """The file that it writes, with a row per run."""
+        """The file that it writes, with one row per run."""
         return CELLS / self.study / f"{self.name}.parquet"
 
     @property
     def benchmark(self) -> Path:
-        """Snakemake's benchmark file of it."""
+        """Snakemake's benchmark file of the job."""
         return Path("benchmarks/train") / self.file.relative_to(CELLS).with_suffix(".tsv")
 
     @property
     def title(self) -> str:
-        """The title of this job, as in ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
+        """Its title for people: ``privgam~proved on adult, ε = 0.05 … 3 (which_one)``."""
         methods = ", ".join(self.methods[:2])
         n_more = len(self.methods) - 2
         if n_more > 0:
@@ -126,30 +126,30 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """An estimate of the time that it trains."""
+        """Estimated seconds of its trainings."""
         return sum(curve.seconds for curve in self.curves)
 
     @property
     def facts(self) -> dict[str, dict[str, Any]]:
-        """The facts of its file about its runs, by their names; empty if the file does not fit."""
+        """The facts in its file about its runs, by their names; empty if the file does not fit."""
         facts = {str(fact.get("name")): fact for fact in results.read_facts(self.file) or ()}
         digests = {name: fact.get("digest") for name, fact in facts.items()}
         return facts if [*digests.items()] == [*self.digests.items()] else {}
 
     @property
     def trained(self) -> Trained:
-        """The code that trained the runs of this job's file, and the runs that it selected from."""
+        """Which code trained the runs of its file, and the runs behind its selection."""
         facts = self.facts
         runs = self.runs if facts else ()
         return provenance.add_up(curve.trained(name, facts[name]) for curve, name in runs)
 
     @property
     def is_done(self) -> bool:
-        """Whether its file is of the data as they are coded now, and no training has failed.
+        """Whether its file belongs to the present encoded data, and no training failed.
 
-        This includes trainings of the grid that was selected from: the grid is trained again, and a
-        job of an earlier run may write its selection after that. Data that are not coded, or are
-        going to be coded anew, do not matter.
+        This includes trainings of the grid behind its selection: the grid is trained again, and a
+        job of an earlier run may write its selection after that. Data without an encoding, or with
+        an outdated one, are ignored.
         """
         checksum = coded_facts(self.dataset).get("checksum")
         facts = self.facts.values()
@@ -159,9 +159,9 @@ class Job:
         )
 
     def read_grid(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Read the runs of a curve's grid, if they are of the data with this checksum.
+        """Read the runs of a curve's grid if they belong to data with this checksum.
 
-        Raises IncompleteError if the file is missing, damaged, or has other data or runs.
+        Raises IncompleteError if the file is missing or damaged, or has other data or runs.
         """
         keys = [name for name in results.KEY_COLUMNS if name not in columns]
         frame = self._read(curve.grid_name, [*columns, *keys], checksum)
@@ -170,7 +170,7 @@ class Job:
         return frame
 
     def read_fresh(self, curve: Curve, columns: list[str], checksum: str | None) -> pd.DataFrame:
-        """Read the fresh trainings of a curve: as :meth:`read_grid`."""
+        """Read the fresh trainings of a curve, like :meth:`read_grid`."""
         return self._read(curve.fresh_name, columns, checksum)
 
     def _read(self, name: str, columns: list[str], checksum: str | None) -> pd.DataFrame:
@@ -178,14 +178,14 @@ class Job:
         return results.read_rows(self.file, list(self.digests).index(name), columns)
 
     def check(self, name: str, checksum: str | None) -> dict[str, Any]:
-        """Return the file's facts about the runs of a name; refuse runs of other data."""
+        """Return the file's facts about the runs with a name; refuse runs of other data."""
         fact = self.facts.get(name)
         if fact is None:
             raise results.unusable_file(self.file)
         if checksum not in (None, fact["checksum"]):
             raise IncompleteError(
-                f"{self.file}: {spoken(name)} was made from other data than are coded now; "
-                f"{results.ANEW}"
+                f"{self.file}: {spoken(name)} was made from other data than the present encoded "
+                f"data; {results.ANEW}"
             )
         return fact
 
@@ -198,16 +198,16 @@ def find_job(
     seconds_per_job: float,
     about: Callable[[str], CurveData] = describe,
 ) -> Job | None:
-    """Return the job of a study whose file has this name on a dataset; None without such a job."""
+    """Return the job of a study with this file name on a dataset; None if there is no such job."""
     of_dataset = replace(study, datasets=(dataset,))
     jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
-    # The digests of all other jobs may take seconds.
+    # Computing the digests of all other jobs may take seconds.
     named = (job for job in jobs if part.startswith(f"{job.words}~"))
     return next((job for job in named if job.part == part), None)
 
 
 class StudyJobs:
-    """The jobs of a study, and the one way to read what they have written.
+    """The jobs of a study, and the only access to the results that they have written.
 
     `about` returns the description of a dataset by its name.
     """
@@ -246,16 +246,16 @@ class StudyJobs:
         return list({job.name: job for job in map(self.job_of, wanted)}.values())
 
     def grid(self, curve: Curve, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Read the grid of a curve a part at a time: memory does not grow with the study.
+        """Yield the grid of a curve in parts, so that memory does not grow with the study.
 
-        Raises IncompleteError if a file is missing, damaged, or has other data or runs.
+        Raises IncompleteError if a file is missing or damaged, or has other data or runs.
         """
         checksum = curve.checksum
         for part in (part for part in curve.parts if part.grid):
             yield self.job_of(part).read_grid(part, columns, checksum)
 
     def results(self, curve: Curve, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Read the runs that are a curve's results: fresh trainings, or all, a part at a time.
+        """Yield the runs that are a curve's results, fresh trainings or all runs, in parts.
 
         Raises IncompleteError like :meth:`grid`.
         """
@@ -267,9 +267,9 @@ class StudyJobs:
             yield self.job_of(part).read_fresh(part, columns, checksum)
 
     def read_selected(self, curve: Curve) -> list[str]:
-        """Return the selected settings of a curve: CSV files, the smaller ε first.
+        """Return the selected settings of a curve: CSV texts, in increasing order of ε.
 
-        Raises IncompleteError if the file is missing, damaged, or of other data.
+        Raises IncompleteError if the file is missing or damaged, or belongs to other data.
         """
         first, checksum = [part for part in curve.parts if part.begins], curve.checksum
         facts = [self.job_of(part).check(part.fresh_name, checksum) for part in first]

@@ -1,9 +1,9 @@
-"""Three kinds of curve, by how the settings were chosen.
+"""Kinds of curve, by how the hyperparameters were chosen.
 
-The ε of a curve is the ε of one training. It covers everything from the records to the model if
-settings follow a public rule, or were selected on the records within ε. If they were selected on
-the records outside the budget, it does not: such a curve is an upper bound of what a learner could
-reach, and no such model may be released.
+The ε of a curve is the ε of one training. It covers everything from the records to the model if the
+hyperparameters follow a public rule or were selected on the records within ε. If they were selected
+on the records outside the budget, ε does not cover the choice: the curve is an upper bound of what
+a learner can reach, and its models must not be released.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from privcurve.experiments.methods import Method
 from privcurve.lazy import pd
 
 RULE = "rule"
-TUNED = "tuned, paid"
-UNPAID = "best setting, not private"
+TUNED = "tuned privately"
+NOT_COVERED = "hyperparameters chosen without privacy"
 NOT_PRIVATE = "not private"
 # Kinds whose ε covers everything from the records to the model.
 COVERED = (RULE, TUNED)
 # Short names, where there is little room.
-SHORT: Mapping[str, str] = {TUNED: "paid", UNPAID: "unpaid"}
+SHORT: Mapping[str, str] = {TUNED: TUNED, NOT_COVERED: "untuned budget"}
 
 # Note below tables.
 NOTES = (
-    f"Kind '{RULE}': settings that were fixed before and apart from the records, so that ε covers "
-    f"the whole way from records to model. '{TUNED}': chosen on the records by private selection, "
-    f"whose price is in ε. '{UNPAID}': the best of a grid by cross-validation, which ε does not "
-    "cover.",
+    f"Kind '{RULE}': hyperparameters fixed beforehand and independently of the records, so that ε "
+    f"covers everything from the records to the model. '{TUNED}': hyperparameters chosen on the "
+    f"records by private selection, whose cost is part of ε. '{NOT_COVERED}': the best of a grid "
+    "by cross-validation; ε does not cover the choice.",
 )
 
 
 def kind(method: Method, epsilon: float | None = None, *, selected: bool = True) -> str:
-    """Return the kind of a curve, or of its point at an ε: not private at infinity.
+    """Return the kind of a curve, or of its point at `epsilon`; ε = ∞ is not private.
 
-    `selected` is False if no best setting is taken, as with ``select: all``.
+    `selected` is False if no setting is selected, as with ``select: all``.
     """
     if method.calibration is None or epsilon == math.inf:
         return NOT_PRIVATE
     if method.tune is not None:
         return TUNED
-    return UNPAID if selected and len(method.settings) > 1 else RULE
+    return NOT_COVERED if selected and len(method.settings) > 1 else RULE
 
 
 def add_kinds(frame: pd.DataFrame, methods: Mapping[str, Method], after: str) -> pd.DataFrame:
-    """Return a table of methods and ε with a column of kinds after a named column."""
+    """Return a table of methods and ε with a column of kinds after the column `after`."""
     points = zip(frame["method"], frame["epsilon"], strict=True)
     table = frame.copy()
     kinds = [kind(methods[name], epsilon) for name, epsilon in points]

@@ -1,4 +1,4 @@
-"""The manifest: software, data, time and memory of a run (docs/manifest.md)."""
+"""The manifest of a run, with its versions and costs: results/manifest.json (docs/manifest.md)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from privcurve.experiments.curves import CODED
 from privcurve.experiments.jobs import StudyJobs
 from privcurve.experiments.results import read_facts
 
-# Packages that a result or its speed may depend on.
+# Packages that may influence a result or its speed.
 PACKAGES = (
     "privcurve",
     "diffprivlib",
-    "dp-accounting",
     "interpret-core",
     "numba",
     "numpy",
@@ -38,10 +37,10 @@ WORK = ("trained", "reused", "failed", "training_seconds")
 def manifest(
     configuration: Mapping[str, Any], studies: Mapping[str, StudyJobs], benchmarks: Iterable[Path]
 ) -> dict[str, Any]:
-    """Gather the facts of a finished run, below the working directory, as plain JSON.
+    """Collect the facts of a finished run below the working directory, as plain JSON.
 
-    docs/manifest.md explains each key. The manifest has the jobs of the configured studies, and the
-    benchmark files of all other jobs: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``.
+    docs/manifest.md explains each key. In addition to the jobs of the configured studies it covers
+    the benchmark files of all other rules: ``benchmarks/<rule>/…`` or ``benchmarks/<rule>.tsv``.
     """
     rules: dict[str, list[Path]] = {}
     for path in benchmarks:
@@ -68,7 +67,7 @@ def manifest(
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions of Python and of the packages that matter; None if not installed."""
+    """Return the versions of Python and of `PACKAGES`; None for a package that is not installed."""
     numbers: dict[str, str | None] = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -152,15 +151,15 @@ def _add_times(benchmarks: Iterable[Path]) -> dict[str, Any]:
 
 
 def _parse_number(text: str) -> float:
-    # Snakemake writes NA if a job was too short to measure.
+    # Snakemake writes NA for a job that is too short to measure.
     return float(text) if text not in ("NA", "-") else 0.0
 
 
 def _not_training(facts: Sequence[Mapping[str, Any]]) -> float | None:
     """Compute the share of the jobs' time that was not training; None without jobs.
 
-    A job writes both times into its file. Snakemake's benchmark may be of another
-    run of the job: one that outlives a killed Snakemake may replace the file of its twin.
+    Both times come from the job's file. Snakemake's benchmark may be of another run of the job: a
+    job that outlives a killed Snakemake may replace the file of its duplicate.
     """
     wall = math.fsum(fact["job_seconds"] for fact in facts)
     training = math.fsum(fact["training_seconds"] for fact in facts)

@@ -22,10 +22,10 @@ from privcurve.privacy.ledger import CLAIMED
 # The name of the axis that `train_shares` varies.
 TRAIN_SHARE = "train_share"
 
-# Most combinations of a grid, and of the axes under `vary`.
+# Maximum number of combinations in a grid, and in the axes under `vary`.
 MOST_COMBINATIONS = 1_000_000
 
-# Text that may be part of a folder's name.
+# Text that is allowed in a folder's name.
 _WORD = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -41,11 +41,11 @@ class Point(NamedTuple):
 class Method:
     """One curve of a study: a learner with a calibration, a δ, and a grid.
 
-    Two methods are equal if they are the same object, so that what follows from a method can be
-    remembered.
+    Methods are equal only if they are the same object, so that results about a method can be
+    cached.
     """
 
-    # Unique in the study; names folders, so: letters, digits, `_ ~ = . -`.
+    # Unique in the study; part of folder names, so it has only letters, digits and `_ ~ = . -`.
     name: str
     learner: str  # name in the registry
     title: str  # name in figures and tables
@@ -54,16 +54,14 @@ class Method:
     epsilons: tuple[float, ...]
     # All settings of the grid; each includes the fixed and the varied parameters.
     settings: tuple[Mapping[str, Any], ...]
-    neighbours: str | None = (
-        None  # the neighbouring relation that the study sets; None: the learner's default
-    )
-    train_share: float = 1.0  # the share of the training part that is trained on
-    # Values by axis that distinguish this method from others of the same `base`.
+    neighbours: str | None = None  # the requested relation; None for the learner's own
+    train_share: float = 1.0  # share of the training part on which it is trained
+    # Values by axis that distinguish this method from others with the same `base`.
     varied: Mapping[str, Any] = field(default_factory=dict)
-    base: str = ""  # what methods that differ in `varied` alone have in common
-    base_title: str = ""  # the title of these together
+    base: str = ""  # common name of the methods that differ only in `varied`
+    base_title: str = ""  # common title of these methods
     # The content of `tune`, if each training selects its setting privately within its ε. The
-    # learner is then `tuned`, and its one setting names the candidates.
+    # learner is then `tuned`, and its only setting names the candidates.
     tune: Mapping[str, Any] | None = None
 
     @cached_property
@@ -74,14 +72,14 @@ class Method:
         return tuple(Point(epsilon, *setting) for epsilon, setting in pairs)
 
     def points_at(self, epsilons: Collection[float]) -> tuple[Point, ...]:
-        """Return the points at some ε."""
+        """Return the points at `epsilons`."""
         return tuple(point for point in self.points if point.epsilon in epsilons)
 
     @property
     def version(self) -> int:
-        """The version of its learner: a part of a run's id.
+        """The version of its learner, which is part of a run's id.
 
-        With private selection it also contains the version of the learner that is tuned.
+        With private selection it also contains the version of the tuned learner.
         """
         version = registry.version(self.learner)
         if self.tune is None:
@@ -90,60 +88,60 @@ class Method:
 
     @property
     def entry(self) -> LearnerEntry:
-        """The entry of the learner that the study names: with private selection, the tuned one."""
+        """The entry of the learner in the study: with private selection, the tuned learner."""
         return registry.entry(self.settings[0]["learner"]) if self.tune else self.learner_entry
 
     @cached_property
     def learner_entry(self) -> LearnerEntry:
-        """The entry of `learner`; with private selection, the entry of the learner that selects."""
+        """The entry of `learner`: with private selection, the selecting learner."""
         return registry.entry(self.learner)
 
     @cached_property
     def own_learners(self) -> list[str]:
-        """The names of the user's own learners that this method trains."""
+        """The user's own learners that it trains."""
         names = {one for names in self.all_learners for one in names.split(PLUS)}
         return sorted(names - {*registry.LEARNERS})
 
     @property
     def is_claimed(self) -> bool:
-        """Whether its ε is an author's word: of a user's own learner, or of a peer."""
+        """Whether only an author claims its ε: for a user's own learner, or another library's."""
         is_own = bool(self.own_learners) and self.status == CLAIMED
         return self.calibration is not None and (is_own or self.entry.peer)
 
     @property
     def status(self) -> str:
-        """The status of a user's own learner, as the contract found it; empty for others."""
+        """The status of a user's own learner according to the contract; empty for others."""
         if self.own_learners == [self.learner]:
             return own.status(self.learner)
         return CLAIMED if self.own_learners else ""
 
     @property
     def contract(self) -> str:
-        """The worst result of the contract for the user's own learners; empty without any."""
+        """The result of the contract for the user's own learners it trains; empty without any."""
         finding = [own.tried(name) for name in self.own_learners if registry.entry(name).private]
         return next((one for one in (own.BROKEN, own.NOT_TRIED, own.KEPT) if one in finding), "")
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether it is neither ranked nor recommended."""
+        """Whether the contract is broken, so that it is neither ranked nor recommended."""
         return self.contract == own.BROKEN
 
     def label(self, title: str) -> str:
-        """Return a title of it with its status, where that is for a user's own learner."""
+        """Return a title, followed by the status for a user's own learner."""
         return f"{title} ({self.status}; {self.contract})" if self.contract else title
 
     @property
     def relation(self) -> str | None:
-        """The neighbour relation that its statements must name; None without privacy."""
+        """The neighbouring relation that its statements must name; None without privacy."""
         return None if self.calibration is None else self.claim
 
     @property
     def claim(self) -> str:
-        """The neighbour relation that its learner gets, which decides what it may read exactly."""
+        """The learner's neighbouring relation, which determines what it may read exactly."""
         return self.neighbours or self.learner_entry.neighbours[0]
 
     def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
-        """Return the numbers of bins that a fit merges mixed bins into; empty if it merges none.
+        """Return the numbers of merged bins in a fit on mixed bins; empty without merging.
 
         There are several if it selects among learners or settings that merge differently.
         """
@@ -163,13 +161,13 @@ class Method:
 
     @cached_property
     def all_learners(self) -> frozenset[str]:
-        """What :meth:`learners` returns for its settings."""
+        """The results of :meth:`learners` for its settings."""
         if self.tune is None:
             return frozenset([self.learner])
         return frozenset(map(self.learners, self.settings))
 
     def _list_candidates(self, setting: Mapping[str, Any]) -> list[tuning.Candidate]:
-        """Return what a setting may train: with private selection, all that it selects from."""
+        """Return the candidates that a setting may train: with private selection, all of them."""
         if self.tune is None:
             return [tuning.Candidate(self.learner, setting)]
         return [*tuning.candidates_of(setting["learner"], setting["settings"])]
@@ -177,11 +175,12 @@ class Method:
     def estimator_parameters(self, point: Point, at_most: int | None) -> dict[str, Any]:
         """Return the estimator's parameters at one point.
 
-        If ε and δ are for persons of up to `at_most` records, the estimator gets the record's.
+        If ε and δ protect persons with up to `at_most` records, the estimator gets the ε and δ of
+        one record.
         """
         parameters = dict(point.setting)
         if self.calibration is not None:
-            epsilon, delta = budget_within_group(point.epsilon, self.delta, at_most or 1)
+            epsilon, delta = budget_within_group(point.epsilon, self.delta, at_most)
             parameters |= {"epsilon": epsilon, "delta": delta, "calibration": self.calibration}
         return parameters
 
@@ -190,15 +189,15 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     """Yield the methods of one entry, `label`, of a study's learners.
 
     There is one for each calibration, δ, combination of varied values, and share of the training
-    part. `study`, the whole file, has the defaults. Raises ValueError if the entry asks for
-    something that is not offered, or for nothing.
+    part. `study`, the entire file, has the defaults. Raises ValueError if a request is unsupported
+    or empty.
     """
     base = registry.entry(spec["learner"])
     if "tune" in spec:
         tune.check(spec)
     elif base.name == tuning.NAME:
         raise ValueError(
-            "a study names the learner whose settings are chosen, and adds 'tune': {grid: …}"
+            "a study names the learner to be tuned; add 'tune': {grid: …} to its entry"
         )
     trained = registry.entry(tuning.NAME) if "tune" in spec else base
     relation = _choose_relation(trained, spec.get("neighbours"), study.get("neighbours"))
@@ -206,11 +205,11 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
     canonical.check_distinct(TRAIN_SHARE, shares)
     bad = [share for share in shares if not 0 < share <= 1]
     if bad:
-        raise ValueError(f"train_shares: {bad[0]:g} is not in (0, 1]")
+        raise ValueError(f"train_shares: must be in (0, 1]; got {bad[0]:g}")
     for varied in _combine_values(spec.get("vary", {})):
         both = sorted(set(varied) & {*spec.get("fixed", {}), *spec.get("grid", {})})
         if both:
-            raise ValueError(f"{both[0]!r} is given under 'vary' and under 'fixed' or 'grid'")
+            raise ValueError(f"{both[0]!r} must be under 'vary', 'fixed' or 'grid', but only once")
         fixed = {**spec.get("fixed", {}), **varied}
         grid = {**spec.get("grid", {}), **spec.get("tune", {}).get("grid", {})}
         settings = _expand_grid(base, fixed, grid)
@@ -221,14 +220,15 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
                 raise ValueError(why)
         title = canonical.title(spec.get("title", base.title))
         for calibration, delta, epsilons in _list_budgets(spec, study.get("epsilons"), trained):
-            # A user's own learner has no such word in its name: this project proves nothing of it.
+            # A user's own learner has no such word in its name: this project proves nothing about
+            # it.
             is_named = calibration and (calibration != PROVED or base.name in registry.LEARNERS)
             name = f"{label}~{calibration}" if is_named else label
             name += f"~delta={canonical.number(delta)}" if delta else ""
             for share in shares:
                 axes = {**varied, **({TRAIN_SHARE: share} if "train_shares" in study else {})}
                 words = {axis: _write_value(axis, value) for axis, value in axes.items()}
-                # A share of 1 is what a study without `train_shares` has: it is not in the name.
+                # A share of 1 equals a study without `train_shares`, so the name omits it.
                 named = [axis for axis in words if axis in varied or share < 1]
                 yield Method(
                     name="~".join([name, *(f"{axis}={words[axis]}" for axis in named)]),
@@ -248,17 +248,19 @@ def methods(label: str, spec: Mapping[str, Any], study: Mapping[str, Any]) -> It
 
 
 def _choose_relation(entry: LearnerEntry, of_entry: str | None, of_study: str | None) -> str | None:
-    """Return the relation that the entry or the study asks for; None for the learner's own."""
+    """Return the relation that the entry or the study requests; None for the learner's own."""
     relation = of_entry or of_study
     if not entry.private:
         if of_entry:
-            raise ValueError(f"{entry.name} is not private: it takes no 'neighbours'")
-        # It promises nothing, but may be told to read only public columns.
+            raise ValueError(
+                f"{entry.name} is not private, so it has no 'neighbours'; leave the key out"
+            )
+        # It promises nothing, but may be restricted to public columns.
         return PRIVATE_COLUMNS if of_study == PRIVATE_COLUMNS in entry.neighbours else None
     if relation is None or relation in entry.neighbours:
         return relation
     if of_entry is None and relation == PRIVATE_COLUMNS and REPLACE_ONE in entry.neighbours:
-        # Neighbours under private-columns are also neighbours under replace-one: it promises more.
+        # Neighbours under private-columns are also neighbours under replace-one, which is stronger.
         return None
     raise ValueError(entry.refuses(neighbours=relation))
 
@@ -270,12 +272,14 @@ def _list_budgets(
     if not trained.private:
         for key in ("calibrations", "deltas", "epsilons"):
             if key in spec:
-                raise ValueError(f"{trained.name} is not private: it takes no {key!r}")
+                raise ValueError(
+                    f"{trained.name} is not private, so it has no {key!r}; leave the key out"
+                )
         yield None, 0.0, (math.inf,)
         return
     values = tuple(map(canonical.real, spec.get("epsilons", epsilons or ())))
     if not values:
-        raise ValueError("no epsilon: give the study, or this learner, a list 'epsilons'")
+        raise ValueError("epsilons must be a list of ε; add it to the study or to this learner")
     for epsilon in values:
         if why := trained.refuses(epsilon=epsilon):
             raise ValueError(why)
@@ -290,14 +294,16 @@ def _list_budgets(
 
 
 def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the combinations of the varied values; an empty one if nothing is varied."""
+    """Yield the combinations of the varied values; an empty one if nothing varies."""
     for axis, values in vary.items():
         if not values:
-            raise ValueError(f"vary: axis {axis!r} has no value")
+            raise ValueError(f"vary: axis {axis!r} must have a value; its list is empty")
         texts = [_write_value(axis, value) for value in values]
         twice = [text for place, text in enumerate(texts) if text in texts[:place]]
         if twice:
-            raise ValueError(f"vary: {axis} = {twice[0]} is given twice; keep one")
+            raise ValueError(
+                f"vary: {axis} must have distinct values; {twice[0]} occurs twice. Keep one"
+            )
         canonical.check_distinct(f"vary: {axis}", values)
     _check_size("vary: ", vary.values())
     for values in itertools.product(*vary.values()):
@@ -305,21 +311,23 @@ def _combine_values(vary: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any
 
 
 def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
-    """Refuse axes with too many combinations for the memory, before they are combined."""
+    """Refuse axes with too many combinations, before they are combined."""
     size = math.prod(map(len, axes))
     if size > MOST_COMBINATIONS:
-        raise ValueError(f"{what}{size:,} combinations are more than {MOST_COMBINATIONS:,}")
+        raise ValueError(
+            f"{what}the number of combinations must be at most {MOST_COMBINATIONS:,}; got {size:,}"
+        )
 
 
 def _write_value(axis: str, value: Any) -> str:
-    """Write a value as a part of a method's name, and so of a folder's."""
+    """Write a value as part of a method's name, and so of a folder's."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
     text = "none" if value is None else str(value)
     if isinstance(value, bool) or not _WORD.fullmatch(text):
         raise ValueError(
-            f"vary: {axis} = {value!r} can't name a curve: give numbers, or words of letters, "
-            "digits, '_', '.' and '-'"
+            f"vary: {axis} must have numbers, or words of letters, digits, '_', '.' and '-', "
+            f"which name the curves; got {value!r}"
         )
     return text
 
@@ -330,10 +338,10 @@ def _expand_grid(
     """Return the settings of a grid, each with the fixed parameters; refuse equal ones."""
     both = sorted(set(fixed) & set(grid))
     if both:
-        raise ValueError(f"{both[0]!r} is given under both 'fixed' and 'grid'; keep one")
+        raise ValueError(f"{both[0]!r} must be under 'fixed' or 'grid'; it is under both")
     empty = [axis for axis, values in grid.items() if not values]
     if empty:
-        raise ValueError(f"the grid is empty: axis {empty[0]!r} has no value")
+        raise ValueError(f"grid: axis {empty[0]!r} must have a value; its list is empty")
     _check_size("the grid: ", grid.values())
     for axis, values in grid.items():
         canonical.check_distinct(axis, values)
@@ -342,11 +350,11 @@ def _expand_grid(
         for values in itertools.product(*grid.values())
     ]
     for setting in settings:
-        # Checked first: NaN can't be written as canonical JSON.
+        # Checked first: NaN has no canonical JSON.
         registry.check_parameters(entry.name, setting)
-    # Two settings can be equal only if an axis has equal values: else the check is skipped.
+    # Two settings can be equal only if an axis has equal values; otherwise the check is skipped.
     if any(len(set(map(canonical.text, values))) < len(values) for values in grid.values()):
         times = Counter(map(canonical.text, settings))
         twice = next(text for text in times if times[text] > 1)
-        raise ValueError(f"the grid names a setting twice: {twice}")
+        raise ValueError(f"the settings of the grid must be distinct; it has one twice: {twice}")
     return tuple(settings)

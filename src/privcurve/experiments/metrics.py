@@ -15,18 +15,18 @@ from privcurve.experiments import canonical
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.budget import implies
 
-# Rows that are scored at a time.
+# Number of rows that are scored at once.
 AT_ONCE = 65_536
 
 
 class RightRows:
-    """Some records, and a fitted learner that scores them."""
+    """Records, and a fitted learner that scores them."""
 
     def __init__(self, records: Records, learner: Any) -> None:
         self._records, self._learner = records, learner
 
     def n_right(self) -> int:
-        """Count the records that are classified correctly, some rows at a time."""
+        """Count the correctly classified records, in batches of rows."""
         codes, labels, counts, _ = self._records
         total = 0
         for start in range(0, len(labels), AT_ONCE):
@@ -43,7 +43,7 @@ def fits_log_odds(learner: Any) -> bool:
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Return the result of a run that could not be trained."""
+    """Return the result of a failed run."""
     return {"status": "failed", "error": f"{type(error).__name__}: {error}"}
 
 
@@ -59,7 +59,7 @@ def measures(learner: Any) -> str | None:
 
 
 def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str, float | None]:
-    """Return each measure of a fitted learner; None if it does not give what the measure needs."""
+    """Return each measure of a fitted learner; None if the learner lacks what the measure needs."""
     return {
         name: None
         if (needed := given[measure.needs]) is None
@@ -69,7 +69,7 @@ def measure_all(given: Mapping[str, Any], labels: Any, counts: Any) -> dict[str,
 
 
 def _is_within(epsilon: float, delta: float, budget: tuple[float, float]) -> bool:
-    # A ledger adds up to ε up to rounding and the tolerance of the search for its noise.
+    # A ledger adds up to ε, up to rounding and the tolerance of the search for its noise.
     return epsilon <= budget[0] * (1 + 1e-6) and delta <= budget[1] * (1 + 1e-6)
 
 
@@ -83,14 +83,14 @@ def score(
 ) -> dict[str, Any]:
     """Return the result columns of a run, plain JSON values: the scores of a fitted learner.
 
-    The fit took `seconds`. The statement of a private fit must imply the neighbour relation, and
-    neither it nor its ledger may exceed the budget (ε, δ); otherwise the run has failed.
+    The fit took `seconds`. The statement of a private fit must imply the neighbouring relation, and
+    neither the statement nor its ledger may exceed the budget (ε, δ); otherwise the run fails.
     """
     values = learner.score_codes(scored.codes)
     if not np.isfinite(values).all():
-        return failure(FloatingPointError("the model gives scores that are not finite"))
+        return failure(FloatingPointError("the model's scores must be finite; they are not"))
     given = {SCORES: values, RANKS: values, CHANCES: None}
-    # For ranks a class's scores must be comparable between records, as probabilities are.
+    # Ranking needs scores of a class that are comparable between records, such as probabilities.
     by_chance = values.ndim == 2 and hasattr(learner, "predict_proba")
     if by_chance or fits_log_odds(learner):
         if hasattr(learner, "chances"):
@@ -105,15 +105,15 @@ def score(
         train_accuracy = Totals(train, partial(RightRows, learner=learner)).ask("n_right") / train.n
     statement = learner.privacy_
     if relation and statement.private and not implies(statement.neighbours, relation):
-        why = f"the statement is for {statement.neighbours!r}, not for {relation!r}"
+        why = f"the statement must be for {relation!r}; it is for {statement.neighbours!r}"
         return failure(ValueError(why))
     spent = float(statement.epsilon_spent)
     charged = max(spent, statement.epsilon)
     if budget is not None and not _is_within(charged, statement.delta, budget):
         why = (
-            f"the statement is for epsilon = {statement.epsilon:g} and delta = "
-            f"{statement.delta:g}, and its ledger adds up to epsilon = {spent:g}: more than "
-            f"epsilon = {budget[0]:g} and delta = {budget[1]:g}, which were asked for"
+            f"the statement must be for at most epsilon = {budget[0]:g} and delta = "
+            f"{budget[1]:g}; it is for epsilon = {statement.epsilon:g} and delta = "
+            f"{statement.delta:g}, and its ledger adds up to epsilon = {spent:g}"
         )
         return failure(ValueError(why))
     measured = measures(learner)

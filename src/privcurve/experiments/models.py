@@ -1,7 +1,7 @@
-"""Train models to look into.
+"""Train models for inspection.
 
-Models are trained on all of a dataset's training part. Where the dataset has a test part they
-equal, bit for bit, the models of a study's fresh trainings.
+Models are trained on a dataset's entire training part. If the dataset has a test part, they equal
+the fresh trainings of a study, bit by bit.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ WHOLE = "whole"
 
 
 class Inspection(NamedTuple):
-    """A fitted model with its training records and unseen records."""
+    """A fitted model, its training records, and unseen records."""
 
     repeat: int  # from 1
     learner: Any  # a fitted learner
     train: Records
-    unseen: Records | None  # the dataset's test part, where it has one
+    unseen: Records | None  # the dataset's test part, if it has one
 
     def accuracy(self) -> float:
         """Return the accuracy on the unseen records; NaN without unseen records."""
@@ -49,8 +49,8 @@ class Inspection(NamedTuple):
 def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon: float) -> Point:
     """Return the point of a method that cross-validation selected on a dataset at one ε.
 
-    `selected` has the columns dataset, method, epsilon and setting. Raises IncompleteError if
-    nothing was selected there, or the method no longer has that setting.
+    `selected` has the columns dataset, method, epsilon and setting. Raises IncompleteError if no
+    setting is selected there, or if the method no longer has that setting.
     """
     at = short_text(epsilon)
     rows = selected[(selected["dataset"] == dataset) & (selected["method"] == method.name)]
@@ -59,22 +59,20 @@ def selected_point(method: Method, selected: pd.DataFrame, dataset: str, epsilon
         if short_text(point.epsilon) == at and point.text == texts.get(at):
             return point
     raise IncompleteError(
-        f"{dataset}, {method.name}: no setting of the study is selected at ε = {at}; give the "
-        "study this ε, or look for failed runs in its table of selected settings"
+        f"{dataset}, {method.name}: no setting of the study is selected at ε = {at}; add this ε "
+        "to the study, or look for failed runs in its table of selected settings"
     )
 
 
 def train_afresh(
     dataset: Dataset, method: Method, point: Point, repeats: int, seed: Seed
 ) -> Iterator[Inspection]:
-    """Train a point of a method `repeats` times, each time with fresh noise; yield each model.
+    """Yield a point's model from each of `repeats` trainings with fresh noise.
 
     Raises StudyError if the method trains on a share of the records.
     """
     if method.train_share < 1:
-        raise StudyError(
-            f"{method.name}: only models of the whole training part can be looked into"
-        )
+        raise StudyError(f"{method.name}: only models of the entire training part can be inspected")
     train = distinct_records(dataset.domain, dataset.X, dataset.y)
     unseen = None
     if dataset.X_test is not None and dataset.y_test is not None:

@@ -1,7 +1,7 @@
-"""Which code trained a run: a checksum that is stored with it, next to its id.
+"""Provenance: a checksum of the code that trained a run, stored with the run's id.
 
 The checksum covers the syntax trees of the learner's module, of the modules that train and score a
-run, and of all modules of this package that they import, also through others.
+run, and of all modules of this package that they import directly or indirectly.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from privcurve.files import replace_text
 from privcurve.learners import own as own_learners
 from privcurve.learners import registry
 
-# Digits of a checksum: enough to distinguish the states of the code that one store meets.
+# Digits of a checksum: enough to distinguish the versions of the code in one store.
 DIGITS = 12
-# Separates the names of several learners: one selects settings, the others are trained by it.
+# Separates the names of learners, if one selects settings and trains the others.
 PLUS = "+"
 
-# What trains and scores each run.
+# The module that trains and scores each run.
 TRAINING = "privcurve.experiments.train"
-# Modules that are left out, with all modules below them: a change of these changes no number of a
-# run, or changes its id.
+# Modules that are left out, with all modules below them: a change in them changes no number of a
+# run, or changes the run's id.
 LEFT_OUT: Mapping[str, str] = {
     "privcurve.datasets": "an id contains the checksum of the codes and of their domain",
     "privcurve.learners.entries": "the facts in the learner's own entry count (`FACTS`)",
@@ -42,12 +42,12 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     **dict.fromkeys(("privcurve.own", "privcurve.sources"), "find and import files"),
 }
-# Modules below these that count all the same: folds, distinct rows, and facts about columns.
+# Modules below these that are covered: folds, distinct rows, and facts about columns.
 COUNTS = {f"privcurve.datasets.{name}" for name in ("rows", "domain", "dataset")}
 
 
 def _follows(module: str) -> bool:
-    """Return whether an imported module counts."""
+    """Return whether an imported module is covered."""
     if module in COUNTS:
         return True
     parts = module.split(".")
@@ -56,17 +56,17 @@ def _follows(module: str) -> bool:
     return bool(around) and not any(package in LEFT_OUT for package in around)
 
 
-# Facts of an entry that a training depends on.
+# Facts of an entry that determine a training.
 FACTS = (
     *("defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass"),
     *("few_bins", "few_with"),
 )
 
-# Takes the place of learners in a count of selections; its checksum covers these modules.
+# Replaces the learners in counts of selections; its checksum covers these modules.
 SELECTION = "selection of settings"
 SELECTING = {"privcurve.analysis.selection", "privcurve.experiments.work"}
 
-# Environment variable: jobs train runs again that other code has trained.
+# Environment variable: jobs retrain runs from other code.
 FRESH = "PRIVCURVE_FRESH"
 
 # Number of runs by learners, then by the checksum of the code that trained them.
@@ -78,7 +78,7 @@ UNKNOWN = ""
 def checksum(learners: str) -> str:
     """Return a checksum of the code that trains learners; `PLUS` separates their names.
 
-    A process computes it once.
+    The result is cached.
     """
     return _compute(learners, Path.cwd())
 
@@ -115,7 +115,7 @@ def _learners_named_in(files: Iterable[Path]) -> set[str]:
 
 
 def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
-    """Add up the runs of each code."""
+    """Add up the numbers of runs by code."""
     total: dict[str, dict[str, int]] = {}
     for part in parts:
         for learners, runs in part.items():
@@ -126,22 +126,22 @@ def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
 
 
 def count_selections(n: int, code: str) -> Trained:
-    """Return how many selections of settings a code has made."""
+    """Return the count of selections of settings by one code."""
     return {SELECTION: {code: n}}
 
 
 def without_counts(trained: Trained) -> dict[str, dict[str, int]]:
-    """Return the same checksums, each with 0 runs: for runs that are read but not shown."""
+    """Return the same checksums with 0 runs each, for runs that are read but not reported."""
     return {learners: dict.fromkeys(runs, 0) for learners, runs in trained.items()}
 
 
-# Learners that were trained since `watch` began.
+# Learners trained since `watch` began.
 _WATCHED: ContextVar[set[str] | None] = ContextVar("watched", default=None)
 
 
 @contextmanager
 def watch() -> Iterator[set[str]]:
-    """Return a set; each learner that is trained within the context is added to it."""
+    """Return a set that collects the learners trained within the context."""
     learners: set[str] = set()
     token = _WATCHED.set(learners)
     try:
@@ -151,7 +151,7 @@ def watch() -> Iterator[set[str]]:
 
 
 def say_trained(learners: str) -> None:
-    """Report to `watch`, if it is active, that learners are trained."""
+    """Report trained learners to `watch`, if it is active."""
     watched = _WATCHED.get()
     if watched is not None:
         watched.add(learners)
@@ -160,9 +160,9 @@ def say_trained(learners: str) -> None:
 class Stamps:
     """Which checksums are known to give the same bits: the file `same_code.json` of the store.
 
-    Each entry links a checksum to another one. `snakemake stamp` adds an entry after it has trained
-    a sample of runs again. Runs of earlier versions have no checksum: a workflow that meets them
-    says so once and links them to the present code (`adopt`); until then they count as current.
+    Each entry links a checksum to another one. `snakemake stamp` adds an entry after it has
+    retrained a sample of runs. Runs of earlier versions have no checksum: a workflow reports them
+    once and links them to the present code (`adopt`); until then they count as current.
     """
 
     def __init__(self, store: Path) -> None:
@@ -173,7 +173,7 @@ class Stamps:
         try:
             content = json.loads(self._file.read_text("utf-8"))
             return {str(code): str(other) for code, other in dict(content).items()}
-        except (OSError, ValueError, TypeError):  # none: a damaged file can only raise an alarm
+        except (OSError, ValueError, TypeError):  # none: a damaged file can only cause a warning
             return {}
 
     def _last(self, code: str) -> str:
@@ -184,32 +184,32 @@ class Stamps:
         return code
 
     def is_unknown(self, learners: str, code: str) -> bool:
-        """Return whether a run has no checksum, and such runs were not adopted yet."""
+        """Return whether a run has no checksum, and such runs are not adopted yet."""
         return code == UNKNOWN and _name_unknown(learners) not in self._same
 
     def is_current(self, learners: str, code: str) -> bool:
-        """Return whether a run with this checksum is what the present code would train."""
+        """Return whether a run with this checksum equals a training with the present code."""
         if self.is_unknown(learners, code):
             return True
         return self._last(code or _name_unknown(learners)) == self._last(checksum(learners))
 
     def adopt(self, learners: Iterable[str]) -> None:
-        """From now on count runs without a checksum as runs of the present code."""
+        """Count runs without a checksum as runs of the present code, from now on."""
         self._add({_name_unknown(one): checksum(one) for one in learners})
 
     def stamp(self, learners: str, code: str) -> None:
-        """From now on count runs with this checksum as runs of the present code."""
+        """Count runs with this checksum as runs of the present code, from now on."""
         if not self.is_current(learners, code):
             last = self._last(code or _name_unknown(learners))
             self._add({last: self._last(checksum(learners))})
 
     def _add(self, same: Mapping[str, str]) -> None:
-        # Read again: another process may have added some.
+        # Read again: another process may have added entries.
         self._same = {**same, **self._read()}
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return learners with runs from other code: how many of how many runs."""
+        """Return, by learners, the number of runs from other code and of all runs."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]
@@ -218,7 +218,7 @@ class Stamps:
         return others
 
     def count_unknown(self, trained: Trained) -> dict[str, int]:
-        """Return learners with runs whose code is unknown, and how many."""
+        """Return, by learners, the number of runs whose code is unknown."""
         return {
             learners: runs[UNKNOWN]
             for learners, runs in sorted(trained.items())

@@ -1,4 +1,4 @@
-"""Check before any training whether a study can be trained on a coded dataset."""
+"""Check before any training whether a study can be trained on an encoded dataset."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from privcurve.learners import registry
 
 
 def _check_persons(dataset: Dataset | PartedDataset) -> None:
-    """Refuse a test part with records of persons whose other records train."""
+    """Refuse a test part with records of persons who also have training records."""
     if dataset.persons is None or dataset.persons_test is None:
         return
     both = np.intersect1d(dataset.persons, dataset.persons_test).size
     if both:
         raise ValueError(
-            f"{both:,} persons have records in the training part and in the test part: persons "
-            "would test models that they trained. Take all records for both (records: "
-            "{parts: [train, test]}, without n_test), or give each person's to one of the files"
+            f"no person may have records in the training part and in the test part; {both:,} "
+            "have, and would test models that they trained. Take all records for both "
+            f"(records: {{parts: [train, test]}}, without n_test), or put each person's records "
+            "in one of the files"
         )
 
 
 def check(study: Study, dataset: Dataset | PartedDataset) -> None:
     """Raise ValueError if a study cannot be trained and scored on a dataset.
 
-    That is so if a label has too few records, or a learner has no probabilities for the log loss,
-    needs a public fact that the dataset lacks, supports fewer classes, or pays for fewer answers
-    than its training and scores need.
+    Reasons are a label with too few records, or a learner that has no probabilities for the log
+    loss, needs a public fact that the dataset lacks, supports fewer classes, or pays for fewer
+    answers than its training and scores need.
     """
     if study.folds:
         check_folds(labels_for_folds(dataset)[0], study.folds)
@@ -53,6 +54,6 @@ def check(study: Study, dataset: Dataset | PartedDataset) -> None:
             learner.set_params(**setting).check_answers(train.n, scored.codes)
         if by_loss and not fits_log_odds(learner):
             raise ValueError(
-                f"metric: {study.metric} needs probabilities, which {method.learner} "
-                f"({method.name}) does not give; leave the learner out, or select by another metric"
+                f"metric: {study.metric} needs probabilities; {method.learner} ({method.name}) "
+                "has none. Leave the learner out, or select by another metric"
             )

@@ -1,4 +1,4 @@
-"""Files of runs in Parquet: a row per run, a row group per name of runs; never half a file."""
+"""Parquet files of runs: a row per run, a row group per name of runs; written atomically."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
         ("status", pa.string()),
         ("error", pa.string()),
         ("version", pa.int64()),
-        # Measures that a learner reports, as JSON: a mapping of names to numbers.
+        # The learner's own measurements, as JSON: a mapping of names to numbers.
         ("measures", pa.string()),
     ]
 )
@@ -60,11 +60,11 @@ ANEW = f"delete it and {_AGAIN}"
 
 
 class IncompleteError(ExpectedError, RuntimeError):
-    """Runs that an aggregation needs are not there; the message names some of them."""
+    """Runs that an aggregation needs are missing; the message names some of them."""
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Convert rows of runs to a table; missing values are null."""
+    """Return rows of runs as a table; missing values are null."""
     named = ({key: stored(row[key]) for key in COLUMNS if key in row} for row in rows)
     both = zip(rows, named, strict=True)
     return pa.Table.from_pylist([{**row, **words} for row, words in both], SCHEMA)
@@ -73,7 +73,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 def write(path: Path, tables: Iterable[pa.Table], facts: Sequence[Mapping[str, Any]] = ()) -> None:
     """Write the runs of a job: a row group and facts for each table.
 
-    Tables are made by :func:`table`. `facts`, plain JSON, can be read without the rows.
+    Tables come from :func:`table`. `facts`, plain JSON, are readable without the rows.
     """
     schema = SCHEMA.with_metadata({FACTS: json.dumps(list(facts))})
 
@@ -97,7 +97,7 @@ def read_facts(path: Path) -> list[dict[str, Any]] | None:
     return _read_facts(path.absolute(), state.st_ino, state.st_mtime_ns, state.st_size)
 
 
-# A plan asks for the facts of a file several times.
+# A plan reads the facts of a file several times.
 @cache
 def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
     try:
@@ -110,7 +110,7 @@ def _read_facts(path: Path, *state: int) -> list[dict[str, Any]] | None:
 
 
 def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
-    """Read the rows of the row group at a place in its file.
+    """Read the rows of one row group of a file.
 
     Raises IncompleteError if the file is damaged.
     """
@@ -133,18 +133,18 @@ def read_rows(path: Path, place: int, columns: list[str]) -> pd.DataFrame:
 
 
 def unusable_file(path: Path) -> IncompleteError:
-    """Return the error for a file of runs that is missing, or whose content can't be right."""
+    """Return the error for a missing file of runs, or for one with invalid content."""
     if not path.exists():
         return IncompleteError(f"{path} is missing; {_AGAIN}")
     return IncompleteError(f"{path} is damaged; {ANEW}")
 
 
 def check_complete(frame: pd.DataFrame, expected: Iterable[Key], what: str) -> None:
-    """Refuse rows unless they are of exactly the expected runs."""
+    """Refuse rows unless they belong to exactly the expected runs."""
     epsilons, repeats = map(canonical.number, frame["epsilon"]), map(int, frame["repeat"])
     rows = set(zip(epsilons, frame["setting"], frame["fold"], repeats, strict=True))
     due = set(expected)
-    wrong = {"missing": due - rows, "not asked for": rows - due}
+    wrong = {"missing": due - rows, "not requested": rows - due}
     for how, runs in wrong.items():
         if runs:
             epsilon, setting, fold, repeat = min(runs)

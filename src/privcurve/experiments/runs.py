@@ -1,4 +1,4 @@
-"""A run: one trained and scored model, its id, and the randomness derived from it."""
+"""Runs: one trained and scored model each, with its id and the randomness derived from it."""
 
 from __future__ import annotations
 
@@ -36,23 +36,24 @@ class NamedData(Protocol):
 
     @property
     def domain(self) -> Domain:
-        """The public facts of the dataset."""
+        """Its public facts."""
 
 
 class RunIds:
-    """The runs of one method on one dataset, whose coded form has this checksum.
+    """The runs of one method on one dataset, whose encoded form has this checksum.
 
     Ids contain the public name of a secret base seed. If the dataset has mixed bins, they contain
-    the number of bins that a learner merges them into; if it has more than two classes, the version
-    of the learner's fits to these.
+    the number of bins after the learner's merging; with more than two classes, they contain the
+    version of the learner's fits for these.
     """
 
     def __init__(self, dataset: NamedData, checksum: str, method: Method, seed: Seed) -> None:
-        # The key is canonical JSON, assembled from parts: a study may have a million runs.
+        # The key is canonical JSON, assembled from parts for speed: a study may have a million
+        # runs.
         noise = {"calibration": stored(method.calibration), "delta": method.delta}
         facts = {**noise, "checksum": checksum, "dataset": dataset.name}
         self._first = canonical.text(facts)[1:-1]
-        # Optional words of a study are in the key only if they differ from the default.
+        # The key has optional words of a study only if they differ from the default.
         self._relation = {} if method.neighbours is None else {"neighbours": method.neighbours}
         share = {} if method.train_share == 1 else {"train_share": method.train_share}
         self._dataset, self._checksum, self._method, self._base = dataset, checksum, method, seed
@@ -71,7 +72,7 @@ class RunIds:
         return Run(point, split, name)
 
     def stream(self, run: Run) -> np.random.Generator:
-        """Return the random stream of a run, which follows from its id and the seed."""
+        """Return the random stream of a run, derived from its id and the seed."""
         return seeds.generator(self._base, run.id)
 
     def names(self, point: Point, splits: Iterable[Split]) -> Iterator[str]:

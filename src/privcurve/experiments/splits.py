@@ -1,4 +1,4 @@
-"""Which rows train and which score."""
+"""Splits: which rows train and which score."""
 
 from __future__ import annotations
 
@@ -22,36 +22,37 @@ from privcurve.privacy.seeds import Seed
 
 TEST = "test"
 
-# Bytes of parts that a splitter keeps: finding the distinct rows again for each repeat and method
+# Bytes of parts that a splitter caches: finding the distinct rows again for each repeat and method
 # can take longer than a fit.
 REMEMBERED = 2**27
 
-# Least expected number of held-out records: one record of each label is held out in any case.
+# Minimum expected number of held-out records: one record of each label is always held out.
 LEAST_HELD_OUT = 0.1
 
 
 class Split(NamedTuple):
     """Which rows train and which score."""
 
-    # `"k/n"` (fold k of n, from 1); `"k@h"` (a share h of the records is held out, for the kth
-    # time); or `"test"`: the dataset's own test part.
+    # `"k/n"` (fold k of n, from 1); `"k@h"` (hold-out number k of a share h of the records); or
+    # `"test"`: the dataset's own test part.
     fold: str
-    # 0 in what selects; 1, 2, … for fresh trainings; −1, −2, … for the finalists of a selection.
+    # 0 in splits that select; 1, 2, … for fresh trainings; −1, −2, … for the finalists of a
+    # selection.
     repeat: int
 
     @property
     def n_folds(self) -> int:
-        """Number of folds of the partition; 0 of a hold-out."""
+        """Number of folds of the partition; 0 for a hold-out."""
         return int(self.fold.partition("/")[2] or 0)
 
     @property
     def fold_number(self) -> int:
-        """The fold that scores, from 0."""
+        """The number of the fold that scores, from 0."""
         return int(self.fold.partition("/")[0]) - 1
 
     @property
     def holdout(self) -> float:
-        """The share of the records that is held out; 0 of a fold."""
+        """The share of held-out records; 0 for a fold."""
         return float(self.fold.partition("@")[2] or 0)
 
     @property
@@ -71,7 +72,7 @@ def fold_splits(n_folds: int) -> list[Split]:
 
 
 def holdout_splits(share: float, repeats: int, *, fresh: bool) -> list[Split]:
-    """Return the hold-outs that select settings, or the hold-outs of the fresh trainings."""
+    """Return the hold-outs that select settings, or the hold-outs of fresh trainings."""
     text = canonical.number(share)
     return [Split(f"{k}@{text}", k if fresh else 0) for k in range(1, repeats + 1)]
 
@@ -91,13 +92,13 @@ def draw_held_out(y: Any, share: float, rng: np.random.Generator) -> Any:
     labels = np.unique(y)
     if share * len(y) < LEAST_HELD_OUT:
         raise ValueError(
-            f"holdout: {share:g} of {len(y)} records is less than one record, and one of each "
-            f"label would be many times as many: hold out {len(labels) / len(y):.2g} or more"
+            f"holdout must be ≥ {len(labels) / len(y):.2g} on this dataset; got {share:g}, "
+            f"which is less than one of its {len(y)} records"
         )
     for label in labels:
         rows = rng.permutation(np.flatnonzero(y == label))
         if len(rows) < 2:
-            raise ValueError("to hold records out, each label needs two records or more")
+            raise ValueError("each label must have two records or more to hold some out")
         chosen[rows[: min(max(1, round(share * len(rows))), len(rows) - 1)]] = True
     return chosen
 
@@ -107,9 +108,8 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
     parts, labels = [], np.unique(y[rows])
     if share * len(rows) < LEAST_HELD_OUT:
         raise ValueError(
-            f"train_shares: {share:g} of {len(rows)} records is less than one record, and one of "
-            f"each label would be many times as many: train on {len(labels) / len(rows):.2g} or "
-            "more"
+            f"train_shares must be ≥ {len(labels) / len(rows):.2g} on this dataset; got "
+            f"{share:g}, which is less than one of its {len(rows)} records"
         )
     for label in labels:
         alike = rows[y[rows] == label]
@@ -121,7 +121,7 @@ def take_share(y: Any, rows: Any, order: Any, share: float) -> Any:
 def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
     """Return the labels of the units that are drawn into folds, and the unit of each record.
 
-    Units are records or persons, whose records stay together.
+    Units are records, or persons whose records stay together.
     """
     if dataset.persons is None:
         return dataset.y, slice(None)
@@ -129,14 +129,15 @@ def labels_for_folds(dataset: Dataset | PartedDataset) -> tuple[Any, Any]:
 
 
 def distinct_records(domain: Domain, X: Any, y: Any) -> Records:
-    """Return coded records, each distinct row with how many records it stands for."""
+    """Return the distinct rows of encoded records, with the number of records of each."""
     return Records(*distinct(X, y), np.array(domain.n_bins))
 
 
 class Splitter:
-    """Cuts a dataset into training and scoring parts, and caches partitions.
+    """Splits a dataset into training and scoring parts, and caches partitions.
 
-    A share of the training part trains; shares of one split are nested.
+    If only a share of the training part trains, smaller shares of one split are subsets of larger
+    ones.
     """
 
     def __init__(
@@ -162,9 +163,9 @@ class Splitter:
         return self._parts[key]
 
     def rows(self, split: Split) -> tuple[Any, Any]:
-        """Return the places of the training records and of the scored records.
+        """Return the positions of the records that train and of the records that score.
 
-        For the split `TEST` the scored records are all places of the dataset's test part.
+        For the split `TEST` the latter are all positions in the dataset's test part.
         """
         data = self._dataset
         if split.fold == TEST:
@@ -185,7 +186,7 @@ class Splitter:
     def _find_scored_rows(self, split: Split) -> Any:
         labels, places = labels_for_folds(self._dataset)
         if split.holdout:
-            # Not kept: each hold-out belongs to one split.
+            # Not cached: each hold-out belongs to one split.
             rng = self._stream(split, holdout=split.holdout)
             return draw_held_out(labels, split.holdout, rng)[places]
         key = (split.n_folds, split.partition)

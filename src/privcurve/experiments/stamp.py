@@ -1,7 +1,7 @@
-"""Accept stored runs from other code if a sample of them, trained again, has the same bits.
+"""Accept stored runs from other code if a retrained sample has the same bits.
 
 This is for code that was only moved or renamed. The runs of one learner and one checksum are a
-group. From each curve and ε of a group one run is trained again and compared with the stored one.
+group. One run of each curve and ε of a group is retrained and compared with the stored one.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from privcurve.experiments.train import Trainer
 from privcurve.experiments.work import select, write_selected
 from privcurve.stored import spoken
 
-# Most seconds for a group, by estimate; and the number of its runs that are trained in any case.
+# Maximum estimated seconds for a group, and the number of its runs that are always retrained.
 MOST_SECONDS, LEAST_RUNS = 120, 3
-# Most runs of a part at an ε that are looked up, as some may come from yet another code.
+# Maximum number of runs of a part at one ε that are looked up: some may come from a third code.
 MOST_CANDIDATES = 20
 # Results that differ between two trainings of a run.
 TIMINGS = ("fit_seconds", MEMORY)
 
 
-class _Part(NamedTuple):
+class _GroupedRuns(NamedTuple):
     """A curve of a job, the name and the fact of its runs of a group, and their number."""
 
     job: Job
@@ -64,7 +64,7 @@ class _Run(NamedTuple):
 def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[str]:
     """Stamp the groups of stored runs from other code whose sample has the same bits.
 
-    Call `say` with a line for each group. Return the learners of groups that were not stamped.
+    Calls `say` with a line for each group. Returns the learners of groups that were not stamped.
     """
     stamps = Stamps(STORE)
     refused = []
@@ -78,31 +78,31 @@ def stamp(studies: Mapping[str, StudyJobs], say: Callable[[str], None]) -> list[
             n_same, difference = _compare_runs(parts, code)
         if n_same and not difference:
             stamps.stamp(learners, code)
-            say(f"{group}: stamped; {n_same} were made again, with the same bits")
+            say(f"{group}: stamped; {n_same} were retrained with the same bits")
         else:
             refused.append(learners)
-            why = difference or "their data have changed, or they are not in the store any more"
+            why = difference or "their data have changed, or they are no longer in the store"
             say(f"{group}: not stamped: {why}")
     return refused
 
 
 def _find_groups(
     studies: Mapping[str, StudyJobs], stamps: Stamps
-) -> dict[tuple[str, str], list[_Part]]:
+) -> dict[tuple[str, str], list[_GroupedRuns]]:
     """Return the parts with runs from other code, by learners and checksum."""
-    groups: dict[tuple[str, str], list[_Part]] = {}
+    groups: dict[tuple[str, str], list[_GroupedRuns]] = {}
     for job in (job for study in studies.values() for job in study.jobs.values()):
         facts = job.facts
         for curve, name in job.runs if facts else ():
             for learners, runs in curve.trained(name, facts[name]).items():
                 for code, n_runs in runs.items():
                     if n_runs and not stamps.is_current(learners, code):
-                        part = _Part(job, curve, name, facts[name], n_runs)
+                        part = _GroupedRuns(job, curve, name, facts[name], n_runs)
                         groups.setdefault((learners, code), []).append(part)
     return groups
 
 
-def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
+def _compare_runs(parts: Iterable[_GroupedRuns], code: str) -> tuple[int, str]:
     """Train a sample again; return the number of runs with the same bits, and a difference."""
     read = cache(datasets.read_coded)
     seconds, n_same = 0.0, 0
@@ -123,12 +123,12 @@ def _compare_runs(parts: Iterable[_Part], code: str) -> tuple[int, str]:
     return n_same, ""
 
 
-def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
+def _sample(parts: Iterable[_GroupedRuns], code: str) -> list[_Run]:
     """Return a stored run of each curve and ε, by id, which is as good as random.
 
-    If there are fewer than `LEAST_RUNS`, more runs follow.
+    More runs follow until there are `LEAST_RUNS`.
     """
-    # Studies may share a run. Candidates are grouped by store folder, so that each is read once.
+    # Studies may share a run. Grouped by the folders of the store, so that each is read once.
     candidates: dict[Path, dict[str, tuple[Curve, Point, Split]]] = {}
     for part in parts:
         curve = part.curve
@@ -149,7 +149,7 @@ def _sample(parts: Iterable[_Part], code: str) -> list[_Run]:
     return [*first.values(), *more[: max(0, LEAST_RUNS - len(first))]]
 
 
-def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
+def _list_candidates(part: _GroupedRuns) -> dict[str, tuple[Curve, Point, Split]]:
     """Return some runs of a part at each ε, by id; none if its data have changed."""
     curve, job = part.curve, part.job
     read = job.read_fresh if curve.is_fresh(part.name) else job.read_grid
@@ -166,7 +166,7 @@ def _list_candidates(part: _Part) -> dict[str, tuple[Curve, Point, Split]]:
     }
 
 
-def _compare_selections(parts: Iterable[_Part]) -> tuple[int, str]:
+def _compare_selections(parts: Iterable[_GroupedRuns]) -> tuple[int, str]:
     """Select again, once for each curve; return the number of equal ones, and a difference."""
     n_same = 0
     for name, part in {str(part.curve.name): part for part in parts}.items():

@@ -1,11 +1,11 @@
-"""The store of finished runs: append-only files, by run id.
+"""The store of finished runs: append-only files, indexed by run id.
 
-Every job appends to a file of its own, so writers share nothing: duplicate jobs, killed jobs and
-network file systems do no harm. A line is a JSON object with a checksum, written at once; torn
+Each job appends to a file of its own, so writers share nothing, and duplicate jobs, killed jobs and
+network file systems do no harm. A line is a JSON object with a checksum, written at once. Torn
 lines (a killed writer, a loss of power) and lines with a wrong checksum (a damaged disk) are
-skipped. Lines of earlier versions, without checksums, are read.
+skipped.
 
-A job reads all files of its folder and keeps its own runs: a second for each million lines.
+A job reads all files of its folder and keeps its own runs, at a million lines per second.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import socket
 import time
 import uuid
 import zlib
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
@@ -30,10 +28,9 @@ logger = logging.getLogger(__name__)
 
 # A line is {"id":"…","result":{…},"code":"…","crc":"…"}: `code` is a checksum of the code that
 # trained the run (provenance.py), `crc` the CRC-32 of all before it, in eight digits. The id, of 64
-# characters, can be read without parsing. Earlier versions wrote no code, the first ones no CRC-32.
-START, END = b'{"id":"', b"}}"
+# characters, can be read without parsing. Earlier versions wrote no code.
+START = b'{"id":"'
 ID = slice(len(START), len(START) + 64)
-ID_FORM = re.compile(rb"[0-9a-f]{64}")
 CHECKSUM = b',"crc":"%08x"}'
 CHECKED = slice(None, -len(CHECKSUM % 0))
 
@@ -46,12 +43,12 @@ class Stored(NamedTuple):
 
 
 def _has(result: Mapping[str, Any], score: str) -> bool:
-    """Return whether a result has a score; a new measure is null where a learner lacks it."""
+    """Return whether a result has a score; a new measure is null if a learner lacks it."""
     return result.get(score) is not None or (score in NEW and score in result)
 
 
 class Store:
-    """The finished runs of one folder, which a writer makes."""
+    """The finished runs in one folder, which a writer creates."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -63,30 +60,26 @@ class Store:
         scores: Collection[str] = (),
         is_current: Callable[[str, str], bool] = lambda run_id, code: True,
     ) -> dict[str, Stored]:
-        """Return the stored results of the named runs, by id; runs without a result are left out.
+        """Return the stored results of the named runs, by id.
 
         If one code trained a run twice, both results differ only in timings; the first file by name
-        is used. Of several codes the first one that `is_current` (id, code) is used, else the last
-        one. A result without one of `scores`, stored by an earlier version, does not count.
+        is used. Among several codes the first one for which `is_current` (id, code) holds is used,
+        else the last. A result without one of `scores`, stored by an earlier version, is ignored.
         """
         stored: dict[str, Stored] = {}
         for path in self._paths():
             for name, line in _lines(path):
                 if name not in ids or (name in stored and is_current(name, stored[name].code)):
                     continue
-                try:
-                    content = json.loads(line)
-                    one = Stored(content["result"], content.get("code", ""))
-                except (ValueError, KeyError):  # of a line without a checksum
-                    logger.warning("%s: the line of run %s is damaged", path, name)
-                    continue
+                content = json.loads(line)
+                one = Stored(content["result"], content.get("code", ""))
                 is_same = name in stored and stored[name].code == one.code
                 if not is_same and all(_has(one.result, score) for score in scores):
                     stored[name] = one
         return stored
 
     def ids(self) -> Iterator[str]:
-        """Yield the ids of all runs, some of them twice; quickly, without parsing results."""
+        """Yield the ids of all runs, some of them twice, without parsing results."""
         for path in self._paths():
             yield from (name for name, _ in _lines(path))
 
@@ -94,7 +87,7 @@ class Store:
         return sorted(self.folder.glob("*.jsonl"))
 
     def add(self, run_id: str, result: dict[str, Any], code: str) -> None:
-        """Append one finished run, plain JSON; if that fails, earlier runs are kept."""
+        """Append one finished run, as plain JSON; if that fails, earlier runs are kept."""
         text = json.dumps({"id": run_id, "result": result, "code": code}, separators=(",", ":"))
         line = text.removesuffix("}").encode()
         with write_errors(self.folder):
@@ -115,7 +108,7 @@ class Store:
         return self._file
 
     def close(self) -> None:
-        """Close the file; raise WriteError if the file system reports only now that it failed."""
+        """Close the file; raise WriteError if the file system reports a failure only now."""
         if self._file is None:
             return
         file, self._file = self._file, None
@@ -135,19 +128,14 @@ class Store:
 
 def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the id and the text of each line that is neither torn nor damaged."""
-    n_damaged = first = n_unchecked = 0
+    n_damaged = first = 0
     with path.open("rb") as lines:
         for number, raw in enumerate(lines, start=1):
             line = raw.rstrip(b"\n")
-            # From the last start on: a torn line or NUL bytes may come before it.
+            # The last start counts: a torn line or NUL bytes may precede it.
             start = line.rfind(START)
             text = line[start:]
-            if text.endswith(END):
-                sound = ID_FORM.fullmatch(text[ID]) is not None
-                n_unchecked += sound
-            else:
-                sound = text.endswith(CHECKSUM % zlib.crc32(text[CHECKED]))
-            if start >= 0 and sound:
+            if start >= 0 and text.endswith(CHECKSUM % zlib.crc32(text[CHECKED])):
                 yield text[ID].decode("ascii"), text
             else:
                 n_damaged += 1
@@ -160,11 +148,3 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
             n_damaged,
             first,
         )
-    if n_unchecked:
-        _log_unchecked(path.parent)
-
-
-@cache
-def _log_unchecked(folder: Path) -> None:
-    """Log once that a folder has lines without checksums."""
-    logger.info("%s: lines of an earlier version have no checksum and are believed", folder)

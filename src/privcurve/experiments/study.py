@@ -17,9 +17,8 @@ from privcurve.experiments.splits import TEST, Split, fold_splits, holdout_split
 from privcurve.learners import registry
 from privcurve.privacy.budget import PRIVATE_COLUMNS, budget_within_group
 
-# Settings are selected by this column of a run.
+# The default column of a run that selects settings.
 DEFAULT_METRIC = ACCURACY
-# Missing in results of more than two classes that earlier versions stored.
 # The output of a comparison that needs all measures.
 PRICE = "price"
 
@@ -30,13 +29,13 @@ DEFAULT_OUTPUTS = ("accuracy", "selected_settings", "learning_curves")
 
 
 class StudyError(ExpectedError, ValueError):
-    """A study file asks for something that can't be done; the message names it."""
+    """A study file with an unsupported request; the message names it."""
 
 
 class Finalists(NamedTuple):
     """A second round of the selection, for learners whose noise differs from fit to fit.
 
-    The best `settings` of the cross-validation at an ε are trained again, `draws` times per fold.
+    The best `settings` of the cross-validation at an ε are retrained, `draws` times per fold.
     """
 
     settings: int
@@ -53,40 +52,40 @@ class Study:
     folds: int  # folds of the stratified cross-validation; 0 with hold-outs
     # Fresh trainings of a selected setting, or hold-outs; 0 if the folds are all runs.
     repeats: int
-    figure: str  # file name of its figure, without ending
-    methods: Mapping[str, Method]  # none if it combines tables of others
-    # None: the best of the cross-validation is selected as it is.
+    figure: str  # file name of its figure, without extension
+    methods: Mapping[str, Method]  # empty if it combines tables of others
+    # None: the best setting of the cross-validation is selected without a second round.
     finalists: Finalists | None = None
-    paper: str | None = None  # the paper whose figures it makes
+    paper: str | None = None  # the paper whose figures it reproduces
     # A message for each entry whose learner needs a package that is not installed.
     skipped: tuple[str, ...] = ()
-    holdout: float = 0.0  # the share of the records that a hold-out scores; 0 with folds
-    metric: str = DEFAULT_METRIC  # what selects: a column of a run
-    # `best`: at each ε one setting; `all`: nothing is selected, all runs are results.
+    holdout: float = 0.0  # share of the records that a hold-out scores; 0 with folds
+    metric: str = DEFAULT_METRIC  # column of a run that selects settings
+    # `best`: one setting at each ε; `all`: no selection, all runs are results.
     select: str = BEST
-    neighbours: str | None = None  # the relation that the study asks for; None: each learner's own
-    # Its outputs, in the order of the file: word and options.
+    neighbours: str | None = None  # the requested relation; None for each learner's own
+    # Its outputs, in the order of the file: name and options.
     outputs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    # Whether it gives `epsilons` that no private learner takes, as each has its own.
+    # Whether it has `epsilons` that no private learner uses, as each has its own.
     idle_epsilons: bool = False
-    # Studies whose tables it combines, if it trains nothing itself.
+    # Studies whose tables it combines, if it trains nothing.
     studies: tuple[str, ...] = ()
 
     @property
     def resampling(self) -> int | tuple[int | float | str, ...]:
-        """The parts of the study that decide whether a dataset can be trained on and scored."""
+        """The parts of the study that determine whether a dataset can be trained on and scored."""
         least = min((method.train_share for method in self.methods.values()), default=1)
         shares = () if least == 1 else (least,)
         if not self.holdout and self.metric == DEFAULT_METRIC and not shares:
             return self.folds
-        # Not each learner has probabilities.
+        # Not every learner has probabilities.
         by_loss = MEASURES[self.metric].needs == CHANCES
         learners = {method.learner for method in self.methods.values()} if by_loss else ()
         return (self.folds, self.holdout, self.metric, *shares, *sorted(learners))
 
     @property
     def own_learners(self) -> list[str]:
-        """The names of the user's own learners that this study trains."""
+        """The user's own learners that it trains."""
         return sorted({name for method in self.methods.values() for name in method.own_learners})
 
     def shows(self, measure: str) -> bool:
@@ -106,15 +105,15 @@ class Study:
         return fold_splits(self.folds)
 
     def final_splits(self, draws: int) -> list[Split]:
-        """Return the splits of the finalists: for each draw, the splits of the selection again."""
+        """Return the splits of the finalists: the selection's splits, repeated for each draw."""
         repeats = range(-1, -1 - draws, -1)
         return [Split(split.fold, repeat) for repeat in repeats for split in self.selection_splits]
 
     def fresh_splits(self, has_test: bool) -> list[Split]:
         """Return the splits whose runs are the results of a setting.
 
-        On a dataset with a test part each repeat trains on all of the training part. On the
-        others, repeat r scores one fold of a fresh partition: the first `folds` repeats are the
+        On a dataset with a test part each repeat trains on the entire training part. On other
+        datasets, repeat r scores one fold of a fresh partition: the first `folds` repeats are the
         folds of one new partition, the next ones of another.
         """
         n, repeats = self.folds, range(1, self.repeats + 1)
@@ -126,16 +125,16 @@ class Study:
 
 
 def load(path: Path) -> Study:
-    """Read a study file, which is already valid under the study schema.
+    """Read a study file that is valid under the study schema.
 
     Raises StudyError if a learner, parameter, ε, δ or calibration is not allowed, a grid is empty,
-    keys contradict each other, two curves have one name, or no learner's package is installed.
+    keys contradict each other, curves are indistinguishable, or no learner's package is installed.
     """
     return from_mapping(schema.read_yaml(path), path.stem, str(path))
 
 
 def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
-    """Build a study from the content of its file, which messages call `where` (:func:`load`)."""
+    """Build a study from the content of its file; messages name it `where` (:func:`load`)."""
     try:
         if "studies" in raw:
             _check_words_of_gathering(raw)
@@ -147,7 +146,7 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
     if (metric := raw.get("metric", DEFAULT_METRIC)) not in MEASURES:
         hint = schema.suggestion(metric, MEASURES)
         of = ", ".join(MEASURES)
-        raise StudyError(f"{where}: metric: {metric!r} is not one of: {of}{hint}")
+        raise StudyError(f"{where}: metric must be one of: {of}; got {metric!r}{hint}")
     if "studies" not in raw:
         learners, datasets = raw["learners"], raw["datasets"]
     installed: dict[str, Method] = {}
@@ -193,9 +192,9 @@ def from_mapping(raw: Mapping[str, Any], name: str, where: str) -> Study:
 
 
 def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the studies that a study gathers; lists of papers that are absent are left out.
+    """Return the studies that a study combines; of lists by paper, the lists of existing papers.
 
-    A list under the name of this package is of studies that belong to no paper.
+    The key of this package lists studies that belong to no paper.
     """
     if not isinstance(studies, Mapping):
         return tuple(studies)
@@ -204,7 +203,7 @@ def _list_studies(studies: Sequence[str] | Mapping[str, Sequence[str]]) -> tuple
 
 
 def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
-    """Refuse words that a study which combines the tables of others can't have."""
+    """Refuse keys that a study of other studies can't have."""
     idle = [key for key in raw if key not in ("title", "paper", "studies", "outputs")]
     if idle:
         raise ValueError(
@@ -212,18 +211,22 @@ def _check_words_of_gathering(raw: Mapping[str, Any]) -> None:
             "outputs are allowed"
         )
     if "outputs" not in raw:
-        raise ValueError("'studies' needs 'outputs': the default ones are of results of its own")
+        raise ValueError(
+            "'studies' needs 'outputs': the default ones need results of the study's own"
+        )
     there = papers.names()
     for paper in raw["studies"] if isinstance(raw["studies"], Mapping) else ():
         if paper not in {*there, *papers.SHIPPED, PACKAGE}:
             hint = schema.suggestion(paper, there)
-            raise ValueError(f"studies: there is no paper {paper!r}{hint}")
+            raise ValueError(f"studies: {paper!r} is not a paper{hint}")
     if not _list_studies(raw["studies"]):
-        raise ValueError(f"studies: none of its papers is there: {', '.join(raw['studies'])}")
+        raise ValueError(
+            f"studies: at least one of its papers must exist: {', '.join(raw['studies'])}"
+        )
 
 
 def _check_words(raw: Mapping[str, Any]) -> None:
-    """Refuse words that contradict each other."""
+    """Refuse keys that contradict each other."""
     resampling = [key for key in ("folds", "repeats") if key in raw]
     splits, select_all = raw.get("splits"), raw.get("select") == ALL
     if splits is None and len(resampling) < 2:
@@ -235,21 +238,23 @@ def _check_words(raw: Mapping[str, Any]) -> None:
         raise ValueError(f"{resampling[0]!r} is given with 'splits', which replaces it: keep one")
     if splits is not None and set(splits) not in ({"holdout", "repeats"}, {"folds"}):
         raise ValueError("splits: give either 'holdout' and 'repeats', or 'folds'")
-    if splits is not None and not splits.get("holdout", 1) > 0:  # NaN, which schemas let pass
-        raise ValueError("splits: holdout is not a number; give a share, such as 0.1")
+    # also refuses NaN, which schemas accept
+    if splits is not None and not splits.get("holdout", 1) > 0:
+        raise ValueError("splits: holdout must be a share, such as 0.1")
     if splits is not None and "folds" in splits and not select_all:
         raise ValueError(
-            "splits: folds alone are the runs of 'select: all'; to select and train afresh, give "
-            "the study 'folds' and 'repeats'"
+            "splits: folds alone need 'select: all', whose runs they are; to select and train "
+            "afresh, give the study 'folds' and 'repeats'"
         )
     if select_all and "finalists" in raw:
         raise ValueError(
-            "'finalists' are a second round of selecting; 'select: all' has no selection"
+            "'finalists' are a second round of the selection, which 'select: all' "
+            "does not have; leave one out"
         )
     if select_all and "metric" in raw:
-        raise ValueError("'metric' selects; with 'select: all' nothing is selected")
+        raise ValueError("'metric' selects settings, which 'select: all' does not; leave one out")
     if select_all and "outputs" not in raw:
-        raise ValueError("'select: all' needs 'outputs': the default ones are of selected settings")
+        raise ValueError("'select: all' needs 'outputs': the default ones need selected settings")
 
 
 def _parse_output(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -261,9 +266,9 @@ def _parse_output(item: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Any]
 
 
 def prices(study: Study, where: str) -> Iterator[str]:
-    """Yield a note on each private selection: how much of ε it leaves for a training.
+    """Yield a note on each private selection: the part of ε that remains for a training.
 
-    This takes a tenth of a second per method. Raises `StudyError` if nothing is left.
+    This takes a tenth of a second per method. Raises StudyError if nothing remains.
     """
     for method in study.methods.values():
         if method.tune is not None:
@@ -277,7 +282,7 @@ def prices(study: Study, where: str) -> Iterator[str]:
 def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iterator[str]:
     """Check a study against its datasets' descriptions; yield notes for its user.
 
-    Raises `StudyError` if a relation of neighbours has no meaning on a dataset, or a dataset has
+    Raises StudyError if a neighbouring relation has no meaning on a dataset, or if a dataset has
     more classes than a learner supports.
     """
     partial = [method for method in study.methods.values() if method.claim == PRIVATE_COLUMNS]
@@ -287,7 +292,7 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
             "key out"
         )
     if study.idle_epsilons:
-        yield f"{where}: epsilons: no learner takes them, as each has its own"
+        yield f"{where}: epsilons: no learner uses them, as each has its own"
     for note in legends.notes_on_titles(study.methods.values(), selected=study.select != ALL):
         yield f"{where}: learners: {note}"
     for name in study.datasets:
@@ -295,8 +300,9 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         if about.unit is not None:
             _check_unit(study, about, where)
             yield (
-                f"{where}: {name}: ε and δ are those of persons: at most {about.unit.at_most} "
-                f"records of each {about.unit.column} train, and all of a person's train or score"
+                f"{where}: {name}: ε and δ protect persons: at most {about.unit.at_most} "
+                f"records of each {about.unit.column} train, and all of a person's records are "
+                "in the same part"
             )
         _check_parts(study, about, where)
         _check_classes(study, about, where)
@@ -305,13 +311,13 @@ def notes(study: Study, datasets: Mapping[str, Description], where: str) -> Iter
         large = [method for method in study.methods.values() if method.delta >= 1 / about.n_rows]
         for method in large:
             yield (
-                f"{where}: {method.name}: delta = {method.delta:g} is not private on {name}: to "
-                f"show one of its {about.n_rows} records to everyone has delta = 1/{about.n_rows}"
+                f"{where}: {method.name}: delta = {method.delta:g} is not private on {name}: "
+                f"publishing one of its {about.n_rows} records has delta = 1/{about.n_rows}"
             )
 
 
 def _check_unit(study: Study, about: Description, where: str) -> None:
-    """Refuse ε and δ of persons that leave a record too little for a learner."""
+    """Refuse ε and δ of persons if a learner does not support their share for one record."""
     assert about.unit is not None
     for method in study.methods.values():
         for epsilon in method.epsilons if method.calibration else ():
@@ -325,7 +331,7 @@ def _check_unit(study: Study, about: Description, where: str) -> None:
 
 
 def _check_parts(study: Study, about: Description, where: str) -> None:
-    """Refuse learners that need all records in memory, if these are in parts."""
+    """Refuse learners that need all records in memory, if the dataset is partitioned."""
     for method in study.methods.values() if about.part_rows else ():
         entry = method.learner_entry
         for setting in method.settings:
@@ -336,7 +342,7 @@ def _check_parts(study: Study, about: Description, where: str) -> None:
 
 
 def _check_classes(study: Study, about: Description, where: str) -> None:
-    """Refuse learners of two classes on a dataset that has more."""
+    """Refuse learners of two classes on a dataset with more."""
     n_classes = about.domain.n_classes
     if n_classes == 2:
         return
@@ -352,7 +358,7 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
         raise StudyError(
             f"{where}: {'; '.join(refused)}; {about.name} has {n_classes} (label: classes in "
             f"{about.path}). Leave the dataset out or make it one of two{instead}: based_on: "
-            f"{about.name} with another label; or take learners for more classes: "
+            f"{about.name} with another label; or use learners for more classes: "
             f"{', '.join(registry.multiclass_names())}"
         )
 
@@ -360,9 +366,9 @@ def _check_classes(study: Study, about: Description, where: str) -> None:
 def _check_public(about: Description, where: str) -> None:
     domain = about.domain
     if not domain.label.public:
-        lack = "does not say that its label is public (public_label: true)"
+        lack = "does not declare its label public (public_label: true)"
     elif all(column.public for column in domain.columns):
-        lack = "says that all of its columns are public, so nothing is private"
+        lack = "declares all of its columns public, so nothing is private"
     else:
         return
     raise StudyError(

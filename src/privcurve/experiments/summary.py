@@ -1,7 +1,7 @@
-"""Progress of a study: runs that are done, failed and to do, and the time that is left.
+"""Progress of a study: finished, failed and remaining runs, and the remaining time.
 
-Only facts of finished jobs, and ids of stored runs of others, are read: quickly, and also while a
-run goes on.
+It reads only the facts of finished jobs, and the ids of stored runs of other jobs, so that it is
+fast and works during a run.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from privcurve.experiments.store import Store
 
 @dataclass(frozen=True)
 class Progress:
-    """How far something is."""
+    """Progress of a study or of a part of it."""
 
-    runs: int = 0  # all runs of the studies
+    runs: int = 0  # all requested runs
     done: int = 0
     failed: int = 0
-    seconds_left: float = 0.0  # about what one core needs for the rest
-    jobs_left: int = 0  # jobs that are not finished: no more cores than that can share the rest
+    seconds_left: float = 0.0  # estimated seconds of one core for the rest
+    jobs_left: int = 0  # unfinished jobs: at most this many cores can share the rest
 
     @property
     def to_do(self) -> int:
-        """Runs that nobody has trained yet."""
+        """Number of runs that are not trained yet."""
         return self.runs - self.done - self.failed
 
     def __add__(self, other: Progress) -> Progress:
@@ -42,9 +42,9 @@ class Progress:
 
 
 def progress(study: StudyJobs) -> Progress:
-    """Return how far a study is.
+    """Return the progress of a study.
 
-    Results are looked for below the working directory; a dataset that is not coded yet has none.
+    Results are looked up below the working directory; a dataset without an encoding has none.
     """
     facts = {name: fact for job in study.jobs.values() for name, fact in job.facts.items()}
     total = Progress()
@@ -62,13 +62,13 @@ def progress(study: StudyJobs) -> Progress:
                 unfinished.add(study.job_of(part).name)
                 left[name] = part
                 continue
-            # Finalists have no row, so the runs that were worked on are counted.
+            # Finalists have no row, so the processed runs are counted.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
             if not part.is_fresh(name) and done["rows"]:
                 measured += done["training_seconds"]
                 estimated += part.grid_seconds * done["trained"] / done["rows"]
-        # Measured time over estimated time, where runs were measured.
+        # Measured over estimated time, if there are measurements.
         scale = measured / estimated if estimated else 1.0
         for name, part in left.items():
             total += _estimate(part, name, left, ids, stored_ids, scale)
@@ -83,12 +83,12 @@ def _estimate(
     stored: NDArray[np.uint64] | None,
     scale: float,
 ) -> Progress:
-    """Return the progress of the unfinished runs of a name, by the runs in the store."""
+    """Return the progress of the unfinished runs with a name, from the runs in the store."""
     due: tuple[Runs, ...] = part.grid
     n_runs, seconds = part.n_grid, part.grid_seconds
     if part.is_fresh(name):
         n_runs, seconds = part.n_fresh, part.fresh_seconds
-        # Which points it will train is not known yet: runs of an earlier selection count too.
+        # Its points are not known yet: runs of an earlier selection count too.
         splits = (*(part.final_splits if part.chooses else ()), *part.fresh)
         before = [*part.names[:-1], *(one for source in part.reads for one in source.names)]
         is_early = any(one in unfinished for one in before)
@@ -106,16 +106,16 @@ def _shorten_ids(ids: Iterable[str]) -> NDArray[np.uint64]:
 
 
 def table(studies: Mapping[str, Progress], cores: int) -> str:
-    """Write the progress of studies as a table, with a line for all of them.
+    """Write the progress of studies as a table, with a total line.
 
-    `cores` work at once; on a cluster, so many jobs.
+    `cores` is the number of cores, or on a cluster the number of jobs, that work at once.
     """
     from tabulate import tabulate
 
     of_all = {"total": sum(studies.values(), Progress())} if len(studies) > 1 else {}
     rows = []
     for name, p in {**studies, **of_all}.items():
-        # Rounded down: 100 is all. A study that puts tables together has no runs.
+        # Rounded down, so that 100 means all. A study that combines tables has no runs.
         percent = f"{math.floor(1000 * p.done / p.runs) / 10:.1f}" if p.runs else "–"
         rows.append([name, p.runs, p.done, p.failed, p.to_do, percent, _write_duration(p, cores)])
     return tabulate(

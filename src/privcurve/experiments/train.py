@@ -1,4 +1,4 @@
-"""Train and score runs: take what is in the store, train the rest, append as it goes."""
+"""Train and score runs: reuse stored results, train the rest, and append each result."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from privcurve.privacy.seeds import Seed
 
 logger = logging.getLogger(__name__)
 
-# Most runs in one call of a learner: enough to share work on the data, few enough that a killed
-# job loses about a second.
+# Maximum number of runs in one call of a learner: enough to share work on the data, few enough that
+# a killed job loses about a second.
 LARGEST_BATCH = 32
 SECONDS_PER_BATCH = 1.0
 
@@ -44,8 +44,8 @@ def fit_method(
 ) -> list[Any]:
     """Train a method on a part of a dataset; return a learner for each run.
 
-    Each run has its own random stream. On a dataset of persons, ε and δ are for a person, also
-    in the statement.
+    Each run has its own random stream. On a dataset of persons, ε and δ protect a person, also in
+    the statement.
     """
     for run in runs:
         say_trained(method.learners(run.point.setting))
@@ -60,7 +60,7 @@ def fit_method(
     ]
     curators = [Curator(ids.stream(run)) for run in runs]
     learners: list[Any] = template.fit_records(train, settings, curators)
-    for learner in learners if dataset.at_most is not None else ():
+    for learner in learners:
         learner._fitted_statement = learner._fitted_statement.of_persons(dataset.at_most)
     return learners
 
@@ -84,10 +84,9 @@ def peak_memory() -> float | None:
 class Trainer:
     """Trains the runs of one method on one dataset.
 
-    Results go to a folder of `store`. Trainers of the same dataset, seed and share may use one
-    `splitter`. A stored result without one of the `scores` (see `Curve.scores`) is trained again;
-    if `fresh`, also one that other code than the present has trained. Counts and seconds are those
-    so far.
+    Results are appended to a folder of `store`. Trainers with the same dataset, seed and share may
+    share one `splitter`. A stored result without one of the `scores` (see `Curve.scores`) is
+    retrained; if `fresh`, so is one from other code. Counts and seconds are totals so far.
     """
 
     def __init__(
@@ -109,16 +108,16 @@ class Trainer:
         self._splitter = splitter or Splitter(dataset, seed, method.train_share)
         self._folder = store / dataset.name / method.learner
         self._stamps = Stamps(store)
-        # Which code has trained the runs so far: those from the store, and those trained here.
+        # Which code trained the runs so far, both stored and new ones.
         self.trained: Trained = {}
         self._version = method.version
-        self._learners: dict[str, str] = {}  # of settings, by their texts
+        self._learners: dict[str, str] = {}  # learners of settings, by the settings' texts
         self.n_trained = self.n_reused = self.n_failed = 0
         self.training_seconds = 0.0
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts that are stored with the rows of a part: its data's checksum, and its work."""
+        """Facts stored with the rows of a part: the checksum of its data, and the work done."""
         return {
             "checksum": self._dataset.checksum,
             "trained": self.n_trained,
@@ -128,11 +127,11 @@ class Trainer:
         }
 
     def run(self, tasks: Iterable[tuple[Point, Split]]) -> list[dict[str, Any]]:
-        """Train what is not in the store; return a row per run, by ε, setting, repeat and fold."""
+        """Train what is not stored; return a row per run, by ε, setting, repeat and fold."""
         runs = {run.id: run for run in (self._ids.run(*task) for task in tasks)}
         store = Store(self._folder)
         learners = {name: self._learners_of(run.point) for name, run in runs.items()}
-        # Now, as files may be edited while it trains.
+        # Computed now, as files may be edited during training.
         codes = {one: checksum(one) for one in {*learners.values()}}
 
         def is_current(name: str, code: str) -> bool:
@@ -169,7 +168,7 @@ class Trainer:
         return rows
 
     def train_again(self, point: Point, split: Split) -> dict[str, Any]:
-        """Train a run, whether it is stored or not, and return its result; nothing is stored."""
+        """Train a run, whether it is stored or not, and return its result without storing it."""
         (result,) = self._fit([self._ids.run(point, split)], *self._splitter.parts(split))
         return result
 
@@ -214,7 +213,7 @@ class Trainer:
                 yield from zip(batch, self._fit(batch, train, scored), strict=True)
 
     def _budget(self, point: Point) -> tuple[float, float] | None:
-        """Return the ε and δ that a point's statement may not exceed; None without privacy."""
+        """Return the maximum ε and δ of a point's statement; None without privacy."""
         return (point.epsilon, self._method.delta) if self._method.calibration else None
 
     def _choose_batch_size(self, run: Run, train: Records | PartedRecords) -> int:
@@ -240,7 +239,7 @@ class Trainer:
             ]
         except Exception as error:
             if len(runs) > 1:
-                # One bad setting must not fail the others of its batch.
+                # One failing setting must not fail the others of its batch.
                 return [self._fit([run], train, scored)[0] for run in runs]
             logger.exception("a run failed: %s", runs[0])
             self.training_seconds += time.perf_counter() - started

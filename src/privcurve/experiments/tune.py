@@ -1,4 +1,4 @@
-"""The word `tune` of a study: each training selects its setting privately, within its ε."""
+"""The key `tune` of a study: each training selects its setting privately, within its ε."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.learners.entry import LearnerEntry
 from privcurve.learners.shared import tuning
 from privcurve.privacy.budget import PROVED
 
-# Words of `tune` that are parameters of the selecting learner.
+# Keys of `tune` that are parameters of the selecting learner.
 _PARAMETERS = ("eta", "expected_runs", "score_share")
 
 
@@ -20,24 +20,24 @@ def check(spec: Mapping[str, Any]) -> None:
     """Refuse an entry of a study's learners with a key that contradicts `tune`."""
     if "grid" in spec:
         raise ValueError(
-            "'grid' and 'tune' are both given: 'grid' tunes outside the budget, 'tune' "
-            "inside the budget. Keep one, or make two entries"
+            "'grid' and 'tune' exclude each other: settings of 'grid' are tuned outside the "
+            "budget, settings of 'tune' inside. Keep one, or make two entries"
         )
     if not spec["tune"].get("grid"):
-        raise ValueError("'tune' needs a 'grid' of the settings that it chooses from")
+        raise ValueError("'tune' needs a 'grid' of candidate settings")
     tuning.base_entry(spec["learner"])
     unproved = [c for c in spec.get("calibrations", []) if c != PROVED]
     if unproved:
         raise ValueError(
-            f"calibration {unproved[0]!r} can't be tuned: the price of a selection is proved "
-            f"for {PROVED!r} trainings alone"
+            f"calibration must be {PROVED!r} for private selection; got {unproved[0]!r}, for "
+            "which its cost is not proved"
         )
 
 
 def setting(
     entry: LearnerEntry, fixed: Mapping[str, Any], tune: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return the one setting of the selecting learner; `tune` is the content of the word."""
+    """Return the one setting of the selecting learner; `tune` is the content of the key."""
     axes = {**{name: [value] for name, value in fixed.items()}, **tune["grid"]}
     parameters = {word: tune[word] for word in _PARAMETERS if word in tune}
     content = {"learner": entry.name, "settings": axes, **parameters}
@@ -50,7 +50,7 @@ def setting(
 
 
 def price(chosen: Mapping[str, Any], epsilons: Iterable[float], delta: float) -> str:
-    """Say what is left for a training; raise ValueError if nothing is."""
+    """Return what remains for a training; raise ValueError if nothing remains."""
     parameters = registry.entry(tuning.NAME).complete(chosen)
     shape = [parameters[word] for word in _PARAMETERS]
     finite = [epsilon for epsilon in epsilons if math.isfinite(epsilon)]

@@ -1,4 +1,4 @@
-"""Do a job: train its curves one after the other, select, and write its file."""
+"""Execute a job: train its curves one after the other, select settings, and write its file."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from privcurve.tables.table import read_table
 def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None:
     """Train the runs of a job that are not in the store, and write its file.
 
-    `started` is when its process began, by `time.perf_counter`; now by default. If `fresh`,
-    stored runs of other code than the present are trained again.
-    Raises DatasetError if a dataset is not coded, or from another description; IncompleteError if a
-    file that it selects from is missing, damaged, or of other data; WriteError if the store or the
-    file can't be written.
+    `started` is when its process began, by `time.perf_counter`; default: now. If `fresh`, stored
+    runs from other code are retrained.
+    Raises DatasetError if a dataset has no encoding, or one from an earlier description;
+    IncompleteError if an input of its selection is missing, damaged, or made from other data;
+    WriteError if the store or the file is not writable.
     """
     read = cache(datasets.read_coded)
 
@@ -77,7 +77,7 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
 
 
 def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None) -> Trained:
-    """Add to the codes of fresh trainings which code trained what they read, and selected.
+    """Add which code trained and selected the inputs of fresh trainings.
 
     `grid` is the fact of the curve's grid, if that is in the same job.
     """
@@ -95,8 +95,8 @@ def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None)
 def select(curve: Curve, trainer: Trainer, grid: pa.Table | None) -> pd.DataFrame:
     """Return the selected settings, a row per ε, after a second round if the study has one.
 
-    `grid` has the runs of the curve's grid, if this job has trained them; other jobs' are read from
-    their files.
+    `grid` has the runs of the curve's grid, if this job trained them; runs of other jobs are read
+    from their files.
     """
     metric, finalists = curve.study.metric, curve.finalists
     if curve.skips_grid:
@@ -117,7 +117,7 @@ def select(curve: Curve, trainer: Trainer, grid: pa.Table | None) -> pd.DataFram
 
 
 def write_selected(frame: pd.DataFrame) -> str:
-    """Write selected settings as CSV, to the last bit."""
+    """Write selected settings as CSV, with all digits."""
     return stored_frame(frame).to_csv(index=False, float_format="%.17g")
 
 
@@ -143,13 +143,13 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
 
 
 def _read_selected(curve: Curve) -> pd.DataFrame:
-    """Read what another job has selected."""
+    """Read the selection of another job."""
     (first,) = curve.reads
     facts = Job((first,)).check(first.fresh_name, curve.checksum)
     return read_table(io.StringIO(facts["selected"]))
 
 
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
-    """Return the points of some pairs of ε and setting."""
+    """Return the points of pairs of ε and setting."""
     chosen = set(pairs)
     return [point for point in curve.method.points if (point.epsilon, point.text) in chosen]

@@ -1,1 +1,1 @@
-"""Figures for papers: a tidy frame in, a figure and the frame's file beside it out."""
+"""Figures for papers: a tidy frame in, a figure and the frame's file out."""

@@ -1,4 +1,4 @@
-"""Name lines in a figure: horizontal ones where there is room, curves at their right ends."""
+"""Labels of lines in a figure: horizontal lines where there is room, curves at their right ends."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 FONT_SIZE = 6.5
-LONGEST_NAME = 22  # letters of a line of a curve's name
+LONGEST_NAME = 22  # characters per line of a curve's name
 GAP = 1.2  # points between a line and its name
-# Positions along the panel and distances from the line, in heights of a name: the first free wins.
+# Positions along the panel and distances from the line, in heights of a name: the first free one is
+# used.
 PLACES = (
     (0.985, "right"),
     (0.015, "left"),
@@ -29,20 +30,20 @@ PLACES = (
 STEPS = (0, 1, 2)
 COVERS_NAME = 1e6
 LEAVES_PANEL = 1e5
-COVERS_LINE = 0.5  # for each pixel of another horizontal line; 1 for each pixel of a curve
+COVERS_LINE = 0.5  # cost per pixel of another horizontal line; 1 per pixel of a curve
 PIXELS_OF_A_MARK = 80
 
 
 def label_lines(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> None:
-    """Write each horizontal line's name at the place where it covers least.
+    """Write each horizontal line's name at the position where it covers least.
 
-    The figure must have been laid out: places are compared as they are drawn.
+    The figure must have its final layout: positions are compared in pixels.
     """
     points = _trace_curves(panel, [line for line, _ in lines])
     lines = _join_near(panel, lines)
     heights = [_measure_height(panel, line) for line, _ in lines]
     boxes: list[Bbox] = []
-    # Outermost lines first: one side of them is free.
+    # Outermost lines first: one of their sides is free.
     middle = float(np.mean(heights)) if heights else 0.0
     for i in sorted(range(len(lines)), key=lambda i: (-abs(heights[i] - middle), i)):
         line, name = lines[i]
@@ -74,9 +75,9 @@ def label_ends(panel: Axes, names: Mapping[Line2D, str]) -> list[Annotation]:
 
 
 def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
-    """Move names up where they would cover one below, in a figure that has been laid out.
+    """Move names up where they would cover a lower one, in a figure with its final layout.
 
-    `pixels` are those of a point.
+    `pixels` is the number of pixels per point.
     """
     top = -np.inf
     boxes = {label: label.get_window_extent() for label in labels}
@@ -90,7 +91,7 @@ def move_apart(labels: Sequence[Annotation], pixels: float) -> None:
 def _write(
     panel: Axes, text: str, line: Line2D, place: Any, offset: tuple[float, float], **look: Any
 ) -> Annotation:
-    """Write the name of a line: at a share of the panel's width, and so many points from there."""
+    """Write the name of a line at a share of the panel's width, moved by `offset` points."""
     look |= {"xycoords": panel.get_yaxis_transform(), "textcoords": "offset points"}
     look |= {"fontsize": FONT_SIZE, "color": line.get_color(), "annotation_clip": False}
     return panel.annotate(text, place, xytext=offset, **look)
@@ -104,7 +105,7 @@ def _move(label: Annotation, place: tuple[float, str], side: int, step: int) -> 
 
 
 def _join_near(panel: Axes, lines: Sequence[tuple[Line2D, str]]) -> list[tuple[Line2D, str]]:
-    """Join two lines that lie closer than half a name's height under one name, on the upper one.
+    """Join the names of two lines closer than half a name's height, on the upper line.
 
     Three names would be wider than a panel.
     """
@@ -130,7 +131,7 @@ def _measure_height(panel: Axes, line: Line2D) -> float:
 
 
 def _trace_curves(panel: Axes, lines: Sequence[Line2D]) -> NDArray[np.float64]:
-    """Return points, one a pixel or nearer, along all curves and marks, in pixels."""
+    """Return points along all curves and marks, at most a pixel apart, in pixels."""
     points = [np.empty((0, 2))]
     for curve in panel.get_lines():
         if curve in lines:
@@ -155,7 +156,7 @@ def _count_covered(
     heights: Sequence[float],
     others: Sequence[Bbox],
 ) -> float:
-    """Return how much a name in this place covers, in pixels of curve."""
+    """Return how much a name at this position covers, in pixels of curve."""
     x, y = points.T
     inside = (x > box.x0 - 5) & (x < box.x1 + 5) & (y > box.y0 - 4) & (y < box.y1 + 4)
     cost = float(inside.sum())

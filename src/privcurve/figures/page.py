@@ -1,6 +1,6 @@
-"""A document of headings, texts, lists, tables and pictures, as Markdown and as one page of HTML.
+"""A document of headings, texts, lists, tables and pictures, as Markdown and as one HTML page.
 
-The page needs no network and runs no program: what it says is the same for everybody.
+The page needs no network and runs no script, so its content is the same for everybody.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tabulate import tabulate
 
 from privcurve.figures import pictures
 
-# The look of pages, and of the pictures on them.
+# The style of pages and of their pictures.
 CSS = Path(__file__).with_name("page.css")
 
 
@@ -27,7 +27,7 @@ class Heading(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A paragraph; a warning stands out, and so does an answer."""
+    """A paragraph; warnings and answers are highlighted."""
 
     text: str
     warning: bool = False
@@ -47,7 +47,7 @@ class Links(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Text whose lines are to stay as they are."""
+    """Preformatted text, whose lines are kept."""
 
     text: str
 
@@ -60,14 +60,14 @@ class Rows(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A picture of :mod:`privcurve.figures.pictures`; the page says in words what it shows."""
+    """A picture of :mod:`privcurve.figures.pictures`, with a description in words."""
 
     html: str
     caption: str = ""
     title: str = ""
 
 
-class Part(NamedTuple):
+class Folded(NamedTuple):
     """A part of the page that is folded until someone opens it, or prints the page."""
 
     title: str
@@ -75,7 +75,7 @@ class Part(NamedTuple):
     level: int = 2
 
 
-Block = Heading | Text | Points | Links | Code | Rows | Picture | Part
+Block = Heading | Text | Points | Links | Code | Rows | Picture | Folded
 
 
 class Page(NamedTuple):
@@ -85,12 +85,12 @@ class Page(NamedTuple):
     blocks: tuple[Block, ...]
 
     def markdown(self) -> str:
-        """Write it as Markdown, without its pictures and its folded parts."""
+        """Return the document as Markdown, without its pictures and its folded parts."""
         parts = [f"# {_escape(self.title)}", *map(_markdown, self.blocks)]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def html(self) -> str:
-        """Write it as one file of HTML."""
+        """Return the document as one HTML file."""
         body = "\n".join(map(_html, self.blocks))
         title = html.escape(self.title)
         return (
@@ -142,7 +142,7 @@ def _html(block: Block) -> str:
     match block:
         case Heading(text, level):
             return f'<h{level} id="{_anchor(text)}">{html.escape(text)}</h{level}>'
-        case Part(title, blocks, level):
+        case Folded(title, blocks, level):
             inner = "\n".join(map(_html, blocks))
             heading = f"<h{level}>{html.escape(title)}</h{level}>"
             return f"<details>\n<summary>{heading}</summary>\n{inner}\n</details>"

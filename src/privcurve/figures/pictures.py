@@ -1,7 +1,8 @@
-"""Pictures as HTML and SVG, for pages: no script draws them, and they suit any width and colour.
+"""Pictures as HTML and SVG, for pages: without scripts, for any width and colour scheme.
 
 Curves and bands are drawn in an SVG that is stretched, with lines that keep their width; texts and
-dots are HTML, placed over and beside it by shares of its width and height.
+dots are HTML, positioned by shares of its width and height. Matplotlib does not draw them:
+Matplotlib is in the extra `workflow`, which a release does not need, and its SVG has a fixed width.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 from privcurve.figures.style import COLOURS, DARK
 from privcurve.numerals import two_digits
 
-# Height of a name beside a picture, as a share of the picture's height.
+# Height of a name next to a picture, as a share of the picture's height.
 NAME_HEIGHT = 0.064
 
 
 class Point(NamedTuple):
-    """A value with its error, and the text that is shown under a pointer."""
+    """A value with its error, and the text of its tooltip."""
 
     x: float
     y: float
@@ -31,9 +32,9 @@ class Point(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A curve by name; `colour` is a place in the palette, None for grey without a name.
+    """A named curve; `colour` is an index into the palette, None for grey without a name.
 
-    It has a gap at points whose y is NaN; one at least has a y.
+    NaN values are drawn as gaps; at least one y must be finite.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Line(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A wanted height, where a curve reaches it, and the range of that place."""
+    """A wanted height, where a curve reaches it, and the range of that position."""
 
     y: float
     x: float
@@ -57,7 +58,7 @@ def curves(
     axes: tuple[str, str],
     mark: Mark | None = None,
 ) -> str:
-    """Draw curves along a logarithmic axis, their names at their right ends, and dashed levels."""
+    """Draw curves on a logarithmic axis, with names at their right ends, and dashed levels."""
     xs = sorted({point.x for line in lines for point in line.points})
     pad = 0.04 * math.log(xs[-1] / xs[0]) or 1.0
     left, right = math.log(xs[0]) - pad, math.log(xs[-1]) + pad
@@ -118,7 +119,7 @@ def curves(
 
 
 def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
-    """Write names beside a picture, apart from each other, with a line from each to its place."""
+    """Write names next to a picture without overlap, with a line from each to its curve."""
     order = sorted(names, key=lambda entry: entry[2])
     starts = [min(max(y, 0.0), 1.0) for _, _, y in order]
     leads, texts = [], []
@@ -132,15 +133,15 @@ def _write_names(names: Sequence[tuple[str, str, float]]) -> str:
 
 
 def _spread_names(places: Sequence[float]) -> list[float]:
-    """Move places that are too near each other apart, as little as possible.
+    """Move positions apart that are too close to each other, as little as possible.
 
-    They stay between 0 and 1, as far as there is room.
+    They stay between 0 and 1 if there is room.
     """
     from scipy.optimize import isotonic_regression
 
     if not places:
         return []
-    # Less the names above them, places that are far enough apart do not fall.
+    # Minus the heights of the names above, sufficiently distant positions do not decrease.
     above = NAME_HEIGHT * np.arange(len(places))
     free = isotonic_regression(np.array(places) - above).x + above
     half = NAME_HEIGHT / 2
@@ -150,7 +151,7 @@ def _spread_names(places: Sequence[float]) -> list[float]:
 
 
 class Row(NamedTuple):
-    """A value by name, with the text of its number; without a colour it is grey."""
+    """A named value with the text of its number; grey without a colour."""
 
     name: str
     point: Point
@@ -167,7 +168,7 @@ def draw_ranks(
         return min(max((value - ends[0]) / (ends[1] - ends[0]), 0.0), 1.0)
 
     rules = "".join(f'<i class="rule" style="left:{x_share(y):.2%}"></i>' for _, y in levels)
-    # Names are stacked, as their lines may be near each other.
+    # Names are stacked, as their lines may be close to each other.
     heads = "".join(
         f'<b class="{_side(x_share(y))}" style="{_style_at(x_share(y))};bottom:{1.2 * k:g}rem">'
         f"{_text(name)}</b>"
@@ -199,27 +200,27 @@ def _style_at(share: float) -> str:
 
 
 class Bin(NamedTuple):
-    """A value of a bin with its error, and from where to where the bin reaches, as shares."""
+    """A bin's value with its error, and the ends of the bin as shares of the axis."""
 
     name: str
     place: tuple[float, float]
     value: float
     error: float
-    # How many people are in the bin, by noisy counts; None where that is not known.
+    # Number of people in the bin, from noisy counts; None if unknown.
     people: float | None = None
 
 
 class Axis(NamedTuple):
-    """The axis below a picture: its name, and ticks with their places, as shares."""
+    """The axis below a picture: its name, and ticks with positions as shares."""
 
     name: str
     ticks: tuple[tuple[str, float], ...]
 
 
 def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
-    """Draw the values of a column's bins, with their errors, as steps; neighbours are joined.
+    """Draw the values of a column's bins, with their errors, as steps; neighbours are connected.
 
-    Below stands how many people are where, if that is known. A pointer on a bin shows its name.
+    Bars below show the number of people in each bin, if known. A tooltip shows a bin's name.
     """
 
     def y_share(value: float) -> float:
@@ -256,7 +257,7 @@ def steps(bins: Sequence[Bin], axis: Axis, ends: tuple[float, float]) -> str:
 
 
 def _draw_people(bins: Sequence[Bin]) -> str:
-    """Draw the density of people over bins as bars; nothing where their number is not known."""
+    """Draw the density of people over bins as bars; nothing if their number is unknown."""
     counts = [(place, number) for _, place, _, _, number in bins if number is not None]
     densities = [number / (right - left) for (left, right), number in counts]
     if not densities or not max(densities) > 0:
@@ -278,7 +279,7 @@ def _path(points: Sequence[tuple[float, float]], kind: str) -> str:
 
 
 def round_ticks(low: float, high: float, is_whole: bool = False) -> list[tuple[str, float]]:
-    """Return about six round numbers between two ends; whole ones if `is_whole`."""
+    """Return about six round numbers between two ends; integers if `is_whole`."""
     least = 1.0 if is_whole else 0.0
     return [(f"{value:,.10g}", value) for _, value in _ticks(low, high, least=least)]
 
@@ -301,7 +302,7 @@ def _text(text: str) -> str:
 
 
 def palette() -> str:
-    """Return the colours of curves and dots as CSS, for light pages and dark ones."""
+    """Return the colours of curves and dots as CSS, for light and dark pages."""
     light = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(COLOURS))
     dark = "".join(f".c{k}{{--c:{colour}}}" for k, colour in enumerate(DARK))
     return f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}"

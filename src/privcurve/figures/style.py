@@ -1,4 +1,4 @@
-"""The look of all figures, and how they are saved: light to import."""
+"""The style of all figures, and how they are saved: fast to import."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axis import Axis
 
-# Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on
-# white) and its black (kept for baselines), and with Tol's wine as a seventh. The order
-# alternates dark and light, so that neighbours differ in grey too.
+# Okabe and Ito's palette, safe for colour-blind readers, without its yellow (too light on white)
+# and its black (reserved for baselines), and with Tol's wine as a seventh. The order alternates
+# dark and light, so that neighbours differ in grey too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#882255")
-# The same on a dark ground: as far apart, also for colour-blind readers.
+# The same on a dark background: equally distinct, also for colour-blind readers.
 DARK = ("#2073FF", "#EED71E", "#00DF7D", "#EC5825", "#CFE9FF", "#BF7C90", "#BC29A1")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 
 # Colour and marker of a method, by its name in a study or its learner's name: a method looks the
-# same in all figures. Other names get a look from a hash (:func:`method_looks`).
+# same in all figures. Other names get a style from a hash (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
     **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (2, 7), "lazybb_trees_tuned": (0, 3)},
@@ -55,7 +55,8 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"threshold": (0, 3), "linear": (1, 3), "table_5_1": (0, 7), "lower": (3, 0)},
     **{"dp_newton": (2, 3), "dp_newton_ar": (1, 0), "boosted_adassp": (0, 4)},
     **{"boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
-    **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "mst_ar": (1, 6)},
+    **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "mst_ar": (1, 6), "dp_sgd": (6, 3)},
+    **{"dp_sgd_ar": (6, 3)},
     **{"aim": (4, 5), "aim_ar": (4, 5), "dpl_lr": (3, 6), "dpl_nb": (0, 7)},
 }
 
@@ -63,7 +64,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
 COLUMN_WIDTH = 3.4
 TEXT_WIDTH = 7.0
 
-# Of notes above a figure, in points.
+# Font size of notes above a figure, in points.
 NOTE_SIZE = 6.5
 
 BASELINE_COLOUR = "0.35"
@@ -106,12 +107,12 @@ _PAPER: Any = {
 
 
 def paper() -> Any:
-    """Return a context in which figures look as in a paper, whatever the user's own style is."""
+    """Return a context that gives figures the style of a paper, not the user's own."""
     return mpl.rc_context({**mpl.rcParamsDefault, **_PAPER, "backend": "agg"})
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure that no window shows; sizes in inches."""
+    """Return an empty figure without a window; sizes in inches."""
     extras.check("matplotlib", "a figure")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -123,11 +124,11 @@ def new_figure(width: float, height: float) -> Figure:
 
 @dataclass(frozen=True)
 class CurveStyle:
-    """How one curve is drawn: colour and marker are the method's.
+    """The style of one curve: colour and marker belong to the method.
 
-    Line and filling are the calibration's: proved is solid (dash-dotted where δ > 0) and
-    filled, published dashed (dotted) and hollow, claimed in long dashes and half filled. Where the
-    choice of settings is not private a curve is thin, and dashed.
+    Line and filling show the calibration: proved is solid (dash-dotted if δ > 0) and filled,
+    published dashed (dotted) and hollow, claimed long-dashed and half filled. A curve of
+    hyperparameters chosen without privacy is thin and dashed.
     """
 
     colour: str
@@ -152,10 +153,10 @@ class CurveStyle:
 
 
 def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return the colour and the marker of each method, which follow from its name.
+    """Return the colour and the marker of each method, derived from its name.
 
-    Of two methods of a figure whose names lead to the same colour, the second in the alphabet takes
-    the next one that is free, if `LOOKS` has neither.
+    If the names of two methods lead to the same colour, and neither is in `LOOKS`, the second in
+    alphabetical order gets the next free colour.
     """
     names = list(dict.fromkeys(methods))
     looks = {name: LOOKS[name] for name in names if name in LOOKS}
@@ -169,7 +170,7 @@ def method_looks(methods: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def baseline_dashes(methods: Iterable[str]) -> dict[str, tuple[float, ...]]:
-    """Return the dashes of methods that are horizontal lines, by name where it is listed."""
+    """Return the dashes of methods that are horizontal lines, by name if listed."""
     names = list(dict.fromkeys(methods))
     numbers = {name: DASHES_OF[name] for name in names if name in DASHES_OF}
     for name in sorted(set(names) - set(numbers)):
@@ -186,8 +187,7 @@ def curve_styles(
 ) -> dict[str, CurveStyle]:
     """Return the style of each method: colour and marker by name, line and filling by calibration.
 
-    Calibrations and deltas are those of each method; the settings of `thin` ones were not chosen
-    privately.
+    `thin` are methods with hyperparameters chosen without privacy.
     """
     methods = list(methods)
     looks = method_looks(map(method_of, methods))
@@ -202,7 +202,7 @@ def curve_styles(
             linestyle = (0, (8, 1.6, 2, 1.6)) if deltas[method] > 0 else (0, (8, 1.6))
         look = looks[method_of(method)]
         styles[method] = CurveStyle(*look, linestyle, not published, method in thin, claimed)
-    # Curves of one method that differ in a parameter get different looks.
+    # Curves of one method that differ in a parameter get different styles.
     shared = [method for method in methods if list(styles.values()).count(styles[method]) > 1]
     for method, look in method_looks(shared).items():
         styles[method] = replace(styles[method], colour=look[0], marker=look[1])
@@ -210,15 +210,15 @@ def curve_styles(
 
 
 def check_not_empty(frame: pd.DataFrame) -> None:
-    """Raise ValueError if there is nothing to draw."""
+    """Raise ValueError if a frame has no rows to draw."""
     if frame.empty:
-        raise ValueError("nothing to draw")
+        raise ValueError("the frame must have rows to draw; it has none")
 
 
 def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Axes]]:
     """Return a figure with `n` panels in rows; one panel is as wide as a column.
 
-    Panels of one group are compared and share their y axis; by default none do.
+    Panels of one group share their y axis for comparison; by default none do.
     """
     columns = panel_columns(n)
     rows = math.ceil(n / columns)
@@ -234,14 +234,14 @@ def panels(n: int, groups: Sequence[Any] | None = None) -> tuple[Figure, list[Ax
 
 
 def panel_columns(n: int) -> int:
-    """Return how many of `n` panels stand in a row: at most three, and of four two."""
+    """Return how many of `n` panels are in a row: at most three, and two for four panels."""
     return 2 if n == 4 else min(n, PANELS_PER_ROW)
 
 
 def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]]) -> None:
-    """Put one legend below all panels, as wide as fits, and make the figure taller by it.
+    """Put one legend below all panels, as wide as fits, and enlarge the figure for it.
 
-    Several artists of one entry stand side by side, with the label of the first.
+    Several artists of one entry are side by side, with the label of the first.
     """
     if not handles:
         return
@@ -268,14 +268,14 @@ def legend_below(figure: Figure, handles: Sequence[Artist | tuple[Artist, ...]])
 
 
 def write_ticks(axis: Axis) -> None:
-    """Write the ticks of an axis as people do: 0.05, not 5·10⁻², but 10⁻⁶."""
+    """Write the ticks of an axis in common notation: 0.05, not 5·10⁻², but 10⁻⁶."""
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: power(value)))
 
 
 def choose_labels(places: Sequence[float], share: float, logarithmic: bool) -> list[float]:
-    """Choose the places to label: the outermost, then in order those with room around them.
+    """Choose the positions to label: the outermost, then in order those with enough distance.
 
-    Room is a share of the distance between the outermost.
+    The minimum distance is a share of the distance between the outermost.
     """
     position = {place: math.log(place) if logarithmic else place for place in places}
     ends = [min(places), max(places)]
@@ -306,9 +306,9 @@ _DARK = "@media (prefers-color-scheme: dark) { svg { filter: invert(1) hue-rotat
 
 
 def svg(figure: Figure, **box: Any) -> str:
-    """Return a figure as SVG without a ground of its own, for light pages and dark ones.
+    """Return a figure as SVG without a background, for light and dark pages.
 
-    `box` says what of it, as :meth:`Figure.savefig` takes it; by default all.
+    `box` has arguments of :meth:`Figure.savefig` that select a part; by default all.
     """
     text = io.StringIO()
     with paper(), mpl.rc_context({"svg.hashsalt": "privcurve"}):
@@ -317,7 +317,7 @@ def svg(figure: Figure, **box: Any) -> str:
 
 
 def _write_above(figure: Figure, notes: Sequence[str]) -> dict[str, Any]:
-    """Write notes above a figure, whose layout stays; return the box that has both for saving."""
+    """Write notes above a figure without changing its layout; return the box of both for saving."""
     if not notes:
         return {}
     from matplotlib.transforms import Bbox
@@ -333,11 +333,11 @@ def _write_above(figure: Figure, notes: Sequence[str]) -> dict[str, Any]:
 
 
 def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] = ()) -> None:
-    """Save a figure as PDF, PNG and SVG with the frame that it was drawn from as CSV beside it.
+    """Save a figure as PDF, PNG and SVG, and the frame with its data as CSV.
 
-    Each file is written under a temporary name, then moved into place. The same figure and
-    frame give the same bytes: no date, no name of a program is written. `stem` is the path without
-    an ending; `notes` are written above the figure.
+    Each file is written under a temporary name, then moved. The same figure and frame give the same
+    bytes: no date and no program name is written. `stem` is the path without an extension; `notes`
+    are written above the figure.
     """
     with paper():
         box = _write_above(figure, notes)
@@ -349,7 +349,7 @@ def save(figure: Figure, frame: pd.DataFrame, stem: Path, notes: Sequence[str] =
     replace_text(stem.with_name(f"{stem.name}.svg"), svg(figure, **box))
     replace_file(
         stem.with_name(stem.name + ".csv"),
-        # Twelve digits: CSV does not carry floats exactly.
+        # Twelve digits: CSV does not preserve floats exactly.
         lambda path: stored_frame(frame).to_csv(
             path, index=False, float_format="%.12g", lineterminator="\n"
         ),

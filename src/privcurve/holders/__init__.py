@@ -1,5 +1,5 @@
-"""Parties: what each counts and sends, how sums are made, who has which record.
+"""Parties: what each one counts and sends, how sums are made, which party has which record.
 
-A server (:mod:`.best_first`, :mod:`.by_levels`, :mod:`.boosting`) is given objects of the
-protocol :class:`~privcurve.holders.holder.Holder` and public facts, and nothing else.
+A server (:mod:`.best_first`, :mod:`.by_levels`, :mod:`.boosting`) receives only objects of the
+protocol :class:`~privcurve.holders.holder.Holder` and public facts.
 """

@@ -1,4 +1,4 @@
-"""The server of random trees: one sum over the parties for each batch, and nothing else."""
+"""The server of random trees: it needs only one sum over the parties for each batch."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ LARGEST_VALUE = 2.0
 
 
 class BoostingPlan(NamedTuple):
-    """The public facts of an ensemble of random trees, which are drawn without looking at records.
+    """The public facts of random trees, which are drawn independently of the records.
 
-    There are n records; `batch` trees make a round, σ of the noise of every number is `scale`, and
-    `whats` names the leaves of each batch in the ledger (empty where nothing is private).
+    There are n records; a round has `batch` trees, σ of the noise of every number is `scale`, and
+    `whats` names the leaves of each batch in the ledger (empty without privacy).
     """
 
     n_classes: int
@@ -41,8 +41,8 @@ class BoostingPlan(NamedTuple):
 def draw_trees(questions: Questions, n_trees: int, depth: int, rng: np.random.Generator) -> Ints:
     """Draw the questions of complete trees: a column uniformly, then one of its questions.
 
-    Of shape (n_trees, 2**depth − 1): places in `questions`, or −1 where the domain has none. The
-    generator is public: another stream than that of any noise.
+    Returns shape (n_trees, 2**depth − 1): indices into `questions`, or −1 if the domain has none.
+    The generator is public, and its stream is separate from all noise.
     """
     shape = n_trees, 2**depth - 1
     if len(questions.columns) == 0:
@@ -67,12 +67,12 @@ def boost(
 ) -> Floats:
     """Return the values of the leaves of random trees, by Newton steps on noisy sums.
 
-    Each round has a batch of trees: a holder sends, for each leaf, the sum of its records'
-    clipped residuals and the sum of their sizes. Of two classes a half of the second is the
-    curvature; the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, and λ is 1 and two
-    standard deviations of the noise of H. The values of a batch are averaged. What is returned,
-    of shape (n_trees, n_leaves, n_outputs), is what each leaf adds to the score. `done` is
-    called with the share of the trees that are finished.
+    Each round has a batch of trees: a party sends, for each leaf, the sum of its records' clipped
+    residuals and the sum of their sizes. For two classes half of the second sum is the curvature;
+    the value of a leaf is −G/(max(H, 0) + λ), clipped to ±2, where λ is 1 plus two standard
+    deviations of the noise of H. The values of a batch are averaged. The result, of shape (n_trees,
+    n_leaves, n_outputs), is each leaf's contribution to the score. `done` is called with the
+    finished share of the trees.
     """
     trees = plan.trees
     release = sums.release(GAUSSIAN, plan.scale, plan.n, LARGEST_UNIT)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.holder_counts import (
     Questions,
     family_counts,
@@ -28,55 +28,55 @@ from privcurve.privacy.seeds import Start
 from privcurve.privacy.sensitivity.counts import residual_norm
 from privcurve.privacy.sensitivity.impurity import distributed_split_published
 
-# A party keeps the counts of so many nodes: the two children of the last split.
+# A party stores the counts of this many nodes: the two children of the last split.
 KEPT = 2
 
-# Stands for the best question of a node with fewer than two records.
+# Replaces the best question of a node with fewer than two records.
 NONE = -1
 
 
 class Ballot(NamedTuple):
     """How a party votes for a question."""
 
-    # `exponential`, at `rate` on −F of both sides (proved); or `laplace`: noise of 2Δ(m)/`rate`
-    # on the gain J, m the records of the node (published).
+    # `exponential`, with `rate`, on −F of both sides (proved); or `laplace`: noise of 2Δ(m)/`rate`
+    # on the gain J, for m records in the node (published).
     mechanism: str
     criterion: str
     rate: float  # infinite: no noise
-    what: str = ""  # what the vote is charged to, in the words of the ledger
+    what: str = ""  # the ledger entry that pays for the vote
 
 
 class Holder(Protocol):
-    """What a server may ask of a party. Every answer is a message, noise included."""
+    """A party's answers to a server. Every answer is a message, including noise."""
 
     @property
     def size(self) -> int:
-        """How many records it has: public."""
+        """Return the number of records, which is public."""
 
     def split(self, node: int, question: int, left: int) -> None:
-        """Split a node: records that say no go to `left`, the others to the node after it."""
+        """Split a node: records that answer no go to `left`, the others to the next node."""
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Name a question: one number, of two bytes if these suffice for all questions."""
+        """Return a question: one number, of two bytes if these suffice for all questions."""
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
-        """Name the question of the largest noisy gain, and that gain (report noisy max)."""
+        """Return the question with the largest noisy gain, and that gain (report noisy max)."""
 
-    def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
-        """Count by class and bin of some columns: (n_classes, bins of these columns)."""
+    def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
+        """Count by class and bin of the given columns: (n_classes, bins of these columns)."""
 
     def families(
-        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: Release
+        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
         """Count three families for each question: (n_nodes, n_questions, 3 · n_classes + 2)."""
 
-    def weights(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes: (n_nodes,)."""
 
-    def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes by class: (n_nodes, n_classes)."""
 
-    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals in the leaves of trees: (n_trees, n_leaves, n_outputs + 1)."""
 
     def move(self, values: Floats) -> None:
@@ -92,7 +92,7 @@ class HolderRows(NamedTuple):
 
 
 def encode_vote(question: int, questions: Questions) -> NDArray[Any]:
-    """Return the vote for a question: two bytes, or four where there are more than 2^16."""
+    """Return the vote for a question: two bytes, or four if there are more than 2^16."""
     return np.array([question], np.uint16 if len(questions.columns) <= 2**16 else np.uint32)
 
 
@@ -150,7 +150,7 @@ class _Counts(NamedTuple):
 
     table: Ints  # by class and bin
     totals: Floats  # by class
-    yes: Floats  # by question and class: those that say yes
+    yes: Floats  # by question and class: records that answer yes
 
 
 def _table(rows: HolderRows, node: Ints, n_classes: int, width: int) -> Ints:
@@ -181,7 +181,7 @@ class LocalHolder:
         self.questions = questions
         self.n_classes = n_classes
         self.curator = door if isinstance(door, Curator) else party_of(door)
-        # Each party says how many records it has.
+        # Each party's number of records is public.
         self._size = int(open_values(rows.counts).sum())
         if learner := self.curator.sealed_for:
             self.rows = HolderRows(*seal(tuple(rows), learner, 0))
@@ -193,7 +193,7 @@ class LocalHolder:
 
     @property
     def size(self) -> int:
-        """How many records it has."""
+        """Return the number of records."""
         return self._size
 
     def split(self, node: int, question: int, left: int) -> None:
@@ -203,7 +203,7 @@ class LocalHolder:
         self._nodes[left], self._nodes[left + 1] = parts
 
     def vote(self, node: int, ballot: Ballot) -> NDArray[Any]:
-        """Name a question."""
+        """Return a question."""
         _, totals, yes = self._count(node)
         place = CRITERIA.index(ballot.criterion)
         if ballot.mechanism == LAPLACE:
@@ -217,7 +217,7 @@ class LocalHolder:
         return encode_vote(self.curator.choose(call, scores), self.questions)
 
     def best(self, node: int, criterion: str, rate: float) -> Floats:
-        """Name the question of the largest noisy gain, and that gain; `NONE` below two records."""
+        """Return the question with the largest noisy gain, and its gain; `NONE` if n < 2."""
         _, totals, yes = self._count(node)
         size = int(totals.sum())
         if size < 2:
@@ -228,8 +228,8 @@ class LocalHolder:
         chosen = int(np.argmax(noisy))
         return np.array([chosen, noisy[chosen]])
 
-    def counts(self, node: int, columns: Sequence[int], release: Release) -> NDArray[Any]:
-        """Count by class and bin of some columns."""
+    def counts(self, node: int, columns: Sequence[int], release: MessageNoise) -> NDArray[Any]:
+        """Count by class and bin of the given columns."""
         starts = self.questions.starts
         if node in self._kept:
             table = self._kept[node].table
@@ -240,7 +240,7 @@ class LocalHolder:
         return release.message(table, self.curator)
 
     def families(
-        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: Release
+        self, nodes: Sequence[int], questions: Sequence[Sequence[int]], release: MessageNoise
     ) -> NDArray[Any]:
         """Count three families for each question of each node."""
         exact = []
@@ -251,19 +251,19 @@ class LocalHolder:
             exact.append(family_counts(yes, totals))
         return release.messages(np.array(exact), self.curator)
 
-    def weights(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def weights(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes."""
         exact = [self.rows.counts[self._nodes[node]].sum() for node in nodes]
         return release.messages(np.array(exact), self.curator)
 
-    def labels(self, nodes: Sequence[int], release: Release) -> NDArray[Any]:
+    def labels(self, nodes: Sequence[int], release: MessageNoise) -> NDArray[Any]:
         """Count the records of nodes by class."""
         classes, counts = self.rows.classes, self.rows.counts
         of_nodes = [self._nodes[node] for node in nodes]
         exact = [np.bincount(classes[rows], counts[rows], self.n_classes) for rows in of_nodes]
         return release.messages(np.array(exact), self.curator)
 
-    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals in the leaves of trees, in units of the release."""
         rows = self.rows
         n_outputs = trees.n_outputs(self.n_classes)
@@ -275,7 +275,7 @@ class LocalHolder:
         return release.message(exact, self.curator)
 
     def move(self, values: Floats) -> None:
-        """Keep the values of the leaves of the last trees: scores get them when they are needed."""
+        """Store the values of the last trees' leaves, which are added to scores when needed."""
         self._values = values
 
     def _count(self, node: int) -> _Counts:

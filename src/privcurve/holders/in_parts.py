@@ -1,4 +1,4 @@
-"""A party whose records are in parts: one curator of random trees."""
+"""A party with partitioned records: one curator of random trees."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 
 from privcurve.coding import Floats, Ints, Records
 from privcurve.holders.holder import HolderRows, leaf_sums
-from privcurve.holders.sums import Release
+from privcurve.holders.sums import MessageNoise
 from privcurve.kernels.random_trees import DrawnTrees
 from privcurve.kernels.trees.form import add_leaves, bin_codes, find_leaves
 from privcurve.parts import PartedRecords, Totals
 from privcurve.privacy.curator import Curator
 
-# How many rows are added up at a time.
+# Number of rows that are added up at once.
 CHUNK = 65_536
 
 
 class Round(NamedTuple):
-    """Trees of a round, and what their leaves add to the scores."""
+    """The trees of a round, and the contributions of their leaves to the score."""
 
     trees: DrawnTrees
     values: Floats
 
 
 class LeafRows:
-    """Rows of one part; their scores follow from the rounds that each call names."""
+    """Rows of one part; their scores follow from the rounds in each call."""
 
     def __init__(self, records: Records, n_classes: int) -> None:
         self._records, self._n_classes = records, n_classes
@@ -37,7 +37,7 @@ class LeafRows:
         self._n_rounds = 0
 
     def leaves(self, rounds: tuple[Round, ...], trees: DrawnTrees) -> Ints:
-        """Add up residuals in the leaves of trees, in units of theirs, after some rounds."""
+        """Add up residuals in the leaves of trees, in the trees' units, after the given rounds."""
         codes, labels, counts, n_bins = self._records
         n_inner = trees.columns.shape[1]
         total = np.zeros(0, dtype=np.int64)
@@ -47,7 +47,7 @@ class LeafRows:
             for past in rounds[self._n_rounds :]:
                 leaves = find_leaves(bins, past.trees.trees()) - n_inner
                 add_leaves(leaves, past.values, self._scores[chunk])
-            # Of two classes labels are −1 and +1.
+            # For two classes labels are −1 and +1.
             classes = np.maximum(labels[chunk], 0).astype(np.int64)
             rows = HolderRows(bins, classes, counts[chunk])
             _, sums = leaf_sums(rows, self._scores[chunk], trees, self._n_classes)
@@ -65,7 +65,7 @@ class PartedHolder:
         self._rows = Totals(records, partial(LeafRows, n_classes=n_classes))
         self._rounds: list[Round] = []
 
-    def leaves(self, trees: DrawnTrees, release: Release) -> NDArray[Any]:
+    def leaves(self, trees: DrawnTrees, release: MessageNoise) -> NDArray[Any]:
         """Add up residuals in the leaves of trees."""
         self._trees = trees
         exact = self._rows.ask("leaves", tuple(self._rounds), trees)

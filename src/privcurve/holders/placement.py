@@ -1,4 +1,4 @@
-"""Deal records to parties: one by one, even if a row stands for several."""
+"""Distribute records to parties: one by one, even if a row represents several."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ LABEL = "label"
 COLUMN = "column"
 PLACEMENTS = (RANDOM, SIZES, LABEL, COLUMN)
 
-# Under `sizes`: how many times as many records the first party has as the last.
+# Under `sizes`: the number of the first party's records, divided by the last party's.
 SPREAD = 16.0
 
 # Under `label`: the parameter of the Dirichlet distribution of a class over the parties.
 CONCENTRATION = 0.5
 
 
-class Part(NamedTuple):
-    """What one party has: distinct rows, increasing, and the records of each."""
+class Holding(NamedTuple):
+    """The share of one party: distinct rows, increasing, and the records of each."""
 
     rows: Ints
     counts: Ints
@@ -34,18 +34,18 @@ class Draws(NamedTuple):
     """The public coins of a placement."""
 
     order: Ints  # of all records; empty for a single party
-    shares: tuple[Floats, ...]  # under `label`: of each class, by party
+    shares: tuple[Floats, ...]  # under `label`: for each class, by party
 
 
 def draw_placement(
     n: int, n_classes: int, n_holders: int, placement: str, rng: np.random.Generator
 ) -> Draws:
-    """Draw the coins by which `n` records are dealt.
+    """Draw the coins by which `n` records are distributed.
 
-    Raises ValueError if there is no such placement.
+    Raises ValueError for an unknown placement.
     """
     if placement not in PLACEMENTS:
-        raise ValueError(f"placement = {placement!r} is not one of: {', '.join(PLACEMENTS)}")
+        raise ValueError(f"placement must be one of {', '.join(PLACEMENTS)}; got {placement!r}")
     if n_holders == 1:
         return Draws(np.empty(0, dtype=np.int64), ())
     order = rng.permutation(n)
@@ -55,17 +55,17 @@ def draw_placement(
 
 def deal(
     codes: Codes, classes: Ints, counts: Ints, n_holders: int, placement: str, draws: Draws
-) -> list[Part]:
-    """Deal records to parties; if there are more parties than records, some get none.
+) -> list[Holding]:
+    """Distribute records to parties; if there are more parties than records, some get none.
 
-    Rows come with the positions of their classes and the numbers of their records. A placement is
-    ``random``: at random, equally many up to one. ``sizes``: at random, numbers that fall
-    geometrically, the first 16 times the last. ``label``: each class by shares of a Dirichlet(½)
-    distribution of its own. ``column``: in the order of the first column. The last two read
-    records: one that is replaced may move, and move others.
+    Rows are given with the positions of their classes and the numbers of their records. The
+    placement is one of: ``random``: at random, equal numbers up to one; ``sizes``: at random, with
+    geometrically decreasing numbers, the first 16 times the last; ``label``: each class by shares
+    of its own Dirichlet(½) distribution; ``column``: in the order of the first column. The last two
+    read records: a replaced record may move, and move others.
     """
     if n_holders == 1:
-        return [Part(np.arange(len(counts)), counts)]
+        return [Holding(np.arange(len(counts)), counts)]
     records = np.repeat(np.arange(len(counts)), counts)[draws.order]
     if placement == LABEL:
         by_class = [
@@ -81,7 +81,7 @@ def deal(
 
 
 def _place_ends(n: int, n_holders: int, placement: str) -> Ints:
-    """Return where the records of all parties but the last one end."""
+    """Return where the records of each party end, except the last."""
     shares = np.ones(n_holders)
     if placement == SIZES:
         places = np.arange(n_holders) / (n_holders - 1)
@@ -95,10 +95,10 @@ def _split_by_shares(records: Ints, shares: Floats) -> list[Ints]:
     return np.split(records, ends)
 
 
-def _make_part(records: Ints, n_rows: int) -> Part:
-    """Return the distinct rows of records, by sorting where that is faster than counting."""
+def _make_part(records: Ints, n_rows: int) -> Holding:
+    """Return the distinct rows of records, by sorting if that is faster than counting."""
     if n_rows > 8 * len(records):
-        return Part(*np.unique(records, return_counts=True))
+        return Holding(*np.unique(records, return_counts=True))
     counts = np.bincount(records, minlength=n_rows)
     rows = np.flatnonzero(counts)
-    return Part(rows, counts[rows])
+    return Holding(rows, counts[rows])

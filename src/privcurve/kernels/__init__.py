@@ -1,7 +1,5 @@
-"""The few compiled loops: plain arrays in, plain arrays out (Numba).
+"""Loops compiled by Numba: their arguments and results are plain arrays.
 
-Compiled code is kept on disk, next to the source or in ``NUMBA_CACHE_DIR``. Numba sees a
-change in the file of the function that was called, not in the file of a function which
-that one calls: after an edit of ``projection.py``, delete ``__pycache__`` or touch the
-files that import from it.
+Compiled code is cached on disk, next to the source or in ``NUMBA_CACHE_DIR``
+(:mod:`privcurve.kernels.jit`).
 """

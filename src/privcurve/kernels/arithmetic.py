@@ -1,12 +1,12 @@
-"""Arithmetic that is the same on every machine: what a stored number depends on is worked out here.
+"""Arithmetic with the same bits on every machine, for all stored numbers.
 
-A sum of BLAS, an ``exp`` of NumPy or of the C library has other last bits on another processor.
-Here are only sums, products, quotients and square roots of float64, which IEEE 754 defines to the
-last bit, in the order that is written: Numba fuses and reorders nothing without ``fastmath``.
+The last bits of a BLAS sum, or of ``exp`` in NumPy or the C library, differ between processors.
+This module uses only sums, products, quotients and square roots of float64, which IEEE 754 defines
+to the last bit, in the order of the source: without ``fastmath`` Numba fuses and reorders nothing.
 
-Scalars (`exp`, `log`, …) are for compiled loops and single numbers, plurals (`exps`, `logs`, …) for
-arrays. `exp`, `expm1`, `log`, `log1p` and `expit` are within 1 ulp of the exact value, the others
-within 2 (``tests/unit/test_arithmetic.py``).
+Singular names (`exp`, `log`, …) are for compiled loops and single numbers, plural names (`exps`,
+`logs`, …) for arrays. `exp`, `expm1`, `log`, `log1p` and `expit` are within 1 ulp of the exact
+value, the others within 2 (``tests/unit/test_arithmetic.py``).
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 
-# Beyond these e^x is infinite, or 0.
+# e^x is infinite for x above the first, and 0 for x below the second.
 LARGEST_EXPONENT = 709.782712893384
 LEAST_EXPONENT = -745.1332191019412
-# 1 + e^x is 1 below.
+# 1 + e^x rounds to 1 for smaller x.
 NOTHING_BESIDE_ONE = -40.0
 
-# Taylor's series of e^r = 1 + r + r²·Q(r): for |r| ≤ ½ ln 2 the first term left out is below 2⁻⁵⁷.
+# Taylor series of e^r = 1 + r + r²·Q(r): for |r| ≤ ½ ln 2 the first omitted term is below 2⁻⁵⁷.
 _EXP = tuple(1.0 / math.factorial(n) for n in range(2, 14))
-# ln((1 + s)/(1 − s)) = 2s + s·R(s²): for |s| ≤ 3 − 2√2 the first one left out is below 2⁻⁶⁰.
+# ln((1 + s)/(1 − s)) = 2s + s·R(s²): for |s| ≤ 3 − 2√2 the first omitted term is below 2⁻⁶⁰.
 _LOG = tuple(2.0 / (2 * n + 1) for n in range(1, 11))
 
 _MANTISSA = 52
@@ -55,7 +55,7 @@ def _power_of_two(k: int) -> float:
 
 @compiled
 def _times_power_of_two(y: float, k: int) -> float:
-    """Return y · 2^k, |k| ≤ 2044; only what is too small for a full mantissa is rounded."""
+    """Return y · 2^k for |k| ≤ 2044; the product is exact unless the result is subnormal."""
     half = k >> 1
     return y * _power_of_two(half) * _power_of_two(k - half)
 
@@ -112,7 +112,7 @@ def expit(x: float) -> float:
     if x != x:
         return np.nan
     k, r, t = _reduce(-x)
-    # e^−x, then what is added to it: each a number and what was rounded off it.
+    # e^−x, then 1 + e^−x, each as a rounded number and its rounding error.
     change = r - t
     near = 1.0 + change
     left = ((1.0 - near) + change) + ((r - change) - t)
@@ -129,9 +129,9 @@ def expit(x: float) -> float:
 
 @compiled
 def fast_expit(x: float) -> float:
-    """Return 1/(1 + e^−x) within 2 ulp, without a branch: loops over it are vectorised.
+    """Return 1/(1 + e^−x) within 2 ulp, for x clipped to ±40.
 
-    Beyond ±40 it is that of ±40.
+    The function has no branch, so that loops over it are vectorised.
     """
     k, r, t = _reduce(min(max(-x, NOTHING_BESIDE_ONE), -NOTHING_BESIDE_ONE))
     return 1.0 / (1.0 + (1.0 + (r - t)) * _power_of_two(k))
@@ -162,7 +162,7 @@ def _split(x: float) -> tuple[int, float]:
 
 @compiled
 def _log_of(k: int, f: float, rest: float) -> float:
-    """Return ln(2^k (1 + f)) + rest, `rest` being small beside it."""
+    """Return ln(2^k (1 + f)) + rest, for a `rest` that is much smaller."""
     s = f / (2.0 + f)
     z = s * s
     w = z * z
@@ -186,14 +186,14 @@ def log(x: float) -> float:
 
 @compiled
 def fast_log(x: float) -> float:
-    """Return ln x of a normal number above 0, without a branch: loops over it are vectorised."""
+    """Return ln x for a normal x > 0; without a branch, so that loops over it are vectorised."""
     k, f = _split_normal(x)
     return _log_of(k, f, 0.0)
 
 
 @compiled
 def log2(x: float) -> float:
-    """Return the logarithm to base 2; that of a power of two is exact."""
+    """Return the logarithm to base 2; the result is exact for powers of two."""
     x = float(x)
     if not 0.0 < x < np.inf:
         return x if x > 0.0 else (-np.inf if x == 0.0 else np.nan)
@@ -226,9 +226,9 @@ def log_add_exp(a: float, b: float) -> float:
 
 _PER_ROOT_TWO_PI = 1.0 / math.sqrt(2.0 * math.pi)
 LOG_ROOT_TWO_PI = float.fromhex("0x1.d67f1c864beb5p-1")
-# From here on e^{-x²/2} is 0.
+# e^{-x²/2} is 0 for larger x.
 _NO_DENSITY = 39.0
-# Terms of the fraction below at x = 1, where the terms left out are below 2⁻⁵³ of it; fewer beyond.
+# Terms of the continued fraction at x = 1, where the rest is below 2⁻⁵³ of it; larger x need fewer.
 _MOST_TERMS = 350
 
 
@@ -255,7 +255,7 @@ def _central_area(x: float) -> float:
 
 @compiled
 def normal_cdf(x: float) -> float:
-    """Return Φ(x), also where it is small, to 14 digits."""
+    """Return Φ(x) to 14 digits, even if it is small."""
     if abs(x) < 1.0:
         return 0.5 + _central_area(x)
     if abs(x) > _NO_DENSITY:
@@ -317,14 +317,8 @@ def _softplus(values: Floats) -> None:
         values[i] = log_add_exp(0.0, values[i])
 
 
-@compiled
-def _normal_cdfs(values: Floats) -> None:
-    for i in range(len(values)):
-        values[i] = normal_cdf(values[i])
-
-
 def _apply(loop: Callable[[Floats], None], values: ArrayLike) -> Floats:
-    """Return what a loop makes of a copy of numbers of any shape."""
+    """Return a copy of `values`, of any shape, after a loop has changed it in place."""
     copy = np.array(values, dtype=np.float64, order="C")
     loop(copy.reshape(-1))
     return copy
@@ -360,11 +354,6 @@ def log1ps(values: ArrayLike) -> Floats:
     return _apply(_log1ps, values)
 
 
-def normal_cdfs(values: ArrayLike) -> Floats:
-    """Return Φ(x) of each number."""
-    return _apply(_normal_cdfs, values)
-
-
 def softplus(values: ArrayLike) -> Floats:
     """Return ln(1 + e^x) of each number."""
     return _apply(_softplus, values)
@@ -393,7 +382,7 @@ def log_softmax(scores: Floats) -> Floats:
 
 @compiled
 def powers(base: float, n: int) -> Floats:
-    """Return 1, base, base², …: `n` of them, each the last one's product with the base."""
+    """Return the array 1, base, base², … of length `n`, computed by repeated products."""
     results = np.ones(n)
     for k in range(1, n):
         results[k] = results[k - 1] * base
@@ -401,7 +390,7 @@ def powers(base: float, n: int) -> Floats:
 
 
 # Vectors and matrices ----------------------------------------------------------------------------
-# Loops run along rows, and add in their order: what is independent is done at once.
+# Loops go along rows and add numbers in this order; independent sums run in parallel.
 
 
 @compiled
@@ -415,7 +404,7 @@ def total(values: Floats) -> float:
 
 @compiled
 def dot(a: Floats, b: Floats) -> float:
-    """Return Σ aᵢbᵢ: four sums beside each other, which are then added."""
+    """Return Σ aᵢbᵢ as the total of four interleaved sums."""
     first = second = third = fourth = 0.0
     n = len(a) // 4 * 4
     for i in range(0, n, 4):
@@ -456,7 +445,7 @@ def transposed_times(matrix: Floats, vector: Floats) -> Floats:
 
 @compiled
 def gram(rows: Floats, weights: Floats) -> Floats:
-    """Return Σ wᵢ xᵢxᵢᵀ over the rows x of a matrix: row after row, four in one pass."""
+    """Return Σ wᵢ xᵢxᵢᵀ over the rows x of a matrix, in order, four rows per pass."""
     n, width = rows.shape
     result = np.zeros((width, width))
     for i in range(0, n - 3, 4):
@@ -479,7 +468,7 @@ def gram(rows: Floats, weights: Floats) -> Floats:
 
 @compiled
 def cholesky(matrix: Floats) -> Floats:
-    """Return the upper R, RᵀR being a symmetric matrix; where that is not positive, R holds NaN."""
+    """Return the upper triangular R with RᵀR = `matrix`; R has NaN if it is not positive."""
     n = len(matrix)
     factor = matrix.copy()
     for k in range(n):
@@ -497,7 +486,7 @@ def cholesky(matrix: Floats) -> Floats:
 
 @compiled
 def cholesky_solve(factor: Floats, vector: Floats) -> Floats:
-    """Return x with RᵀR x = b, R being upper as of `cholesky`."""
+    """Return x with RᵀR x = b, for the upper triangular R of :func:`cholesky`."""
     n = len(vector)
     x = vector.copy()
     for i in range(n):
@@ -511,7 +500,7 @@ def cholesky_solve(factor: Floats, vector: Floats) -> Floats:
 
 @compiled
 def inverse(matrix: Floats) -> Floats:
-    """Return the inverse by Gauss and Jordan, the largest pivot of a column first."""
+    """Return the inverse by Gauss–Jordan elimination with the largest pivot of each column."""
     n = len(matrix)
     left, right = matrix.copy(), np.eye(n)
     for k in range(n):

@@ -1,7 +1,7 @@
 """One stage of PrivGAM's decoder: a network that turns noisy sums into the scores of bins.
 
-`decoder/network.py` trains the same network, in JAX and float32. Here it runs in float64 and in one
-order of arithmetic, so that its results have the same bits on any machine.
+`decoder/network.py` trains the same network, in JAX and float32. This module runs it in float64 and
+in one order of arithmetic, so that its results have the same bits on any machine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import exp, expit, fast_expit, log, log1p
 from privcurve.kernels.jit import jit
 
-# Sums are also taken over windows of so many bins around each bin of an ordered column.
+# Widths, in bins, of the windows around each bin of an ordered column over which sums are taken.
 WINDOWS = (1, 3, 9)
 N_WINDOWS = 3
 N_FEATURES = 2 * N_WINDOWS + 16  # of a bin
@@ -25,10 +25,10 @@ N_COLUMN = 4  # features of a column, after two means of its bins' states
 N_OUT = 2 + 2 * N_WINDOWS  # a gate, a free term, a weight and a sharpness for each window
 HEADS = 2
 FAR = 4  # a bin reads its neighbours, and the bins this far away
-# No exponential of the network overflows.
+# Bound that keeps exponentials of the network from overflow.
 MOST_SHARPNESS = 20.0
 
-# Places in `Stage.square` and `Stage.column`.
+# Positions in `Stage.square` and `Stage.column`.
 CENTRE, LEFT, RIGHT, FAR_LEFT, FAR_RIGHT, INNER, OUTER, CONTEXT = range(8)
 QUERY, KEY, VALUE, DIRECT = range(4)
 
@@ -53,25 +53,25 @@ class Stage(NamedTuple):
 class Sums(NamedTuple):
     """Noisy sums of residuals by bin, noisy totals of them, and public facts about both."""
 
-    positive: Floats  # (n_bins,): of the records of a class; the columns follow each other
-    negative: Floats  # (n_bins,): of all other records
-    deviations: tuple[float, float]  # standard deviations of the noise of both
-    totals: tuple[float, float]  # of the records of the class, and of all others
-    total_deviations: tuple[float, float]  # standard deviations of their noise
+    positive: Floats  # (n_bins,): sums over the records of a class; all columns concatenated
+    negative: Floats  # (n_bins,): sums over all other records
+    deviations: tuple[float, float]  # standard deviations of the noise of `positive`, `negative`
+    totals: tuple[float, float]  # totals over the records of the class, and over all others
+    total_deviations: tuple[float, float]  # standard deviations of the noise of the totals
     starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of all bins
     ordered: NDArray[np.bool_]  # (n_columns,)
-    laplace: bool  # whether the noise is Laplace noise, else it is Gaussian
+    laplace: bool  # whether the noise is Laplace noise; otherwise it is Gaussian
 
 
 class _Level(NamedTuple):
-    """Facts about the sums of all bins together."""
+    """Statistics of the sums over all bins."""
 
-    share: float  # of the class among all residuals
-    odds: float  # its log-odds, clipped
-    total: float  # of all residuals of a column
-    total_deviation: float  # of its noise
-    deviation: float  # of the noise of a sum
-    variance: float  # of the noise of a bin's signal
+    share: float  # share of the class in all residuals
+    odds: float  # log-odds of the share, clipped
+    total: float  # sum of all residuals of a column
+    total_deviation: float  # standard deviation of the noise of the total
+    deviation: float  # standard deviation of the noise of a sum
+    variance: float  # variance of the noise of a bin's signal
 
 
 @jit
@@ -88,7 +88,7 @@ def _tanh(x: float) -> float:
 
 @jit
 def _add_product(x: Floats, weights: Floats, to: Floats) -> None:
-    """Add the product of a row and a matrix to another row, term after term."""
+    """Add the product of a row and a matrix to the row `to`, term by term."""
     n = len(x) // 4 * 4
     for i in range(0, n, 4):
         a, b, c, d = x[i], x[i + 1], x[i + 2], x[i + 3]
@@ -102,7 +102,7 @@ def _add_product(x: Floats, weights: Floats, to: Floats) -> None:
 
 @jit
 def _normalise(x: Floats, to: Floats) -> None:
-    """Write a row with mean 0 and variance 1."""
+    """Write the row `x`, scaled to mean 0 and variance 1, to `to`."""
     n = len(x)
     mean = 0.0
     for i in range(n):
@@ -126,10 +126,10 @@ def _activate(x: Floats) -> None:
 def _total_of(
     by_bin: Floats, deviation: float, total: float, total_deviation: float, n_columns: int
 ) -> tuple[float, float]:
-    """Return a total and the deviation of its noise.
+    """Return an estimate of a total, and the standard deviation of its noise.
 
-    It is the mean of the noisy total and of the totals of columns, weighted by precision, but at
-    least half of the deviation.
+    The estimate is the mean of the noisy total and of the columns' totals, weighted by precision;
+    it is at least half of the standard deviation.
     """
     of_columns = 0.0
     for i in range(len(by_bin)):
@@ -222,8 +222,8 @@ def _read_bins(
 ) -> None:
     """Update the states of bins by their sums.
 
-    Writes the log ratios and signals of windows, the weight of each bin in its column (by its part
-    of the records) and the last features of the columns.
+    The function also writes the log ratios and signals of windows, the weight of each bin in its
+    column (its share of the records), and the last features of the columns.
     """
     width = states.shape[1]
     features, fresh = np.empty(N_FEATURES), np.empty(width)
@@ -295,7 +295,7 @@ def _mix_columns(
     common: Floats,
     mixed: Floats,
 ) -> None:
-    """Write what the bins of each column get from their column, from others and from all."""
+    """Write, for each column, the input to its bins from the column and from all columns."""
     d, width = mixed.shape
     bias, part = stage.column_bias[b], width // HEADS
     triples = np.empty((3, d, width))
@@ -343,7 +343,7 @@ def _mix_columns(
 def _mix_bins(
     stage: Stage, b: int, sums: Sums, normal: Floats, mixed: Floats, states: Floats
 ) -> None:
-    """Update the states of bins: by their neighbours and their column, and each by itself."""
+    """Update the states of bins by neighbouring bins, by their column, and by themselves."""
     n, width = states.shape
     square, bias = stage.square[b], stage.square_bias[b]
     inner, change = np.empty(width), np.empty(width)
@@ -384,7 +384,7 @@ def _step(
     stage: Stage, sums: Sums, states: Floats, ratios: Floats, signals: Floats, weights: Floats,
     scores: Floats,
 ) -> None:  # fmt: skip
-    """Change the scores of bins; the mean change of a column, by its weights, is 0."""
+    """Change the scores of bins, such that the weighted mean change of each column is 0."""
     n, width = states.shape
     normal, out, steps = np.empty(width), np.empty(N_OUT), np.empty(n)
     for j in range(len(sums.ordered)):
@@ -414,7 +414,7 @@ def _step(
 def decode(
     stage: Stage, sums: Sums, states: Floats, scores: Floats, intercept: float, begun: bool
 ) -> float:
-    """Update the states and scores of bins in place, by new sums; return the new intercept.
+    """Update the states and scores of bins in place from new sums; return the new intercept.
 
     Parameters
     ----------
@@ -422,13 +422,13 @@ def decode(
     sums : Sums
         Deviations are above 0, and each column has a bin.
     states : ndarray of shape (n_bins, H)
-        The results of the stages before; not read if there were none.
+        The results of earlier stages; ignored in the first stage.
     scores : ndarray of shape (n_bins,)
-        At which the residuals were taken.
+        The scores at which the residuals were computed.
     intercept : float
-        Likewise.
+        The intercept at which the residuals were computed.
     begun : bool
-        Whether there was a stage before.
+        Whether an earlier stage exists.
     """
     d, (n, width) = len(sums.ordered), states.shape
     level = _level_of(sums)

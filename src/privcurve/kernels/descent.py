@@ -1,4 +1,4 @@
-"""The lowest point of a smooth convex function of many variables, by L-BFGS."""
+"""Minimisation of a smooth convex function of many variables by L-BFGS."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.kernels.arithmetic import dot, norm
 
-# How many steps the curvature is learned from.
+# Number of recent steps that estimate the curvature.
 MEMORY = 10
 
-# A step has to lower the value by this share of what its slope promises, or, where the value is
-# rounded, to flatten the slope along it to this share (Hager and Zhang, 2005).
+# A step must decrease the value by the share LOWER of the linear prediction; or, near rounding
+# errors of the value, decrease the slope along the step to the share FLATTER (Hager and Zhang,
+# 2005).
 LOWER, FLATTER = 1e-4, 0.9
 ROUNDING = 1e-13
 SHORTEST = 1e-12
-# A search that runs off to infinity ends here.
+# The search stops at points farther away, as it may diverge.
 FARTHEST = 1e10
 
 
@@ -27,24 +28,24 @@ def find_lowest(
     tolerance: float,
     most_steps: int,
 ) -> tuple[Floats, bool]:
-    """Go down from a point until no slope is above `tolerance`, or float64 tells no lower point.
+    """Minimise a function, until its gradient is at most `tolerance` or float64 allows no progress.
 
-    It also ends beyond `FARTHEST`, where a function falls for ever.
+    The search also stops beyond `FARTHEST`, if the function has no minimum.
 
     Parameters
     ----------
     function : callable
-        Return the value at a point, and the gradient.
+        Returns the value at a point and the gradient.
     start : ndarray of shape (n,)
     tolerance : float
-        Of the largest entry of the gradient.
+        Bound on the largest absolute entry of the gradient.
     most_steps : int
 
     Returns
     -------
     point : ndarray of shape (n,)
     near : bool
-        False if the steps did not suffice.
+        False if `most_steps` steps did not suffice.
     """
     point = start.astype(np.float64)
     value, slope = function(point)

@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices, the same on every machine as all of `arithmetic`."""
+"""Eigenvalues of symmetric matrices, with the same bits on every machine."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from privcurve.kernels.arithmetic import Floats, compiled, dot, norm
 
-# Steps cube what is left beside the diagonal once that is small: about two a value are needed.
+# Largest number of steps; convergence is cubic, so about two steps per eigenvalue suffice.
 MOST_STEPS = 60
 
 
 @compiled
 def _tridiagonal(matrix: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return t, u and Q of a symmetric QᵀTQ, t on the diagonal of T and u beside it.
+    """Return t, u and Q with QᵀTQ = `matrix`, where T has the diagonal t and the off-diagonal u.
 
-    By Householder's reflections I − vvᵀ/h, each of which clears a row; h = vᵀv/2.
+    Each Householder reflection I − vvᵀ/h, with h = vᵀv/2, clears one row.
     """
     n = len(matrix)
     a, q = matrix.copy(), np.eye(n)
@@ -61,10 +61,10 @@ def _polar(x: float, y: float) -> tuple[float, float, float]:
 
 @compiled
 def eigenvalues(matrix: Floats) -> tuple[Floats, Floats]:
-    """Return the eigenvalues of a symmetric matrix, not in order, and its eigenvectors as rows.
+    """Return the eigenvalues of a symmetric matrix, unsorted, and its eigenvectors as rows.
 
-    By implicit QL steps with Wilkinson's shift, until what is left beside the diagonal of T is
-    rounded away by its largest numbers.
+    The method is implicit QL with Wilkinson's shift, until the off-diagonal numbers of T are below
+    the rounding of its largest numbers.
     """
     n = len(matrix)
     values, beside, vectors = _tridiagonal(matrix)

@@ -1,8 +1,9 @@
-"""Distributions over many columns as tables of a junction tree: its loops.
+"""Loops for distributions over many columns, stored as the tables of a junction tree.
 
-Tables of all cliques stand one after another in one array, the root first and parents before
-children; so do the tables of separators, which each clique has with its parent (the root's has one
-cell). An index says for each cell of a clique which cell of a smaller table it belongs to.
+One array concatenates the tables of all cliques, the root first and parents before children.
+Another array concatenates the tables of separators in the same order: each clique has a separator
+with its parent (the root's separator has one cell). An index maps each cell of a clique to a cell
+of a smaller table.
 """
 
 from __future__ import annotations
@@ -18,34 +19,35 @@ from privcurve.kernels.jit import jit
 
 Index = NDArray[np.int32]
 
-# The loss must fall by this part of what the slope promises; a step is halved at most so often.
+# The loss must decrease by the share ARMIJO of the linear prediction; the line search halves a step
+# at most HALVINGS times.
 ARMIJO, HALVINGS = 0.5, 30
 
 
 class CliqueCells(NamedTuple):
-    """Where the cells of the cliques of a junction tree are, and of their separators."""
+    """Positions of the cells of a junction tree's cliques and separators."""
 
-    starts: Ints  # (n_cliques + 1,): where each clique's cells begin
-    # (n_cells,): the cell of its clique's separator, for each cell; numbered through all separators
+    starts: Ints  # (n_cliques + 1,): the first cell of each clique
+    # (n_cells,): for each cell, the cell of its clique's separator, in the array of all separators
     own: Index
-    separated: Ints  # (n_cliques + 1,): where the cells of each clique's separator begin
+    separated: Ints  # (n_cliques + 1,): the first cell of each clique's separator
     parents: Ints  # (n_cliques,): −1 for the root
-    # The same for the cells of each clique's parent: where the index of a clique begins.
+    # (n_cliques + 1,): the start of each clique's part of `above`.
     above_starts: Ints
     above: Index
 
 
 class TableCells(NamedTuple):
-    """Where the cells of measured tables are in cliques."""
+    """Positions of the cells of measured tables in cliques."""
 
     cliques: Ints  # (n_tables,): a clique that has all columns of each table
-    starts: Ints  # (n_tables + 1,): where the places of each table begin
-    places: Index  # the cell of the table for each cell of that clique; numbered through all tables
+    starts: Ints  # (n_tables + 1,): the start of each table's part of `places`
+    places: Index  # for each cell of the clique, the cell of the table in the array of all tables
 
 
 @jit
 def _clique_size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
-    """Return the cells of a column's clique if it were eliminated now."""
+    """Return the size of the clique that eliminating a column would create now."""
     size = widths[v]
     for u in range(len(widths)):
         if adjacent[v, u] and left[u] and u != v:
@@ -57,25 +59,25 @@ def _clique_size(adjacent: Bools, widths: Floats, left: Bools, v: int) -> float:
 def triangulate(
     adjacent: Bools, widths: Floats, most: float, cliques: Bools
 ) -> tuple[float, Bools]:
-    """Eliminate columns, always one whose clique is the smallest table.
+    """Eliminate columns one by one, always the column with the smallest clique.
 
     Parameters
     ----------
     adjacent : ndarray of shape (n, n)
-        Which columns are in a table together; edges are added to it in place.
+        Whether two columns share a table; the function adds edges in place.
     widths : ndarray of shape (n,)
-        How many places each column has.
+        Number of values of each column.
     most : float
-        Stop as soon as cliques have more cells than this.
+        The function stops if cliques have more cells than this.
     cliques : ndarray of shape (n, n)
         Output: the columns of the clique of each step.
 
     Returns
     -------
     total : float
-        Cells of all cliques that are in no other.
+        Number of cells of all maximal cliques.
     kept : ndarray of shape (n,)
-        Which steps' cliques these are.
+        Whether the clique of each step is maximal.
     """
     n = len(widths)
     kept, left = np.ones(n, np.bool_), np.ones(n, np.bool_)
@@ -113,7 +115,7 @@ def triangulate(
         for u in range(n):
             if cliques[step, u] and places[u] > step:
                 following = min(following, places[u])
-        # The clique of the next member holds all later members.
+        # Then the clique of the next member contains all later members.
         if following < n and members[step] - 1 == members[following]:
             kept[following] = False
     return total, kept
@@ -121,19 +123,19 @@ def triangulate(
 
 @jit
 def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates: Ints) -> Floats:
-    """Return the cells of a triangulation if columns of one candidate more were in one table.
+    """Return the size of the triangulation after adding each candidate as a further table.
 
     Parameters
     ----------
     adjacent, widths, most
-        As of :func:`triangulate`; `adjacent` is left as it is.
+        See :func:`triangulate`; `adjacent` is not changed.
     candidates : ndarray of shape (n_candidates, k)
-        Columns; −1 is none.
+        Columns of each candidate, padded with −1.
 
     Returns
     -------
     ndarray of shape (n_candidates,)
-        Exact up to `most`.
+        Numbers of cells; exact up to `most`.
     """
     sizes = np.zeros(len(candidates))
     cliques = np.zeros(adjacent.shape, np.bool_)
@@ -149,15 +151,15 @@ def triangulated_sizes(adjacent: Bools, widths: Floats, most: float, candidates:
 
 @jit
 def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
-    """Turn log potentials of cliques into their marginals, leaves to root and back.
+    """Compute the marginals of cliques from their log potentials, from leaves to root and back.
 
     Parameters
     ----------
     tree : CliqueCells
     potentials : ndarray of shape (n_cells,)
-        Messages are added in place.
+        The function adds messages in place.
     beliefs : ndarray of shape (n_cells,)
-        Output; each clique's add up to 1.
+        Output; the cells of each clique add up to 1.
     """
     starts, own, separated, parents, above_starts, above = tree
     n = len(parents)
@@ -193,7 +195,7 @@ def marginals(tree: CliqueCells, potentials: Floats, beliefs: Floats) -> None:
 def _write_marginals(
     tree: CliqueCells, measured: TableCells, theta: Floats, beliefs: Floats, tables: Floats
 ) -> None:
-    """Fill in the marginals of cliques and of measured tables, by the latter's parameters."""
+    """Write the marginals of cliques and of measured tables for the parameters `theta`."""
     cliques, starts, places = measured
     potentials = np.zeros(len(beliefs))
     for m in range(len(cliques)):
@@ -220,10 +222,10 @@ def descend(
     n_steps: int,
     tolerance: float,
 ) -> tuple[float, float]:
-    """Come nearer to measured tables by entropic mirror descent, with a line search.
+    """Fit marginals to measured tables by entropic mirror descent with a line search.
 
-    The loss is half the weighted sum of squares of marginals less `aims`; a step adds a multiple of
-    its gradient to the parameters.
+    The loss is half the weighted sum of squares of (marginals − `aims`). A step adds a multiple of
+    the loss's gradient to the parameters.
 
     Parameters
     ----------
@@ -235,10 +237,10 @@ def descend(
     beliefs : ndarray of shape (n_cells,)
         Output: the marginals of cliques.
     step : float
-        How long a step is tried first; each next one is twice the last.
+        Length of the first trial step; each next trial doubles the last step.
     n_steps : int
     tolerance : float
-        Stop where a step gains less than this part of the loss.
+        Stop if a step decreases the loss by less than this share.
 
     Returns
     -------
@@ -265,7 +267,7 @@ def descend(
                 break
             step /= 2
         else:
-            # No step gains anything: stay.
+            # No step decreases the loss: return to the last point.
             _write_marginals(tree, measured, theta, beliefs, tables)
             return step, loss
         for i in range(len(theta)):
@@ -278,18 +280,18 @@ def descend(
 
 @jit
 def carry(ratios: Floats, cells: Floats, before: Index, after: Index, carried: Floats) -> None:
-    """Carry a column's joint tables over a clique, from one part of its columns to another.
+    """Compute a column's joint table with one part of a clique, from its table with another part.
 
     Parameters
     ----------
     ratios : ndarray of shape (n_before, width)
-        The chances of the column's places given the first part.
+        Conditional probabilities of the column's values, given the first part.
     cells : ndarray of shape (n_cells,)
         The clique's table.
     before, after : ndarray of shape (n_cells,)
-        The cells of the first part, and of the second.
+        For each cell, the cell of the first part, and of the second part.
     carried : ndarray of shape (n_after, width)
-        The joint table of the second part and the column; added to.
+        Output: the function adds the joint table of the second part and the column.
     """
     for i in range(len(cells)):
         for a in range(ratios.shape[1]):

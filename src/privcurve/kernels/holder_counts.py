@@ -1,8 +1,8 @@
-"""What a party counts: records of a node by bin and class, and answers to questions.
+"""The counts of a party: records of a node by bin and class, and answers to questions.
 
-A *question* has a range of bins of one column; a record says yes if its bin is in the range. An
-ordered column has a question for each threshold, another column one for each code. All counts
-are of integers, so no order of rows changes them. There may be any number of classes.
+A *question* is a range of bins of one column; the answer of a record is yes if its bin is in the
+range. An ordered column has one question for each threshold, any other column one for each bin.
+Counts are integers, so they don't depend on the order of rows. Any number of classes is possible.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from privcurve.kernels.jit import jit
 from privcurve.kernels.trees.choice import ENTROPY, GINI, ROOT_GINI
 from privcurve.kernels.trees.form import ranges
 
-# The purity gain where noisy counts leave nothing to divide by.
+# The purity gain if a denominator of noisy counts is 0.
 NO_GAIN = -1.0
 
 
 class Questions(NamedTuple):
-    """What may be asked of a record."""
+    """All questions about a record."""
 
     columns: Ints  # (n_questions,), not decreasing
-    low: Ints  # (n_questions,): the first bin of a yes, among the bins of all columns together
-    high: Ints  # (n_questions,): the last one
+    low: Ints  # (n_questions,): the first bin of the range, numbered through all columns
+    high: Ints  # (n_questions,): the last bin of the range
     # (n_questions,): the same question as `privcurve.kernels.trees.choice` numbers it.
     numbers: Ints
-    starts: Ints  # (n_columns + 1,): where the bins of each column begin; the last is their number
+    starts: Ints  # (n_columns + 1,): the first bin of each column, and the number of all bins
 
 
 def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
     """Return the questions of all columns.
 
-    Of an ordered one "is the code at most c" for each code but the last, else "is it c" for each.
+    An ordered column has the question "is the bin at most b?" for each bin except the last; another
+    column has "is the bin b?" for each bin.
     """
     starts = bin_starts(n_bins)
     numbers = [
@@ -50,7 +51,7 @@ def list_questions(n_bins: Ints, ordered: Sequence[bool]) -> Questions:
 
 
 def places_of(columns: Sequence[int], starts: Ints) -> Ints:
-    """Return the bins of some columns, among those of all columns together."""
+    """Return the bins of some columns, in the numbering through all columns."""
     return np.concatenate([np.arange(starts[j], starts[j + 1]) for j in columns])
 
 
@@ -58,8 +59,8 @@ def places_of(columns: Sequence[int], starts: Ints) -> Ints:
 def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
     """Return F = n·G(shares of the classes), a criterion times the number of records.
 
-    G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) of two classes, or 2(1 − max p): at two
-    even classes each of them is 1. No count is below 0.
+    G is the entropy (base 2), 2(1 − Σp²), 2√(q(1 − q)) for two classes, or 2(1 − max p). For two
+    equal shares each of them is 1. Counts must be at least 0.
     """
     n = 0.0
     largest = 0.0
@@ -88,7 +89,7 @@ def weighted_impurity(counts: NDArray[Any], criterion: int) -> float:
 def part_node(
     bins: NDArray[Any], rows: Ints, column: int, low: int, high: int
 ) -> tuple[Ints, Ints]:
-    """Return the rows of a node that say no, and those that say yes."""
+    """Return the rows of a node with the answer no, and the rows with the answer yes."""
     no = np.empty(len(rows), np.int64)
     yes = np.empty(len(rows), np.int64)
     n_no = 0
@@ -106,7 +107,7 @@ def part_node(
 
 @jit
 def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return F of both sides of each question together; counts below 0 count as 0.
+    """Return the sum of F over both sides of each question; negative counts count as 0.
 
     `no` and `yes` are of shape (n_questions, n_classes).
     """
@@ -124,7 +125,7 @@ def split_values(no: Floats, yes: Floats, criterion: int) -> Floats:
 
 @jit
 def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
-    """Return −F of both sides of each question, from exact counts."""
+    """Return −(sum of F over both sides) of each question, from exact counts."""
     return -split_values(totals - yes, yes, criterion)
 
 
@@ -132,8 +133,9 @@ def risks(totals: Floats, yes: Floats, criterion: int) -> Floats:
 def family_counts(yes: Floats, totals: Floats) -> Floats:
     """Return the three families of counts of each question (NoisyCounts, appendix A.4).
 
-    Of shape (n_questions, 3 · n_classes + 2): by class those who say no, by class those who say
-    yes, by class, by side. `yes` is of shape (n_questions, n_classes).
+    The result has the shape (n_questions, 3 · n_classes + 2): records with the answer no by class,
+    records with the answer yes by class, all records by class, and all records by answer. `yes` has
+    the shape (n_questions, n_classes).
     """
     k = len(totals)
     families = np.empty((len(yes), 3 * k + 2))
@@ -156,8 +158,8 @@ def family_counts(yes: Floats, totals: Floats) -> Floats:
 def family_gains(families: Floats, criterion: int) -> Floats:
     """Return J(h) = G(node) − Σ share of a side · G(side) of noisy families of counts.
 
-    Counts below 0 count as 0. G of the node is of its counts by class, shares are of the counts
-    by side, G of a side is of its joint counts; where one of them has nothing, J = −1.
+    Negative counts count as 0. G(node) uses the counts by class, shares use the counts by side, and
+    G(side) uses the joint counts. If one of these families sums to 0, J = −1.
     """
     k = (families.shape[1] - 2) // 3
     gains = np.empty(len(families))

@@ -1,15 +1,15 @@
-"""How loops are compiled: by Numba, once a machine, and kept on disk for every later process.
+"""Compile loops with Numba once on each machine, and cache them on disk for later processes.
 
-Numba numbers the files that it keeps of a function. Two processes that compile a function for
-different arguments at the same time may give both the same number, and a later one then calls the
-machine code of other arguments: an error at best, a wrong number at worst. Here the name of a file
-follows from the arguments, the processor and the function's own code.
+Numba numbers the cache files of a function. Two processes that compile a function for different
+argument types at the same time may use the same number; a later process then calls machine code for
+other types, which ends in an error or in a wrong number. In this module the name of a file is a
+hash of argument types, processor and the function's code.
 
-Two classes below are no public part of Numba, so pyproject.toml allows no version that is newer
-than what is tested (`.ci/versions newest`).
+Two base classes are not public in Numba, so pyproject.toml allows no Numba version that is newer
+than the tested one (`.ci/versions newest`).
 
-What is kept is used while the function's file, those of the compiled functions that it calls, and
-the numbers that it takes from elsewhere are what they were. (Numba looks at the first alone.)
+A cache file is valid while the function's file, the files of the compiled functions that it calls,
+and its global numbers are unchanged. (Numba checks only the function's file.)
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 
 class _Files(IndexDataCacheFile):
-    """The files of a function, each by a name of its own."""
+    """The cache files of a function; a file's name depends on types, processor and code."""
 
     def save(self, key: Any, data: Any) -> None:
-        # Data of older code may refer to functions that are gone, so unpack only after comparing
-        # stamps.
+        # Data of older code may refer to functions that no longer exist, so unpack only after
+        # comparing stamps.
         self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
     def load(self, key: Any) -> Any:
@@ -39,7 +39,7 @@ class _Files(IndexDataCacheFile):
             is_current = (version, stamp) == (self._version, self._source_stamp)
             return pickle.loads(packed) if is_current else None
         except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
-            return None  # there is none, or one that was cut off: it is compiled
+            return None  # the file is missing or incomplete: Numba compiles the function
 
     def _name_of(self, key: Any) -> str:
         digest = hashlib.sha256(repr(key).encode()).hexdigest()
@@ -47,7 +47,7 @@ class _Files(IndexDataCacheFile):
 
 
 class _Cache(FunctionCache):
-    """What is kept of a function."""
+    """The cache of a function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -56,7 +56,7 @@ class _Cache(FunctionCache):
 
 
 def _stamps_of(function: Callable[..., Any]) -> list[Any]:
-    """Return what is compiled into a function from other files: stamps of functions, numbers."""
+    """Return stamps of the called functions' files, and the global numbers of a function."""
     stamps: list[Any] = []
     for name in function.__code__.co_names:
         value = function.__globals__.get(name)
@@ -68,27 +68,27 @@ def _stamps_of(function: Callable[..., Any]) -> list[Any]:
 
 
 def jit(function: Any = None, **options: Any) -> Any:
-    """Compile a function of arrays and numbers when it is first called; threads run it at once.
+    """Compile a function of arrays and numbers at its first call; it releases the GIL.
 
-    Copy an array into another by a loop: ``out[:] = values`` also compiles a message about shapes
-    that differ, which takes 3 s in each process that compiles.
+    In such a function, copy an array into another by a loop: ``out[:] = values`` also compiles a
+    message about unequal shapes, which takes 3 s in each process that compiles.
 
     Parameters
     ----------
     function : callable
-        As :func:`numba.njit` takes it.
+        See :func:`numba.njit`.
     **options
-        Others of Numba's, such as `error_model` and `inline`.
+        Other options of Numba, such as `error_model` and `inline`.
     """
     if function is None:
         return partial(jit, **options)
     dispatcher = njit(nogil=True, **options)(function)
     try:
         dispatcher._cache = _Cache(function)
-    except RuntimeError:  # of Numba: neither the package nor the home can be written
+    except RuntimeError:  # Numba can write neither to the package nor to the home folder
         warnings.warn(
-            "compiled loops can't be kept, so that each process compiles its own (up to a minute): "
+            "compiled loops can't be cached, so each process compiles its own (up to a minute): "
             "set NUMBA_CACHE_DIR to a folder that can be written",
-            stacklevel=1,  # of this line: once for all loops
+            stacklevel=1,  # this line, so that Python warns once for all loops
         )
     return dispatcher

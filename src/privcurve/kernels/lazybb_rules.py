@@ -1,10 +1,10 @@
 """LazyBB over 1-rules (thesis, Algorithms 1 and 2): the loop over rounds.
 
-Literals are numbered in the order of the domain: bin ``b`` (column and code) gives the
-literals 2b ("x is in the bin": +1, else −1) and 2b + 1 (its negation); then come the
-constants +1 and −1. One signed histogram, Σ μ·y of the rows in each bin, gives the error
-of all of them. Weights are integers (see :mod:`privcurve.kernels.projection`), so errors
-are exact, and a fit is the same bit for bit in any order of the rows.
+Literals are numbered in the order of the domain: bin ``b`` (numbered through all columns) has the
+literals 2b ("x is in the bin": +1, else −1) and 2b + 1 (its negation). The last two literals are
+the constants +1 and −1. One signed histogram, Σ μ·y of the rows in each bin, determines the error
+of every literal. Weights are integers (see :mod:`privcurve.kernels.projection`), so errors are
+exact, and a fit has the same bits for any order of the rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from privcurve.kernels.packing import PackedRows
 from privcurve.kernels.projection import Weighing, project, weighing
 from privcurve.kernels.trees.choice import pick_least
 
-# Stands for no code at all: no row equals it, which turns a constant into a literal.
+# A bin that no row is in: with it, a constant is a literal.
 NO_CODE = np.uint32(2**32 - 1)
 
 
@@ -43,12 +43,12 @@ def boost(
     positive : ndarray of bool, shape (n_rows,)
         Whether the label is +1.
     counts : ndarray of shape (n_rows,)
-        Records that a row stands for.
+        Number of records of each row.
     density, learning_rate : float
         κ and λ.
     rates : ndarray of shape (n_rounds,)
-        η_t, which multiplies the error. All infinite: the literal of least error, the
-        first of equals.
+        η_t, which multiplies the error. If all are infinite, each round picks the first literal
+        with the smallest error.
     normalise : bool
         Whether errors are relative to the total weight |μ| (as published), or to κn
         (docs/proofs.md, 'LazyBB: first rounds').
@@ -62,7 +62,7 @@ def boost(
     Returns
     -------
     picks : ndarray of shape (n_rounds,)
-        Literals.
+        The picked literals.
     largest : float
         κn times the largest normalised weight of all rounds; see ``project``.
     """
@@ -71,7 +71,7 @@ def boost(
     # Undo the sign of the label: the kernel mirrors the levels of negative rows.
     signed = None if begin is None else np.where(positive, begin, -begin)
     weighed = weighing(counts, signed, density, learning_rate, normalise)
-    # Rates of a plan can't be written to: of a copy, as of any others, the loop is compiled once.
+    # A plan's rates are read-only, which Numba takes for another type: a copy avoids a compilation.
     picks, largest = _boost(rows, positive, counts, weighed, rates.copy(), noise)
     return picks, float(largest)
 
@@ -83,9 +83,8 @@ def _boost(
     levels, spread, step, density, learning_rate, unit, normalise = weighed
     n_rows = len(counts)
     n_rounds = len(rates)
-    # A row's state: its first level, and `step` for each of its votes that was +1; rows with
-    # a negative label are counted from `side` on, so that one table look-up gives the signed
-    # weight.
+    # The state of a row is its first level plus `step` for each vote +1. States of rows with a
+    # negative label begin at `side`, so that one table look-up gives the signed weight.
     side = spread + step * n_rounds + 1
     state = np.empty(n_rows, np.uint32)
     histogram = np.zeros(2 * side, np.int64)
@@ -138,7 +137,7 @@ def _add_rows(
     even = n_groups - n_groups % 2
     for i in range(n_rows):
         weight = signed[state[i]] * counts[i]
-        # Two at a time: a plain loop here is compiled to code of half the speed.
+        # Two rows at a time: a plain loop compiles to code of half the speed.
         for g in range(0, even, 2):
             sums[cells[i, g]] += weight
             sums[cells[i, g + 1]] += weight
@@ -158,13 +157,14 @@ def _sum_by_bin(sums: Ints, rows: PackedRows, bins: Ints) -> None:
 
 @jit
 def literal_error(bins: Ints, positive_weight: int, negative_weight: int, literal: int) -> int:
-    """Return the weight of the rows that a literal gets wrong, in multiples of 1/unit.
+    """Return the weight of the rows that a literal classifies wrongly, in multiples of 1/unit.
 
-    `bins` has Σ μ·y over the rows in each bin, the weights Σ μ over those of either label.
+    `bins` has Σ μ·y over the rows in each bin; the two weights are Σ μ over the rows of each label.
     """
     b = literal >> 1
-    # Right in the bin where y = +1, right outside it where y = −1: the constant +1 is the
-    # literal of a bin that holds every row, Σ μ·y = positive − negative weight.
+    # The literal "in bin b" is right for rows with y = +1 in the bin and for rows with y = −1
+    # outside. The constant +1 is this literal for a bin with all rows, where Σ μ·y is the positive
+    # minus the negative weight.
     inside = bins[b] if b < len(bins) else positive_weight - negative_weight
     if literal & 1 == 0:
         return positive_weight - inside
@@ -201,7 +201,7 @@ def _vote(
 
 @jit
 def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int) -> Ints:
-    """Return the sum of votes of each row: `offset`, and `table[bin]` of each of its bins."""
+    """Return the sum of votes of each row: `offset` plus `table[bin]` for each of its bins."""
     n_rows, n_columns = codes.shape
     votes = np.empty(n_rows, np.int64)
     for i in range(n_rows):
@@ -213,7 +213,7 @@ def count_votes(codes: NDArray[Any], bin_starts: Ints, table: Ints, offset: int)
 
 
 def vote_table(picks: Ints, n_bins: int) -> tuple[Ints, int]:
-    """Turn picked literals into net votes of each bin, and what every row gets."""
+    """Return the net votes of each bin, and an offset for all rows, from picked literals."""
     signs = 1 - 2 * (picks & 1)
     in_bin = picks < 2 * n_bins
     table = np.zeros(n_bins, dtype=np.int64)
@@ -236,13 +236,13 @@ def round_scores(
 ) -> Floats:
     """Return the errors of all literals in the round after some picks.
 
-    What a round picks from: with the rates and the mechanism it fixes the exact
-    distribution of the next pick. For tests and audits; :func:`boost` does not use it.
+    With the rates and the mechanism, the errors determine the exact distribution of the next pick.
+    Tests and audits use this function; :func:`boost` does not.
 
     Parameters
     ----------
     codes, n_bins, signs, counts
-        Rows, bins of each column, labels −1 or +1, records that a row stands for.
+        Rows, numbers of bins of the columns, labels −1 or +1, and number of records of each row.
     picks : ndarray of shape (n_earlier_rounds,)
         Literals picked so far.
     density, learning_rate : float

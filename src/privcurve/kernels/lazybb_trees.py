@@ -29,39 +29,39 @@ class BinnedRows(NamedTuple):
     n_bins: Ints  # (n_columns,)
 
     def questions(self, thresholds: bool) -> Ranges:
-        """Return what trees may ask: for a code, and if told so for thresholds too."""
+        """Return the questions of trees: for each bin, and with `thresholds` for thresholds."""
         width = int(self.n_bins.sum())
         return ranges(np.arange(2 * width if thresholds else width), self.n_bins)
 
 
 class TreeNoise(NamedTuple):
-    """All random numbers of a fit. The kernel adds its scores in place."""
+    """All random numbers of a fit. The kernel adds scores to them in place."""
 
     # By levels: (n_rounds, 2**depth − 1, n_questions), Gumbel (exponential mechanism) or standard
     # exponential (permute-and-flip). Best first: (n_rounds, n_splits, 1), uniform. The last axis
     # has length 0 at ε = ∞.
     splits: Floats
     # (n_rounds, 2**(depth − 1), 2 · n_questions + 2): for 1-rules in place of the last level of
-    # splits; drawn like `splits`. All lengths but the first may be 0 where there are none.
+    # splits; drawn like `splits`. Without 1-rules, all lengths but the first may be 0.
     rules: Floats
     # (n_rounds, n_nodes): added to a leaf's margin times its rate; zero at ε = ∞ and with 1-rules.
     labels: Floats
 
 
 class Forest(NamedTuple):
-    """Trees as they are kept in files, in the order of the rounds."""
+    """Trees in the form of model files, in the order of the rounds."""
 
     # (n_trees, n_nodes): the number of a node's question, see `privcurve.kernels.trees.form`; −1
     # for a leaf.
     splits: Ints
-    # (n_trees, n_nodes): the left child (the rows that say no); the right one follows it. 0 for a
-    # leaf.
+    # (n_trees, n_nodes): the left child (answer no); the right child (answer yes) is the next
+    # node. 0 for a leaf.
     children: Ints
-    labels: Signs  # (n_trees, n_nodes): of a leaf, −1 or +1; 0 for an internal node
+    labels: Signs  # (n_trees, n_nodes): −1 or +1 for a leaf; 0 for an internal node
 
 
 def node_count(depth: int, n_splits: int) -> int:
-    """Return the number of nodes: of a full tree of `depth`, or if that is 0, of `n_splits`."""
+    """Return the number of nodes of a full tree of `depth`; if it is 0, of `n_splits` splits."""
     return 2 ** (depth + 1) - 1 if depth else 2 * n_splits + 1
 
 
@@ -88,7 +88,7 @@ def boost_trees(
     density, learning_rate : float
         κ and λ.
     depth : int
-        Levels of a tree grown by levels; 0: it is grown best first.
+        Number of levels of a tree grown by levels; 0: trees are grown best first.
     n_splits : int
         Internal nodes of a tree grown best first.
     thresholds : bool
@@ -96,8 +96,8 @@ def boost_trees(
     criterion : str
         One of `CRITERIA`.
     rates, label_rates : ndarray of shape (n_rounds,)
-        What multiplies the splits' scores and the leaves' margins (or the errors of
-        1-rules). All infinite: no noise.
+        Factors of the splits' scores and of the leaves' margins (or of the errors of 1-rules). All
+        infinite: no noise.
     rules : bool
         Whether the nodes of the last level get 1-rules; by levels only.
     normalise : bool
@@ -118,12 +118,12 @@ def boost_trees(
     ValueError
         If rates are finite and there is no noise.
     """
-    # The kernel reads an empty axis as "no noise", so check that this is meant.
+    # The kernel takes an empty axis for "no noise", so check that no noise is needed.
     private = np.isfinite(rates).any() or np.isfinite(label_rates).any()
     drawn = noise.splits.shape[-1] > 0 and (not rules or noise.rules.shape[-1] > 0)
     if private and not drawn:
-        raise ValueError("the noise rates are finite, but not all of the noise is there")
-    # Rates of a plan can't be written to: of copies, as of any others, the loop is compiled once.
+        raise ValueError("noise must have all arrays if rates are finite; got an empty one")
+    # A plan's rates are read-only, which Numba takes for another type: copies avoid a compilation.
     splits, children, labels, largest = _boost(
         RoundRows(rows.bins, rows.labels, np.empty_like(rows.counts), rows.questions(thresholds)),
         rows.counts, weighing(rows.counts, begin, density, learning_rate, normalise),
@@ -160,7 +160,7 @@ def _boost(
     borders = np.empty((n_nodes, 2), np.int64)
     order = np.empty(n_rows, np.int64)
     buffer = np.empty(n_rows, np.int64)
-    # The level of a row: its first one, plus `step` for each correct vote.
+    # The level of a row: its first level plus `step` for each correct vote.
     level = levels.copy()
     by_level = np.zeros(spread + step * n_rounds + 1, np.int64)
     weights = np.zeros(len(by_level), np.int64)

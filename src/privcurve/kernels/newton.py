@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100
 
-# A step whose largest entry is below this share of the solution's is the last.
+# The last step has a largest entry below this share of the solution's largest entry.
 LAST_STEP = 1e-8
 
-# A step that moves no margin by more than m can't make the value grow up to m = 1.79: the third
-# derivative of each loss is no larger than its second, so the curvature along the step grows by a
-# factor e^m at most, and the value by at most λ²((e^m − 1 − m)/m² − 1), λ being Newton's decrement.
+# A step that moves each margin by at most m can't increase the value if m ≤ 1.79. Reason: the third
+# derivative of each loss is at most its second, so the curvature along the step grows at most by a
+# factor e^m, and the value by at most λ²((e^m − 1 − m)/m² − 1), where λ is Newton's decrement.
 SURE_MOVE = 1.7
 
-# Growth of a value below this share is rounding.
+# A relative increase of the value below this share counts as rounding.
 ROUNDING = 1e-13
 SHORTEST = 1e-8
 
@@ -51,9 +51,9 @@ def minimise_logistic(
         −1 or +1.
     weights : ndarray of shape (n_rows,)
     penalty : ndarray of shape (n_columns,)
-        λ; at most one entry is 0, and then both signs occur.
+        λ; at most one entry is 0, and then both signs must occur.
     start : ndarray of shape (n_columns,), optional
-        Where to begin; default zero.
+        The first θ; default zero.
     offset : ndarray of shape (n_rows,) or float
         o.
     tilt : ndarray of shape (n_columns,) or float
@@ -66,7 +66,7 @@ def minimise_logistic(
     Raises
     ------
     NoMinimumError
-        If there is none, or it is beyond what float64 can resolve.
+        If no minimum exists, or float64 can't resolve it.
     """
     y = signs.astype(np.float64)
     theta = np.zeros(rows.shape[1]) if start is None else start.astype(np.float64)
@@ -85,7 +85,7 @@ def minimise_logistic(
         if np.isnan(step).any():
             raise NoMinimumError("logistic regression: the curvature vanishes")
         if np.abs(step).max() <= LAST_STEP * np.abs(theta).max():
-            # Each step squares the error: after this one only rounding is left.
+            # Each step squares the error: after this step the error is below rounding.
             return theta - step
         proposed = theta - step
         moved = y * (offset + times(rows, proposed))
@@ -108,7 +108,7 @@ def logistic_gradient(
     penalty: Floats,
     offset: Floats | float = 0.0,
 ) -> Floats:
-    """Return the gradient, at θ, of what :func:`minimise_logistic` minimises without a tilt."""
+    """Return the gradient at θ of the objective of :func:`minimise_logistic` without a tilt."""
     y = signs.astype(np.float64)
     doubt = 1.0 / (1.0 + arithmetic.exps(y * (offset + times(rows, theta))))
     return np.asarray(penalty * theta - weighted_sum(rows, weights * y * doubt))

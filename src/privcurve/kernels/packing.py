@@ -1,9 +1,9 @@
-"""Joint codes: several columns in one, so that a row costs a few additions, not one a column.
+"""Joint codes of several columns, to add a row to all histograms with few additions.
 
-A histogram over every column adds each row's weight once a column. Columns are therefore
-put into groups, and the combinations of codes that occur in a group are numbered: *cells*.
-A row then adds its weight to one cell a group, and the few cells are summed up by column
-at the end. Nothing of this shows in any result: sums of integers have no order.
+A histogram for each column adds each row's weight once per column. So this module divides the
+columns into groups, and numbers the combinations of bins that occur in a group: *cells*. A row then
+adds its weight to one cell per group; at the end, each column sums the cells of its group. Results
+are equal to the plain method's, as sums of integers don't depend on the order.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from privcurve.coding import Ints, bin_starts
 from privcurve.kernels.jit import jit
 
-# Cells of one group: more would not stay in the first-level cache.
+# Largest number of cells of a group: more would not stay in the first-level cache.
 LARGEST_GROUP = 512
-# Rows that the grouping is decided on.
+# Number of rows that decide the grouping.
 SAMPLE = 4096
-# The most combinations of codes in a group: this bounds the memory of numbering.
+# Largest number of possible combinations in a group, to bound the memory for numbering.
 LARGEST_PRODUCT = 2**20
-# A column is tried in this many of the latest groups.
+# A column may join one of this many latest groups.
 OPEN_GROUPS = 8
 
 
@@ -34,8 +34,8 @@ class PackedRows(NamedTuple):
     # (n_groups + 1,): cells `group_starts[g]` up to `group_starts[g + 1]` belong to group g.
     group_starts: Ints
     groups: Ints  # (n_columns,): which group a column is in
-    # (n_columns, largest number of cells of a group): the bin of column j that a cell of its group
-    # stands for.
+    # (n_columns, largest number of cells of a group): the bin of column j in each cell of its
+    # group.
     cell_bins: NDArray[np.uint32]
     bin_starts: Ints  # (n_columns + 1,): bin `bin_starts[j] + b` is code b of column j
 
@@ -51,14 +51,14 @@ def pack(codes: NDArray[Any], n_bins: Ints) -> PackedRows:
 
 
 def _group(sample: NDArray[np.uint16], n_bins: Ints, n_rows: int) -> Ints:
-    """Assign columns to groups, each where the sample says it adds the least work."""
+    """Assign each column to the group that it slows down least, by a sample."""
     groups = np.zeros(len(sample), dtype=np.int64)
     joint: list[Ints] = []
     n_cells: list[int] = []
     size: list[int] = []
     product: list[int] = []
     for j, column in enumerate(sample):
-        # A group of its own costs an addition for every row and one for every bin.
+        # A new group costs one addition for every row and one for every bin.
         width = int(n_bins[j])
         best, least, cells, codes = len(joint), n_rows + width, width, column.astype(np.int64)
         for g in range(max(0, len(joint) - OPEN_GROUPS), len(joint)):
@@ -93,7 +93,7 @@ def _number_cells(
         for member in np.flatnonzero(groups == g):
             n_cells = _join(joint, n_cells, columns[member], int(n_bins[member]), joint)
         joints.append(joint)
-        # One row of each cell: all rows of a cell have the same codes.
+        # One row of each cell suffices, as all rows of a cell have the same bins.
         row = np.empty(n_cells, dtype=np.int64)
         row[joint] = np.arange(n_rows)
         some_rows.append(row)
@@ -110,7 +110,7 @@ def _number_cells(
 
 @jit
 def _join(joint: Ints, n_cells: int, column: NDArray[np.uint16], n_bins: int, out: Ints) -> int:
-    """Return the pairs (joint code, code) that occur a number each, and count them."""
+    """Write the number of each occurring pair (joint code, code); return how many occur."""
     number = np.full(n_cells * n_bins, -1, np.int32)
     n_pairs = 0
     for i in range(len(column)):

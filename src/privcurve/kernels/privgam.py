@@ -1,7 +1,7 @@
-"""Sums of PrivGAM in whole numbers: counts and clipped residuals by bin of all columns.
+"""Integer sums of PrivGAM: counts and clipped residuals, by bin of all columns.
 
-A record's score is a sum of whole numbers, and its residual is looked up in a table of whole
-numbers: neither depends on another record, or on the order of sums.
+A record's score is a sum of integers, and its residual is from a table of integers. Neither depends
+on another record, or on the order of sums.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from privcurve.coding import Ints
 from privcurve.kernels.jit import jit
 
-# Records whose scores are at hand at once: a column of them stays in the cache.
+# Number of records in a block, small enough that a column of a block stays in the cache.
 BLOCK = 1024
 
 
 class CodedRows(NamedTuple):
-    """Rows, and the bins of their codes; the bins of all columns are numbered one after another."""
+    """Rows, and a table from codes to bins; bins are numbered through all columns."""
 
     columns: NDArray[Any]  # (n_columns, n_rows): codes
     labels: NDArray[np.uint8]  # (n_rows,): positions of classes
     counts: Ints  # (n_rows,)
-    places: Ints  # (n_codes,): the bin of each code, column after column
-    starts: Ints  # (n_columns,): the place of the first code of each column
+    places: Ints  # (n_codes,): the bin of each code, column by column
+    starts: Ints  # (n_columns,): the position in `places` of the first code of each column
 
 
 @jit
@@ -47,12 +47,12 @@ def residual_sums(rows: CodedRows, scores: Ints, intercept: int, table: Ints, sh
     Parameters
     ----------
     rows : CodedRows
-        Of two classes.
+        Records with two classes.
     scores : ndarray of shape (n_bins,)
     intercept : int
     table : ndarray of shape (n_entries,)
-        The residual by margin, not increasing. Entry 0, the clip, is for margins up to 0, entry
-        k > 0 for margins of ((k - 1)·2^shift, k·2^shift], and the last for all above.
+        The residual by margin, not increasing. Entry 0 (the clip) is for margins up to 0, entry
+        k > 0 for margins in ((k - 1)·2^shift, k·2^shift], and the last entry for larger margins.
     shift : int
     """
     labels, counts, places = rows.labels, rows.counts, rows.places

@@ -1,9 +1,9 @@
-"""PrivGAM of more than two classes: sums of clipped residuals by class.
+"""PrivGAM for more than two classes: sums of clipped residuals by class.
 
-A record adds a whole number to a sum, which follows from its own scores alone: weights of classes
-are whole numbers of a table, and their sums are exact in floating point. The rest are single
-products and quotients, which IEEE 754 rounds alike wherever the record is. Each is rounded down, so
-that the proof holds for the rounded numbers (docs/proofs.md, 'PrivGAM', 2 and 5).
+A record adds an integer to a sum; it depends only on the record's own scores. Weights of classes
+are integers from a table, so their sums are exact in floating point. All other operations are
+single products and quotients, which IEEE 754 rounds equally for every record. Each is rounded down,
+so that the proof holds for the rounded numbers (docs/proofs.md, 'PrivGAM', 2 and 5).
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from privcurve.coding import Floats, Ints
 from privcurve.kernels.jit import jit
 from privcurve.kernels.privgam import BLOCK, CodedRows
 
-# Quotients are reduced by this factor, which is more than all roundings of a product can add.
+# This factor reduces quotients by more than all roundings of a product can add.
 DOWN = 1.0 - 2.0**-40
 
 
 class Clipping(NamedTuple):
-    """How residuals follow from scores."""
+    """The function from scores to clipped residuals."""
 
-    # (n_entries,): weights of a class, whole numbers above 0: entry k is for scores of
-    # [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift), the ends for all beyond.
+    # (n_entries,): weights of a class, integers above 0. Entry k is for scores in
+    # [(k - n_entries/2)·2^shift, (k + 1 - n_entries/2)·2^shift), the end entries for all beyond.
     table: Floats
     shift: int
     clip: int  # the residual at a probability of 1/2
-    norm: int  # a row's sums are at most 2·clip in the norm of 1, √2·clip in the norm of 2
+    norm: int  # 1: the L1 norm of a row's sums is at most 2·clip; 2: the L2 norm, √2·clip
 
 
 @jit
 def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
-    """Return the clipped residual s of a record, and write what each other class has of it.
+    """Return the clipped residual s of a record, and write the part of each other class.
 
-    The probabilities p of classes are in proportion to their weights. s is 1 - p for the record's
-    own class, or less where s and the parts would be too long; the parts are s times the
-    probabilities of the others, normalised, and 0 for its own. They are whole, and no more than s
-    together.
+    The probability p of a class is proportional to its weight. s is 1 - p for the record's own
+    class, or less if the norm would be too large. The part of another class is s times its
+    probability among the other classes; the part of the own class is 0. Parts are integers, and
+    they add up to at most s.
     """
     last = len(how.table) - 1
     total = 0.0
@@ -67,9 +67,9 @@ def _share_out(scores: Ints, own: int, how: Clipping, parts: Floats) -> int:
 
 @jit
 def class_residual_sums(rows: CodedRows, scores: Ints, intercepts: Ints, how: Clipping) -> Ints:
-    """Sum residuals by bin and class: of records of other classes, then of the class's own.
+    """Sum residuals by bin and class; first over records of other classes, then of the class.
 
-    `scores` are of shape (n_bins, n_classes). Returns an array of shape (n_bins, 2, n_classes).
+    `scores` has the shape (n_bins, n_classes). Returns an array of shape (n_bins, 2, n_classes).
     """
     labels, counts, places = rows.labels, rows.counts, rows.places
     n, (n_bins, n_classes) = len(labels), scores.shape

@@ -28,12 +28,12 @@ def fixed_point_bits(n: int) -> int:
 
 
 def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
-    """Return the levels that rows begin at, where margins need not begin at 0.
+    """Return the first level of each row, the highest of them, and the levels per correct vote.
 
-    With margins of any parity the level of a row is its margin less the smallest that is
-    possible, so that a vote moves it by 0 or 2, and `project` is given the number of levels
-    above the lowest in place of the votes, and λ/2 in place of λ. With the levels come the
-    highest of them, and how many levels a correct vote is worth: 1 if all begin at 0, else 2.
+    If all margins begin at 0, a level is a number of correct votes, and a correct vote is one
+    level. Otherwise the level of a row is its margin minus the smallest possible margin, so that a
+    vote changes it by 0 or 2; callers then pass `project` the number of levels in place of the
+    votes, and λ/2 in place of λ.
     """
     if begin is None:
         return np.zeros(n_rows, dtype=np.int64), 0, 1
@@ -42,21 +42,21 @@ def start_levels(begin: Ints | None, n_rows: int) -> tuple[Ints, int, int]:
 
 
 class Weighing(NamedTuple):
-    """How the records are weighed in each round; see :func:`start_levels` of levels."""
+    """Parameters for weighting the records in each round; :func:`start_levels` explains levels."""
 
     levels: Ints  # (n_rows,): the first level of each row
-    spread: int  # the highest of them
-    step: int  # how many levels a correct vote is worth
+    spread: int  # the highest first level
+    step: int  # number of levels per correct vote
     density: float  # κ
-    learning_rate: float  # λ of a level
-    unit: int  # the weight of one in fixed point
+    learning_rate: float  # λ per level
+    unit: int  # the fixed-point number for a weight of 1
     normalise: bool  # whether weights are relative to their sum, or to κn
 
 
 def weighing(
     counts: Ints, begin: Ints | None, density: float, learning_rate: float, normalise: bool
 ) -> Weighing:
-    """Return how rows of so many records each are weighed, from these margins on."""
+    """Return the parameters for rows with these counts and first margins (None: all 0)."""
     levels, spread, step = start_levels(begin, len(counts))
     unit = 1 << fixed_point_bits(int(counts.sum()))
     return Weighing(levels, spread, step, density, learning_rate / step, unit, normalise)
@@ -71,7 +71,7 @@ def project(
     Parameters
     ----------
     histogram : ndarray of shape (at least n_votes + 1,)
-        Records that have k correct votes, for k = 0 … n_votes.
+        Number of records with k correct votes, for k = 0 … n_votes.
     n_votes : int
         Rounds so far, t.
     density : float
@@ -79,7 +79,7 @@ def project(
     learning_rate : float
         λ, above 0.
     unit : int
-        What a weight of one is in fixed point: ``2**fixed_point_bits(n)``.
+        The fixed-point number for a weight of 1: ``2**fixed_point_bits(n)``.
     weights : ndarray of shape (at least n_votes + 1,)
         Output: the weight of a record with k correct votes, in multiples of 1/unit.
 
@@ -96,7 +96,7 @@ def project(
     log_density = log(density)
     capped_sum = 0.0
     for k in range(n_votes + 1):
-        # The cap comes before exp, so that very negative margins do not overflow.
+        # Cap before exp, so that very negative margins do not overflow.
         weight = exp(min(0.0, log_density - learning_rate * (2 * k - n_votes)))
         capped_sum += histogram[k] * weight
         weights[k] = min(unit, math.ceil(weight * unit))
@@ -116,8 +116,8 @@ def _scale_up(
     histogram: Ints, n_votes: int, required: float, ratio: float, unit: int, weights: Ints
 ) -> None:
     """Set the weights min(1, c·w) whose sum is `required`; `ratio` is w(k + 1) / w(k)."""
-    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k): sums relative to level k, so that
-    # it does not underflow where there are records, however far the margins spread.
+    # tail[k] = Σ_{j ≥ k} histogram[j]·ratio^(j − k). Relative to level k, sums over records do not
+    # underflow, however wide the margins are.
     tail = np.zeros(n_votes + 2)
     for k in range(n_votes, -1, -1):
         tail[k] = histogram[k] + ratio * tail[k + 1]
@@ -126,7 +126,7 @@ def _scale_up(
         if histogram[k] == 0:
             weights[k] = unit
             continue
-        # The weight of level k if the levels below were at the cap and the others free:
+        # The weight of level k if all lower levels are at the cap, and no other level is:
         weight = (required - n_capped) / tail[k]
         if weight <= 1.0:
             for j in range(k, n_votes + 1):

@@ -1,6 +1,6 @@
-"""Complete trees with questions drawn at random: residuals, and their sums in leaves.
+"""Complete trees with random questions: residuals, and their sums in leaves.
 
-Residuals are whole numbers of a unit, so that their sums are exact in any order.
+Residuals are integer multiples of a unit, so that their sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -18,35 +18,34 @@ from privcurve.kernels.trees.form import Ranges, Trees, complete_trees
 class DrawnTrees(NamedTuple):
     """Trees without values."""
 
-    # (n_trees, 2**depth − 1) each: the range of bins that says yes.
+    # (n_trees, 2**depth − 1) each: the range of bins with the answer yes.
     columns: Ints
     low: Ints
     high: Ints
-    unit: float  # what residuals are whole numbers of: a power of two, at most 2**−10
+    unit: float  # of residuals: a power of two, at most 2**−10
 
     def trees(self) -> Trees:
-        """Return them as rows are asked."""
+        """Return the trees in the form for classifying rows."""
         return complete_trees(Ranges(self.columns, self.low, self.high))
 
     @staticmethod
     def n_outputs(n_classes: int) -> int:
-        """Scores of a row: one of two classes, else one a class."""
+        """Return the number of scores of a row: 1 for two classes, otherwise `n_classes`."""
         return 1 if n_classes == 2 else n_classes
 
 
 @jit
 def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Ints:
-    """Return the clipped residuals of rows and their norms, in size units.
+    """Return the clipped residuals of rows and their norms, (n_rows, n_outputs + 1), in units.
 
-    With one score: p − y and its size. With K scores: the vector p − e_y and its length; rounding
-    to units adds at most half a unit to each entry. `unit` divides ½; residuals are shortened to
-    `longest`, see :func:`privcurve.privacy.sensitivity.counts.residual_norm`. Of shape
-    (n_rows, n_outputs + 1).
+    For one score, the residual is p − y. For K scores it is the vector p − e_y; rounding to units
+    adds at most half a unit to each entry. `unit` must divide ½. Residuals longer than `longest`
+    are shortened to it: :func:`privcurve.privacy.sensitivity.counts.residual_norm`.
     """
     n_rows, k = scores.shape
     table = np.empty((n_rows, k + 1), np.int64)
     if k == 1:
-        # A separate loop for the exponentials takes half the time.
+        # With a separate loop for the exponentials, the function takes half the time.
         odds = np.empty(n_rows)
         for i in range(n_rows):
             odds[i] = exp(-scores[i, 0])
@@ -76,7 +75,7 @@ def residuals(scores: Floats, classes: Ints, unit: float, longest: float) -> Int
 
 @jit
 def sum_leaves(leaves: Ints, of_rows: Ints, counts: Ints, n_leaves: int) -> Ints:
-    """Add up `counts` times the residuals in each leaf: (n_trees, n_leaves, n_outputs + 1)."""
+    """Return sums of `counts` times residuals by leaf: (n_trees, n_leaves, n_outputs + 1)."""
     n_trees, n_rows = leaves.shape
     width = of_rows.shape[1]
     sums = np.zeros((n_trees, n_leaves, width), np.int64)

@@ -1,4 +1,4 @@
-"""Products with the rows that records stand for, in a fixed order: dense rows, or sparse ones."""
+"""Products with dense or sparse rows, in a fixed order of arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def times(rows: Floats | csr_array, vector: Floats) -> Floats:
-    """Return what each row gives: its product with a vector."""
+    """Return the product of each row with a vector, of shape (n_rows,)."""
     if isinstance(rows, np.ndarray):
         return np.asarray(arithmetic.times(np.ascontiguousarray(rows), vector))
     return np.asarray(_times(rows.data, rows.indices, rows.indptr, vector))
@@ -88,9 +88,9 @@ def add_whole(
     unit: float,
     sums: Ints,
 ) -> None:
-    """Add to `sums`, by code, the rows as often as they count, clipped and in whole units.
+    """Add each row to the `sums` of its code, times its count, clipped and in integer units.
 
-    Not a number counts as 0, before it is clipped. Without codes all rows have the first one.
+    NaN counts as 0 before clipping. Without codes, all rows have the first code.
     """
     per = 1.0 / unit
     for i in range(len(values)):
@@ -101,12 +101,12 @@ def add_whole(
 
 @compiled
 def clip_norms(rows: Floats, longest: float) -> Floats:
-    """Return rows whose L2 norm is at most `longest`, shortened if they are longer.
+    """Return rows, shortened to the L2 norm `longest` if they are longer.
 
-    Rows that have no finite norm become 0.
+    Rows without a finite norm become 0.
     """
     clipped = np.empty(rows.shape)
-    # More than the roundings of a norm, and of the products with a factor.
+    # Shorten rows by more than the rounding errors of the norm and of the products.
     slack = 1.0 - (rows.shape[1] + 8) * 2.0**-52
     for i in range(len(rows)):
         squares = 0.0
@@ -122,7 +122,7 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
 
 
 def times_matrix(rows: Floats, matrix: Floats) -> Floats:
-    """Return the product of the last axis of rows with a vector, or with a matrix by columns."""
+    """Return the product of rows (their last axis) with a vector, or with each matrix column."""
     flat = np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))
     columns = matrix.reshape(len(matrix), -1).T
     products = [arithmetic.times(flat, np.ascontiguousarray(column)) for column in columns]

@@ -1,4 +1,4 @@
-"""Tails of sums of noise, Laplace or normal, and a normal variable."""
+"""Tail probabilities of a sum of Laplace or normal noise and a normal variable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from privcurve.coding import Floats
 from privcurve.kernels.arithmetic import exp, log, normal_cdf
 from privcurve.kernels.jit import jit
 
-# A sum of Laplace noise so few standard deviations from 0 is taken as normal.
+# A sum of Laplace noise counts as normal within so many standard deviations of 0.
 LEAST_Z = 1.0
 # Steps of the search for a saddle point.
 N_HALVINGS = 60
@@ -16,21 +16,20 @@ N_HALVINGS = 60
 
 @jit
 def tail(value: float, deviations: Floats, variance: float, laplace: bool) -> float:
-    """Return the probability that a sum of noise and a normal variable is as far from 0 as a value.
+    """Return P(|sum of noise and a normal variable| ≥ value).
 
-    With Laplace noise it is approximated as Lugannani and Rice do (1980): a saddle point of the
-    cumulant function, and the normal distribution around it.
+    For Laplace noise, the result is the saddle-point approximation of Lugannani and Rice (1980).
 
     Parameters
     ----------
     value : float
         At least 0.
     deviations : ndarray
-        Standard deviations of independent noise; one of them is above 0.
+        Standard deviations of the independent noise terms; at least one is above 0.
     variance : float
-        Of the normal variable.
+        Variance of the normal variable.
     laplace : bool
-        Whether the noise is Laplace noise, else normal.
+        Whether the noise is Laplace noise; otherwise it is normal.
     """
     total, largest = variance, 0.0
     for deviation in deviations:
@@ -39,7 +38,7 @@ def tail(value: float, deviations: Floats, variance: float, laplace: bool) -> fl
     z = value / math.sqrt(total)
     if z < LEAST_Z or not laplace:
         return 2.0 * normal_cdf(-z)
-    # The cumulant function of Laplace noise with the scale b is -log(1 - b²s²).
+    # The cumulant generating function of Laplace noise with scale b is -log(1 - b²s²).
     low, high = 0.0, math.sqrt(1.0 / largest)
     for _ in range(N_HALVINGS):
         s = (low + high) / 2.0

@@ -1,6 +1,6 @@
-"""The learners: scikit-learn classifiers with a privacy statement, one file a method.
+"""The learners: scikit-learn classifiers with a privacy statement, one file per method.
 
-``from privcurve.learners import LazyBBClassifier`` imports that learner alone.
+``from privcurve.learners import LazyBBClassifier`` imports only this learner.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from privcurve.learners.registry import LEARNERS, estimator_class
 
 _NAMES = {entry.path.partition(":")[2]: name for name, entry in LEARNERS.items()}
-# Learners of other libraries, which may not be installed, are not exported by a star import.
+# A star import does not export learners of other libraries, which may not be installed.
 __all__ = [path for path, name in _NAMES.items() if not LEARNERS[name].requires]
 
 

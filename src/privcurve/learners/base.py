@@ -1,8 +1,8 @@
-"""What all learners share: input checks, coding of columns, classes, randomness.
+"""Base classes of learners: input checks, encoding of columns, classes, randomness.
 
-A learner works on a *coded matrix*: n × columns of small unsigned integers, column ``j`` holding
-codes ``0 … n_bins[j] - 1``. How many codes a column has, and between which bounds a numeric column
-lies, is public and comes in as a parameter; nothing of it is read from the rows.
+A learner works on an *encoded matrix*: n × columns of small unsigned integers, where column ``j``
+has codes ``0 … n_bins[j] - 1``. The number of codes of each column, and the bounds of a numeric
+column, are public parameters; they are never read from the rows.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ from privcurve.stored import stored
 if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
-# What scikit-learn puts on an estimator: by `set_fit_request`, from 1.9 on by pipelines, searches.
+# Attributes that scikit-learn sets on estimators: in `set_fit_request`, and since 1.9 in pipelines
+# and searches.
 OF_SKLEARN = ("_metadata_request", "_parent_callback_ctx", "_skl_callbacks")
 
 BUDGET = ("epsilon", "delta", "calibration")
@@ -79,8 +80,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 def with_fitted_parameters(method: Method) -> Method:
     """Return a public method that runs with the parameters of the fit, whatever was set since.
 
-    They also hold for everything that the method calls. Parameters that are set later are for the
-    next fit: neither scores nor descriptions of a model may follow them.
+    Parameters that are set later apply to the next fit, not to scores and descriptions of a model.
     """
 
     @wraps(method)
@@ -92,36 +92,39 @@ def with_fitted_parameters(method: Method) -> Method:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
-    """Base class of the learners: classifiers over a coded matrix.
+    """Base class of the learners: classifiers over an encoded matrix.
 
     A subclass sets `_learner` (its name in the registry), stores its parameters in ``__init__``,
-    and implements :meth:`_fit_one`, or :meth:`_fit_batch` where one call of a kernel can train many
+    and implements :meth:`_fit_one`, or :meth:`_fit_batch` if one call of a kernel can train many
     settings; and ``_scores(codes)``, the decision function.
 
-    Parameters that all of them take: ``n_bins`` (int, the same for each column, or one int a
-    column), ``bounds`` (None when X is already coded; or a pair of numbers or arrays: X is numeric,
-    clipped to the bounds and cut into ``n_bins`` equal-width bins), ``classes`` (the two labels,
-    negative first; None takes them from `y`, which makes it a public fact that both occur),
-    ``schema`` (a :class:`privcurve.Schema` in place of these three: X is then a raw frame, and `y`
-    holds its classes), ``random_state`` (a secret, where the model is to be private, and for one
-    data set alone: see ``checks.generator_of``. With a number, folds of one size have the same
-    noise: to cross-validate, leave it out or give a ``Generator``). Private ones take ``epsilon``,
-    ``delta`` and ``calibration`` too.
+    Parameters of all learners: ``n_bins`` (int for all columns, or one int per column), ``bounds``
+    (None if X is already encoded; or a pair of numbers or arrays: X is numeric, clipped to the
+    bounds and split into ``n_bins`` equal-width bins), ``classes`` (the two labels, negative first;
+    None takes them from `y`, which makes it a public fact that both occur), ``schema`` (a
+    :class:`privcurve.Schema` instead of these three: X is then a raw frame, and `y` has its
+    classes), ``random_state`` (a secret, if the model is to be private, used for one dataset only:
+    see ``checks.generator_of``. With a number, folds of one size have the same noise: to
+    cross-validate, leave it out or give a ``Generator``). Private learners also have ``epsilon``,
+    ``delta`` and ``calibration``.
 
-    If its entry says ``multiclass``, :meth:`_fit_one` gets positions of classes in place of signs,
-    and ``_scores`` gives a column for each of K > 2 classes.
+    If its entry says ``multiclass``, :meth:`_fit_one` gets positions of classes instead of signs,
+    and ``_scores`` returns a column for each of K > 2 classes.
     """
 
     _learner: ClassVar[str]
 
-    # The attributes that scores follow from, each with its type (see `privcurve.models.codec`; with
-    # None it may be absent). All of them are released: the ledger pays for them. Empty if a model
-    # can't be handed over; `_why_kept_back` says why.
+    # The attributes that determine scores, each with its type (see `privcurve.models.codec`; with
+    # None it may be absent). All of them are released: the ledger pays for them. It is empty if a
+    # model can't be saved; `_why_kept_back` says why.
     _released: ClassVar[Mapping[str, Any]] = {}
-    _why_kept_back: ClassVar[str] = "what it learns is not written down in a form of its own"
+    _why_kept_back: ClassVar[str] = "its model has no file format"
 
     # The largest number of records with exact sums.
     _most_records: ClassVar[float] = float("inf")
+    # The oldest version whose model files this version reads: scores of older ones have another
+    # meaning.
+    _oldest_read: ClassVar[int] = 1
 
     n_bins: int | Sequence[int] | None = None
     bounds: tuple[ArrayLike, ArrayLike] | None = None
@@ -146,9 +149,9 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         X : array-like of shape (n_rows, n_columns)
             Codes, numbers if ``bounds`` is given, or a raw frame if ``schema`` is.
         y : array-like of shape (n_rows,)
-            Labels: two values, or more for a learner that takes more, all of one type.
+            Labels of one type: two values, or more if the learner supports more.
         counts : array-like of shape (n_rows,), optional
-            How many records each row stands for (positive integers; default one each).
+            How many records each row represents (positive integers; default one each).
 
         Returns
         -------
@@ -167,16 +170,16 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         try:
             fitted = learner._fit_rows(X, y, counts)
         except BaseException:
-            self.__dict__ = before  # all of the former fit
+            self.__dict__ = before  # everything of the previous fit
             raise
-        if self.schema is not None and self.schema.at_most is not None:
+        if self.schema is not None:
             fitted._fitted_statement = fitted._fitted_statement.of_persons(self.schema.at_most)
-        # Nothing of a former fit may stay: it may have had less noise, or none.
+        # Nothing of a previous fit may remain: it may have had less noise, or none.
         kept = {name: value for name, value in vars(self).items() if name in OF_SKLEARN}
         self.__dict__ = {**kept, **vars(fitted), **self.get_params(deep=False)}
         model = getattr(self, "model_", None)
         if self.schema is not None and hasattr(model, "words"):
-            # The model printed by itself shows the names of columns and values too.
+            # A printed model also has the names of columns and values.
             object.__setattr__(model, "words", self.describe())
         warn_of_order(self.classes_, self.classes if self.schema is None else self.schema.classes)
         return self
@@ -194,12 +197,12 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         settings: Sequence[Mapping[str, Any]],
         curators: Sequence[Curator],
     ) -> list[Self]:
-        """Train one copy of this learner for each setting, on coded records.
+        """Train one copy of this learner for each setting, on encoded records.
 
         Parameters
         ----------
         records : Records or PartedRecords
-            Labels are −1 and +1, of more than two classes 0 … K − 1.
+            Labels are −1 and +1; with more than two classes 0 … K − 1.
         settings : sequence of mapping
             Parameters that replace this learner's own, except its public facts.
         curators : sequence of Curator
@@ -208,14 +211,15 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         Returns
         -------
         list of fitted learners
-            In the order of `settings`. Each is, bit for bit, what it would be alone, and with the
-            same records in one memory.
+            In the order of `settings`. Each equals, bit for bit, a fit of its setting alone, and a
+            fit
+            on the same records in memory.
 
         Raises
         ------
         ValueError
-            If a setting or a code is not allowed, or the records are in parts and the learner needs
-            more of them than sums over parts: see `LearnerEntry.in_parts`.
+            If a setting or a code is not allowed, or if the records are partitioned and the learner
+            needs more than sums over parts: see `LearnerEntry.in_parts`.
         """
         learners, classes = self._copies_with(settings), np.asarray(self.classes)
         self.n_bins_ = check_n_bins(cast(Any, self.n_bins), len(records.n_bins))
@@ -234,7 +238,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return self._train(learners, records, classes, curators)
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None) -> Self:
-        """Check and code rows, and train."""
+        """Check and encode rows, and train."""
         learners = self._copies_with([{}])
         codes = self._encode(X, fit=True)
         warn_of_index(X, y=y, counts=counts)
@@ -249,7 +253,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def size_remark(self, n: int) -> str:
-        """Return why simpler learners suit the public facts of a fit; empty where none does."""
+        """Return why simpler learners suit the public facts of a fit; empty if they do not."""
         return ""
 
     def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
@@ -261,7 +265,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             learner = type(self)(**{k: plain_number(value) for k, value in parameters.items()})
             learner._check_parameters()
             for name, value in learner._setting().items():
-                # A whole number may be written as 8.0; Python's ranges take 8 alone.
+                # An integer may be written as 8.0, but Python's ranges accept only 8.
                 if isinstance(value, float) and entry(self._learner).parameters[name].kind is int:
                     setattr(learner, name, int(value))
             learners.append(learner)
@@ -274,15 +278,15 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         labels: NDArray[Any],
         curators: Sequence[Curator] | None,
     ) -> list[Self]:
-        """Train on checked records, in one memory or in parts.
+        """Train on checked records, in memory or partitioned.
 
-        Without curators there is one learner, and the stream of its random_state.
+        Without curators there is one learner, which uses the stream of its random_state.
         """
         if not records.learner and records.n > self._most_records:
             most = f"{self._most_records:,} records"
             raise ValueError(f"{self._learner} adds up to {most} without overflow")
         for learner in learners:
-            # A learner that reads fewer says so.
+            # A learner that reads fewer columns sets this itself.
             learner.n_features_in_ = learner.n_features_used_ = len(self.n_bins_)
             if hasattr(self, "feature_names_in_"):
                 learner.feature_names_in_ = self.feature_names_in_
@@ -294,7 +298,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             (learner,) = learners
             curators = [Curator(generator_of(learner.random_state, learner._facts(records.n)))]
         sealing.fit(learners, records, curators)
-        copies: dict[int, Any] = {}  # of what settings share, such as the number of bins
+        copies: dict[int, Any] = {}  # shared by settings, such as the number of bins
         for learner, curator in zip(learners, curators, strict=True):
             statement = curator.check(learner._fitted_statement, entry(self._learner).peer)
             statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
@@ -302,12 +306,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             relations = entry(self._learner).neighbours
             if statement.private and statement.neighbours not in relations:
                 raise ValueError(
-                    f"{self._learner} states what holds for {statement.neighbours} neighbours, and "
-                    f"its entry is for {' or '.join(relations)}: _noise_of(calls, neighbours=…)"
+                    f"{self._learner}: its statement must be for {' or '.join(relations)} "
+                    f"neighbours; it is for {statement.neighbours}: _noise_of(calls, "
+                    "neighbours=…)"
                 )
             sealed = bool(curator.sealed_for)
             learner._fitted_statement = replace(statement, sealed=sealed)
-            # A copy, as an array may be changed in place; without the seed, which is a secret.
+            # A copy, as an array may be changed in place; without the seed, which is secret.
             parameters = self._without_seed(learner.get_params(deep=False))
             learner._fitted_parameters = {
                 name: value if type(value) in PLAIN else copy.deepcopy(value, copies)
@@ -316,18 +321,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return learners
 
     @staticmethod
-    def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        """Return the parameters of a model in a file that this version of the learner made."""
-        return parameters
-
-    @staticmethod
     def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
     def _as_fitted(self) -> Self:
         """Return this learner with the parameters of its fit; itself before a fit.
 
-        Attributes are shared, not copied. A learner of a file has the parameters of its fit alone.
+        Attributes are shared, not copied. A learner from a file has only the parameters of its fit.
         """
         parameters = vars(self).get("_fitted_parameters")
         if parameters is None:
@@ -337,7 +337,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return fitted
 
     def _targets(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and labels as :meth:`_fit_one` takes them: signs, or positions."""
+        """Return the classes, and labels in the form of :meth:`_fit_one`: signs, or positions."""
         registered = self._effective_entry()
         check_unmasked(y, "y")
         given = read_labels(y, warn=True)
@@ -351,17 +351,17 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return labels, positions if many else (2 * positions - 1).astype(np.int8)
 
     def _facts(self, n: int) -> dict[str, Any]:
-        """Return all public facts of a fit; its random stream follows from them."""
+        """Return all public facts of a fit, which determine its random stream."""
         fitted = {"n_bins": self.n_bins_, "classes": self.classes_}
         parameters = {**self.get_params(deep=False), **fitted}
         del parameters["random_state"]
         if self.schema is None:
-            # Streams are as they were before there were schemas.
+            # Without a schema, streams are the same as before schemas existed.
             del parameters["schema"]
         if self.mixed_bins is None:
             del parameters["mixed_bins"]
         else:
-            # Streams are as they were when bins could be private, too.
+            # Streams are the same as when bins could be private.
             paid = {"bin_share": 0.05} if isinstance(self, PrivateClassifier) else {}
             parameters |= {"private_bins": None, **paid}
         if "calibration" in parameters:
@@ -370,7 +370,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {**parameters, "learner": self._learner, "version": version, "n": n}
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Score rows: of two classes, positive for ``classes_[1]``; of more, each class.
+        """Score rows: with two classes, positive for ``classes_[1]``; with more, each class.
 
         Parameters
         ----------
@@ -378,19 +378,19 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
         Returns
         -------
-        ndarray of shape (n_rows,), or (n_rows, n_classes) of more than two classes
+        ndarray of shape (n_rows,), or (n_rows, n_classes) with more than two classes
 
         Raises
         ------
         ValueError
-            If X is not allowed, or ``_scores`` returns another shape, which would be read wrongly.
+            If X is not allowed, or if ``_scores`` returns another shape, which would be misread.
         """
         check_is_fitted(self)
         return self.score_codes(self._as_fitted()._encode(X, fit=False))
 
     @with_fitted_parameters
     def score_codes(self, codes: Codes) -> Floats:
-        """Score rows of a coded dataset as :meth:`decision_function` does, without its checks."""
+        """Score rows of an encoded dataset like :meth:`decision_function`, without its checks."""
         scores = self._scores(self._merge(codes))
         n_rows, n_classes = len(codes), len(self.classes_)
         wanted = (n_rows,) if n_classes == 2 else (n_rows, n_classes)
@@ -404,7 +404,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the label of each row; a score of zero counts as negative (thesis, §1.2).
 
-        If several of more than two classes have the largest score, the first one counts.
+        With more than two classes, ties go to the first class.
 
         Returns
         -------
@@ -415,28 +415,28 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """The guarantee of the fit and its ledger, which later parameters do not change."""
-        check_is_fitted(self)  # a pickle of an earlier version may say more
+        """The guarantee of the fit, with its ledger, whatever parameters are set later."""
+        check_is_fitted(self)  # a pickle of an earlier version may promise more
         statement = sealing.statement_as_known(self._as_fitted(), self._fitted_statement)
         if not statement.private:
             return statement
         assumed, occur = statement.assumptions, ASSUMED_BOTH
         if len(self.classes_) > 2:
             of_many = {ASSUMED_LABELS: ASSUMED_CLASSES}
-            # The learner that was chosen may use either wording.
+            # The selected learner may use either wording.
             texts = dict.fromkeys(of_many.get(text, text) for text in assumed)
             assumed, occur = tuple(texts), ASSUMED_EACH
         if self._labels_from_rows:
-            # A fit with one label fails, which shows that no record has the other label.
+            # A fit with one label fails, which reveals that no record has the other label.
             assumed = (*assumed, occur)
         if self._positions_from_rows:
-            # The records alone show whether 1 is a class or its position: see `are_positions`.
+            # Only the records show whether 1 is a class or its position: see `are_positions`.
             assumed = (*assumed, ASSUMED_POSITIONS)
         return replace(statement, assumptions=assumed)
 
     @property
     def chances_by_link(self) -> bool:
-        """Whether `predict_proba` follows from votes instead of log-odds."""
+        """Whether `predict_proba`, if it exists, is derived from votes and not from log-odds."""
         return False
 
     @property
@@ -444,22 +444,16 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def measures_(self) -> dict[str, float]:
         """Sizes of the fitted model by name, such as nodes and leaves of a tree.
 
-        They are counted on what the fit released, which the ledger pays for, and on nothing else.
+        They are computed only from releases of the fit, which the ledger pays for.
         """
         check_is_fitted(self)
         return self._measures()
 
     def check_classes(self, n_classes: int) -> None:
-        """Refuse parameters that are for fewer classes, before any training.
+        """Refuse parameters that support fewer classes, before any training.
 
-        Parameters
-        ----------
-        n_classes : int
-
-        Raises
-        ------
-        ValueError
-            If the learner takes more than two classes, but not with these parameters.
+        Raises ValueError if the learner supports more than two classes, but not with these
+        parameters.
         """
 
     # To be implemented by a learner ------------------------------------------------
@@ -468,19 +462,20 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         self, learners: Sequence[Self], records: Records, curators: Sequence[Curator]
     ) -> None:
         for learner, curator in zip(learners, curators, strict=True):
-            # A copy: a learner that writes into its records must not change other fits.
+            # A copy: a learner that writes into its records must not change the records of other
+            # fits.
             learner._fitted_statement = learner._fit_one(records.copy(), curator)
 
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
-        """Announce the calls, train, and return the guarantee; for calls that are known before."""
-        # Under add-remove the number of records is not public, so nothing may follow from it.
+        """Announce the calls, train, and return the guarantee, for calls known beforehand."""
+        # Under add-remove the number of records is not public, so nothing may depend on it.
         statement = self._guarantee(0 if self._neighbours() == ADD_REMOVE else records.n)
         curator.announce(statement)
         self._release(records, curator)
         return statement
 
     def _guarantee(self, n: int) -> PrivacyStatement:
-        """Return what a fit on n records guarantees; overridden by published calibrations."""
+        """Return the guarantee of a fit on n records; overridden by published calibrations."""
         return self._noise_of(self._calls(n))
 
     def _noise_of(self, calls: Sequence[Announced], **more: Any) -> PrivacyStatement:
@@ -491,13 +486,13 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return noise_of(self._learner, tuple(calls), **budget, **{"status": PROVED, **more})
 
     def _calls(self, n: int) -> Sequence[Announced]:
-        """Return the mechanism calls of a fit on n records, by public facts alone."""
+        """Return the mechanism calls of a fit on n records, from public facts alone."""
         raise NotImplementedError
 
     def _release(self, records: Records, curator: Curator) -> None:
-        """Train: ask the records through the curator, and keep what it answers.
+        """Train: put questions about the records to the curator, and store its answers.
 
-        Labels are −1 and +1 (int8); of a learner that takes more than two classes they are
+        Labels are −1 and +1 (int8); for a learner that supports more than two classes they are
         positions in ``classes_`` (int64), whatever the number of classes.
         """
         raise NotImplementedError
@@ -509,26 +504,26 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return {}
 
     def _trained_learners(self) -> tuple[str, ...]:
-        """Return the learners that a fit trains: itself, and those among which it chooses."""
+        """Return the learners that a fit trains: itself, and candidates among which it chooses."""
         return (self._learner,)
 
     def _model_to_save(self) -> CodedClassifier:
-        """Return the learner whose model is written to a file: itself, or the one it selected."""
+        """Return the learner whose model is saved: itself, or the one it selected."""
         return self
 
     def _restore(self) -> None:
-        """Check what was read from a file (`_released`), and compute the attributes that follow.
+        """Check the attributes read from a file (`_released`), and compute dependent attributes.
 
-        A model that passes may not make a kernel read beyond its arrays.
-        Raises ValueError if it is no model for these columns and classes.
+        A model that passes must not make a kernel read beyond its arrays. Raises ValueError if it
+        does not fit the columns and classes.
         """
 
     def _effective_entry(self) -> LearnerEntry:
-        """Return the entry for the present parameters: usually the registry's."""
+        """Return the entry that applies to these parameters: usually the registry's."""
         return entry(self._learner)
 
     def _neighbours(self) -> str:
-        """Return the relation of neighbours that the fit is private for."""
+        """Return the neighbouring relation of the fit's guarantee."""
         return str(vars(self).get("neighbours", entry(self._learner).neighbours[0]))
 
     # Checks ------------------------------------------------------------------------
@@ -547,7 +542,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             raise ValueError(why)
 
     def _encode(self, X: ArrayLike, fit: bool) -> Codes:
-        """Check X and code it; at fit, set ``n_bins_``."""
+        """Check X and encode it; at fit, set ``n_bins_``."""
         if self.schema is not None:
             codes = self.schema.encode(X, train=fit)
             if fit:
@@ -556,7 +551,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
                     self.feature_names_in_ = np.array(self.schema.names, dtype=object)
                 self.n_bins_ = check_n_bins(self.schema.domain.n_bins, codes.shape[1])
                 if not len(codes) and self._neighbours() != ADD_REMOVE:
-                    raise ValueError("X holds no record (0 rows)")
+                    raise ValueError("X must have at least one row; it has none")
             return codes
         if self.n_bins is None:
             if names := column_names(X):
@@ -567,7 +562,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
             )
         check_places(X)
         check_unmasked(X, "X")
-        # Under add-remove there may be no record at all.
+        # Under add-remove the number of records may be 0.
         least = 0 if fit and self._neighbours() == ADD_REMOVE else 1
         checked: NDArray[Any] = validate_data(self, X, reset=fit, ensure_min_samples=least)
         n_columns = checked.shape[1]

@@ -1,4 +1,4 @@
-"""The registry's entry of one learner: facts only, light to import."""
+"""The registry's entry of one learner: only facts, fast to import."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from privcurve.privacy.budget import (
     explain_renamed,
 )
 
-# The largest number of rounds, trees, columns or records: more fit in no memory.
+# The largest number of rounds, trees, columns or records: more do not fit in memory.
 MOST = 10**9
-# The largest size of a number: sums of larger ones overflow.
+# The largest absolute value of a number: sums of larger ones overflow.
 LARGEST = 1e100
 
-# Stands for every value of a parameter but its default.
+# Matches every value of a parameter except its default.
 ANY = "any value"
 
 
@@ -32,35 +32,35 @@ class Parameter:
     Attributes
     ----------
     default : int, float, str or None
-        The estimator's own default, which a contract test compares. None is an allowed value only
-        where it is the default.
+        The estimator's own default, which a contract test compares. None is allowed only as the
+        default.
     kind : type
-        ``int``, ``float`` or ``str``. A ``float`` accepts whole numbers.
+        ``int``, ``float`` or ``str``. A ``float`` accepts integers.
     low, high : float, optional
-        Bounds, for numbers; whole ones are at most `MOST` in any case.
+        Bounds of numbers; integers are always at most `MOST`.
     open_low, open_high : bool
         Whether the bound itself is excluded.
     choices : tuple of str
-        Allowed values, for strings.
+        Allowed values of strings.
     size : bool
-        Whether the work of a fit grows with it, in about equal measure: tests take small
-        values, and estimates of cost must grow with it.
+        Whether the work of a fit grows roughly in proportion to it: tests use small values, and
+        estimates of cost must grow with it.
     used_with : mapping of str to tuple
-        Other parameters, and the values of theirs that this one needs to have an effect. With any
-        other value of theirs it must stay at its default.
+        Other parameters, with the values that they must have for this one to have an effect.
+        Otherwise this one must have its default.
     only : mapping of str to str
-        Values (or `ANY`) that only one calibration offers, and which one.
+        Values (or `ANY`) that only one calibration supports, with that calibration.
     with_public : tuple of str
         Values that need to know which columns are public.
     unproved : mapping of str to str
-        Values for which no guarantee is proved, and why. A study may show them; a
-        release and a private selection refuse them.
+        Values without a proved guarantee, and the reason. Studies accept them; releases and
+        private selections refuse them.
     structure : str
-        What a value is, in words, if it is neither a number nor a word of a list: then the learner
-        itself checks it.
+        A description of the values, if they are neither numbers nor words of a list: then the
+        learner itself checks them.
     tried : tuple, optional
-        What the contract tries in place of the two ends of the range, or of all words, where
-        something else than the range limits the values.
+        Values for the contract instead of the two ends of the range, or of all words, if the
+        values are limited by more than the range.
     """
 
     default: Any
@@ -82,8 +82,8 @@ class Parameter:
         for name, bound in (("low", self.low), ("high", self.high)):
             if not isinstance(bound, (int, float)):
                 raise ValueError(
-                    f"Parameter: {name} = {bound!r} is not a number; leave it out where there is "
-                    "no bound"
+                    f"Parameter: {name} must be a number; got {bound!r}. Leave it out if there "
+                    "is no bound"
                 )
 
     def __str__(self) -> str:
@@ -124,20 +124,20 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Facts:
-    """Public facts of records that are no dataset of the pipeline, as in an audit or a test.
+    """Public facts of records outside the pipeline's datasets, as in an audit or a test.
 
     A `Domain` of the pipeline has the same attributes, and more.
 
     Attributes
     ----------
     n_bins : sequence of int
-        How many codes each column has.
+        Number of codes of each column.
     ordered : sequence of bool, optional
-        Which columns have codes in the order of what they mean.
+        Whether the codes of each column are ordered.
     n_classes : int
-        How many classes there are.
+        Number of classes.
     public_columns : sequence of int, optional
-        Positions of the columns that are public where neighbours share them.
+        Positions of the columns that are public under ``private-columns``.
     public_label : bool, optional
         Whether the label is public there.
     mixed_bins : sequence of int, optional
@@ -154,7 +154,7 @@ class Facts:
 
 
 class Proof(NamedTuple):
-    """What holds the status ``proved`` of a learner: a section of a page of proofs, and a test."""
+    """Support of the status ``proved`` of a learner: a section of a page of proofs, and a test."""
 
     theorem: str
     test: str = "tests/privacy/test_contract.py::test_learners_keep_it"
@@ -162,20 +162,20 @@ class Proof(NamedTuple):
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """One learner as the pipeline knows it.
+    """One learner in the registry.
 
     Attributes
     ----------
     name : str
-        The word for it in a study.
+        Its name in a study.
     path : str
-        ``module:Class`` of the estimator. In a file of one's own it is the class alone, and in a
-        folder of one's own, or of a paper, the module is one of the folder.
+        ``module:Class`` of the estimator. In a user's own file it is only the class; in a user's
+        or a paper's folder, the module is relative to the folder.
     title : str
         The name in tables and figures.
     seconds : callable
-        ``seconds(setting, n_rows, n_columns)``: about how many seconds one fit takes, with a
-        setting of all parameters. See :meth:`cost`.
+        ``seconds(setting, n_rows, n_columns)``: estimated seconds of one fit with a complete
+        setting. See :meth:`cost`.
     version : int
         Raised whenever the same run would give another result: part of a run's id.
     class_version : int
@@ -183,49 +183,48 @@ class LearnerEntry:
     weights : str
         The SHA-256 of the file of trained weights that its fits read; empty without such a file.
     calibrations : tuple of str
-        Which of ``published`` and ``proved`` it offers; empty for a method
-        without privacy, which is run at ε = ∞ alone.
+        The supported calibrations among ``published`` and ``proved``; empty for a method
+        without privacy, which runs only at ε = ∞.
     approximate : bool
-        Whether it offers δ > 0.
+        Whether it supports δ > 0.
     parameters : mapping of str to Parameter
-        Its hyperparameters, which a grid may list.
+        Its hyperparameters: the allowed axes of a grid.
     shared : tuple of str
-        Parameters whose equal values (and ε) share costly work, such as a calibration:
-        their runs are trained by the same job. Empty: no runs share any.
+        Parameters whose equal values (and ε) share expensive work, such as a calibration:
+        their runs are trained by the same job. Empty: no runs share work.
     pure : bool
-        Whether it offers δ = 0.
+        Whether it supports δ = 0.
     needs : tuple of str
-        Public facts that the estimator takes besides ``n_bins`` and ``classes``: parameters of
-        its constructor with the names of attributes of a domain (see :class:`Facts`).
+        Public facts that the estimator needs in addition to ``n_bins`` and ``classes``: parameters
+        of its constructor named like attributes of a domain (see :class:`Facts`).
     takes : tuple of str
-        Public facts of that kind that it takes where a domain has them, and can do without.
+        Such facts that it uses if a domain has them, but does not need.
     neighbours : tuple of str
-        Neighbour relations that its guarantee offers, words of ``privacy.budget``; the first
-        is its default.
+        Supported neighbouring relations, words of ``privacy.budget``; the first is its default.
     requires : str or None
-        The optional package that it needs, as it is imported; `extras` says what brings it.
+        Import name of the optional package that it needs; `extras` lists the extras.
     peer : bool
         Whether it is another library's method, unchanged: its ε is that library's claim, for
-        neighbours of that library's choice (docs/peers.md), and is not audited.
+        that library's neighbouring relation (docs/peers.md), and is not audited.
     multiclass : bool
-        Whether it takes more than two classes: then its `_fit_one` gets positions of classes,
-        0 … K − 1, for two classes too, where the others get signs.
+        Whether it supports more than two classes: then its `_fit_one` gets positions of classes,
+        0 … K − 1, even for two classes, while other learners get signs.
     few_bins : int or None
-        The number of mixed bins of a column that suits it best: neighbouring bins are merged to
-        that many before a fit. None: fine bins cost it little, and nothing is merged.
+        The best number of mixed bins per column: neighbouring bins are merged to this number
+        before a fit. None: fine bins cost it little, and nothing is merged.
     few_with : mapping of str to tuple
-        The values of its parameters with which `few_bins` holds.
+        The values of its parameters for which `few_bins` applies.
     slow_by_class : bool
-        Whether a fit takes K/2 times as long with K classes; others take about as long as with two.
+        Whether a fit takes K/2 times longer with K classes; others take about as long as with two.
     in_parts : mapping of str to tuple, or None
-        The values of its parameters with which it can be trained on records in parts
+        The values of its parameters with which it can be trained on partitioned records
         (:mod:`privcurve.parts`); empty if it always can, None if it never can.
     peak : tuple of float, optional
-        How much memory a training takes: bytes of each record, and of each of its values (of one
-        coded column) if codes have a byte. See `registry.training_bytes`.
+        Memory of a training: bytes per record, and bytes per value (one encoded column of one
+        record) if codes have one byte. See `registry.training_bytes`.
     proof : Proof, optional
-        What proves its statement. Only a learner of this project has one; without it the status of
-        its statements is ``claimed``.
+        The proof of its statement. Only a learner of this project has one; without it the status
+        of its statements is ``claimed``.
     sees_open : mapping of str to str
         Calibrations with which a private fit sees open records, and why. Only learners of this
         project may.
@@ -263,27 +262,27 @@ class LearnerEntry:
         return self.version * 2**32 + int(self.weights[:8], 16) if self.weights else self.version
 
     def placed_in(self, module: str) -> LearnerEntry:
-        """Return the entry of a module, with the whole path of its class."""
+        """Return the entry of a module, with the complete path of its class."""
         return replace(self, path=f"{module}{'.' if ':' in self.path else ':'}{self.path}")
 
     @property
     def private(self) -> bool:
-        """Whether the learner offers a finite ε."""
+        """Whether the learner supports a finite ε."""
         return bool(self.calibrations)
 
     @property
     def proved(self) -> bool:
-        """Whether the learner offers noise that is proved here."""
+        """Whether this project proves noise of the learner."""
         return PROVED in self.calibrations and not self.peer
 
     @property
     def stays_open(self) -> bool:
-        """Whether each private fit sees open records: a part of a model stays with their owner."""
+        """Whether all private fits see open records: a part of the model stays with the owner."""
         return self.private and set(self.calibrations) <= self.sees_open.keys()
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """The hyperparameters where nothing is given."""
+        """The default hyperparameters."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
     def complete(self, setting: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,7 +290,7 @@ class LearnerEntry:
         return {**self.defaults, **setting}
 
     def most_bins(self, setting: Mapping[str, Any]) -> int | None:
-        """Return how many mixed bins of a column it is best with; None: as many as there are.
+        """Return the best number of mixed bins of a column; None: no merging.
 
         Parameters
         ----------
@@ -303,32 +302,32 @@ class LearnerEntry:
         return self.few_bins if is_few else None
 
     def delta_passed(self, delta: float) -> float:
-        """Return the δ that the learner gets: 0 if it offers only pure privacy."""
+        """Return the δ for the learner: 0 if it supports only pure privacy."""
         return float(delta) if self.approximate else 0.0
 
     def refuses(self, **terms: Any) -> str:
-        """Return the reason why the learner does not offer a request; empty if it does.
+        """Return why the learner does not support a request; empty if it does.
 
-        A fit, a study, a release and a private selection all give this answer.
+        Fits, studies, releases and private selections all give this answer.
 
         Parameters
         ----------
         epsilon, delta : float, optional
-            Of the guarantee. With ε = ∞ every δ may be 0.
+            The budget. With ε = ∞ every δ may be 0.
         calibration, neighbours : str, optional
             Words of ``privacy.budget``.
         n_classes : int, optional
         facts : Domain or Facts, optional
-            What is public.
+            The public facts.
         setting : mapping, optional
             Hyperparameters, for these neighbours: some need public columns.
         in_parts : bool, optional
-            Whether the records are in parts.
+            Whether the records are partitioned.
 
         Returns
         -------
         str
-            The learner, its offers and the request, without a full stop.
+            The learner, what it supports, and the request; no full stop.
         """
         try:
             check_budget(terms.get("epsilon", 1.0), terms.get("delta", 0.0), self.name)
@@ -349,7 +348,7 @@ class LearnerEntry:
         in_parts: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
-            yield f"offers delta = 0 alone, not {delta:g}"
+            yield f"offers only delta = 0, not {delta:g}"
         if delta == 0 and not self.pure and epsilon < math.inf:
             yield "needs a delta above 0, for example 1e-6"
         if calibration not in (None, *self.calibrations):
@@ -361,15 +360,15 @@ class LearnerEntry:
             offered = " or ".join(map(repr, self.neighbours))
             yield f"offers neighbours = {offered}, not {neighbours!r}"
         if in_parts and self.in_parts is None:
-            yield "needs all records in one memory, and these are in parts"
+            yield "needs all records in memory, but these are partitioned"
         for key, values in (self.in_parts or {}).items() if in_parts else ():
             if (value := self.complete(setting or {})[key]) not in values:
                 yield (
-                    f"with {key} = {value!r} needs all records in one memory, and these are in "
-                    f"parts: take {key} = {' or '.join(map(repr, values))}"
+                    f"with {key} = {value!r} needs all records in memory, but these are "
+                    f"partitioned: use {key} = {' or '.join(map(repr, values))}"
                 )
         if in_parts and self.few_bins and getattr(facts, "mixed_bins", None) is not None:
-            yield "merges mixed bins with all records in one memory, and these are in parts"
+            yield "merges mixed bins with all records in memory, but these are partitioned"
         if n_classes > 2 and not self.multiclass:
             yield f"takes two classes, not {n_classes}"
         for need in self.needs if facts is not None else ():
@@ -379,24 +378,24 @@ class LearnerEntry:
             for key, value in (setting or {}).items():
                 if value in self.parameters[key].with_public:
                     yield (
-                        f"needs to know for {key} = {value!r} which columns are public: take "
-                        f"neighbours = {PRIVATE_COLUMNS!r}, and data that say it (public, "
+                        f"needs to know for {key} = {value!r} which columns are public: use "
+                        f"neighbours = {PRIVATE_COLUMNS!r}, and data that declare it (public, "
                         "public_label)"
                     )
 
     def cost(
         self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
     ) -> float:
-        """Return about how many seconds one fit takes.
+        """Return the estimated seconds of one fit.
 
         Parameters
         ----------
         setting : mapping
             Hyperparameters; the others are at their defaults.
         n_rows, n_columns : int
-            Of the coded matrix.
+            Shape of the encoded matrix.
         n_classes : int
         """
         times = n_classes / 2 if self.slow_by_class else 1.0
-        # Above 0, whatever a learner of the user's own says: it is divided by.
+        # Positive, whatever a user's own learner returns: it is a divisor.
         return max(1e-9, times * self.seconds(self.complete(setting), n_rows, n_columns))

@@ -26,13 +26,13 @@ from privcurve.privacy.budget import PUBLISHED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import PrivacyStatement, with_public
 
-# The most votes that a public start counts for in the weights of rounds.
+# The maximum number of votes that a public start counts for in the weights of rounds.
 LARGEST_START = 1000
 
-# Rows drawn from the domain to find probabilities.
+# Number of rows drawn from the domain to compute probabilities.
 POOL = 4096
 
-# Words of `ties`: what wins a tied vote.
+# Values of `ties`: what decides a tied vote.
 LAST_ROUND = "last_round"
 NEGATIVE = "negative"
 
@@ -200,7 +200,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier):
     def cap_(self) -> float | None:
         """The cap of weights, used only for probabilities (docs/probabilities.md); or None.
 
-        It follows from the votes of the model on rows that are drawn from the domain.
+        It is computed from the model's votes on rows drawn from the domain.
         """
         if self.start == PUBLIC_START or self.model_.n_rounds == 1 or self.density == 1:
             return None

@@ -1,4 +1,4 @@
-"""The control of every comparison: the label that most records have, with noise or without."""
+"""The baseline of every comparison: the most frequent label, with or without noise."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from privcurve.privacy.noise import Announced
 class MajorityClassClassifier(ChanceClassifier):
     """Predict the most frequent label (scikit-learn's `DummyClassifier`); not private.
 
-    The score of every row is the log-odds of the positive label among the records, and a tie
-    is negative; of more than two classes it is the logarithm of each one's share.
+    The score of every row is the log-odds of the positive label among the records, and a tie is
+    negative; with more than two classes it is the logarithm of each class's share.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ MARGIN = "margin of all labels"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NoisyMajorityClassifier(PrivateClassifier):
-    """The sign of n₊ − n₋ with Laplace noise, for all rows: the bar at small ε.
+    """The sign of n₊ − n₋ with Laplace noise, for all rows: the baseline at small ε.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class NoisyMajorityClassifier(PrivateClassifier):
     n_features_used_ : int
         0.
     n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+        Training records: the sum of the counts. Public, as neighbours have equally many.
     """
 
     _learner = "noisy_majority"

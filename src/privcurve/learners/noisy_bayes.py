@@ -21,11 +21,11 @@ from privcurve.privacy.ledger import PrivacyStatement
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts, one_cell
 
-# Names of what calls release.
+# Names of the releases.
 CHOICE = "choice of column {}"
 COUNTS = "counts of {} columns by code and label"
 
-# The counts of a code: positive records less negative ones.
+# The counts of a code: positive records minus negative ones.
 MARGIN = np.array([-1.0, 1.0])
 
 
@@ -117,7 +117,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
-            # With public columns records are in one memory.
+            # With public columns, records are in memory.
             rows = curator.public(roles.public, PublicRows.gather, cast(Records, records))
             totals = np.array([rows.counts[rows.signs * s > 0].sum() for s in (-1, 1)], dtype=float)
             self.prior_ = PublicStart.fit(rows, roles, n_bins)
@@ -127,7 +127,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
         self.n_records_ = records.n
 
     def _n_counted(self) -> int:
-        """Return the number of columns that are counted: at most `n_columns`."""
+        """Return the number of counted columns: at most `n_columns`."""
         available = len(self._roles().private)
         return available if self.n_columns is None else min(self.n_columns, available)
 
@@ -140,7 +140,9 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier):
     def _restore(self) -> None:
         roles, m = self._roles(), self._n_counted()
         started = isinstance(self.prior_, PublicStart)
-        require(started == (roles.public is not None), "its start is not that of its parameters")
+        require(
+            started == (roles.public is not None), "its start does not belong to its parameters"
+        )
         if isinstance(self.prior_, PublicStart):
             self.prior_.check(roles.public or (), self.n_bins_)
         columns = self.columns_.tolist()
@@ -169,7 +171,7 @@ class CountedRows(NamedTuple):
 
     @adds_in_parts(cells_of_columns)
     def tables(self, columns: Sequence[int], widths: Sequence[int]) -> Ints:
-        """Count the records by code of some columns, one below the other, and by label."""
+        """Count the records by code of the given columns, concatenated, and by label."""
         codes, signs, counts, _ = self.records
         tables = [
             label_counts(codes[:, j], width, signs, counts)
@@ -181,18 +183,18 @@ class CountedRows(NamedTuple):
 def label_counts(column: NDArray[Any], n_bins: int, signs: Signs, counts: Ints) -> Ints:
     """Count the records of each code by label."""
     cells = 2 * column.astype(np.int64) + (signs > 0)
-    # Sums of whole numbers below 2^53: exact in floating point.
+    # Sums of integers below 2^53 are exact in floating point.
     totals = np.bincount(cells, weights=counts, minlength=2 * n_bins)
     return totals.reshape(n_bins, 2).astype(np.int64)
 
 
 def column_score(table: Sum) -> Sum:
-    """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score that chooses a column."""
+    """Return Q = ½ Σ_c |n₊(c) − n₋(c)|, the score for the choice of a column."""
     return cast(Sum, table.over(MARGIN).norm1() / 2)
 
 
 def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
-    """Choose m columns one after another; if m is all of them, without looking."""
+    """Choose m columns one after another; without a choice if m is the number of all."""
     left = list(tables)
     if m == len(left):
         return left
@@ -205,7 +207,7 @@ def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
 
 
 def _estimate_totals(noisy: list[Floats]) -> Floats:
-    """Estimate the number of each label from all columns; short ones tell it best."""
+    """Estimate the number of each label from all columns, weighted by their precision."""
     weights = np.array([1 / len(table) for table in noisy])
     sums = np.array([table.sum(axis=0) for table in noisy])
     return transposed_times(sums, weights) / total(weights)

@@ -19,13 +19,13 @@ from privcurve.privacy.calibration.one_rules import OneRuleNoise, lazybb_one_rul
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.sealed import WHOLE, kernel
 
-# The packing of columns follows from the records.
+# The packing of columns depends on the records.
 pack_kernel = kernel(pack, rows=WHOLE)
 pick_literals = with_weight_check(boost)
 
 
 class Vote(NamedTuple):
-    """Net votes of one bin: they count for the positive label in it, against outside it."""
+    """Net votes of one bin: for the positive label inside it, against it outside."""
 
     votes: int
     column: int
@@ -34,13 +34,13 @@ class Vote(NamedTuple):
 
 @dataclass(frozen=True)
 class VoteModel:
-    """An ensemble of 1-rules as a person reads it (thesis, Table 5.3).
+    """A readable ensemble of 1-rules (thesis, Table 5.3).
 
-    The score of a row is `constant` plus, for each vote, ``votes`` if the row is in the
-    bin and ``-votes`` if it is not.
+    The score of a row is `constant` plus, for each vote, ``votes`` if the row is in the bin and
+    ``-votes`` if it is not.
     """
 
-    votes: tuple[Vote, ...]  # bins with votes that do not cancel, the heaviest first
+    votes: tuple[Vote, ...]  # bins whose votes do not cancel, the heaviest first
     constant: int  # net votes of the constants
     # The literal of each round, numbered as in `privcurve.kernels.lazybb_rules`.
     literals: tuple[int, ...]
@@ -77,7 +77,7 @@ class VoteModel:
         return len({literal >> 1 for literal in self.literals} - {constant})
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of rounds `start` to `stop` (not included); by default of all."""
+        """Sum the votes of rounds `start` to `stop` (exclusive); by default of all."""
         starts = bin_starts(self.n_bins)
         picks = np.array(self.literals[start:stop], dtype=np.int64)
         return count_votes(codes, starts, *vote_table(picks, int(starts[-1])))
@@ -87,12 +87,12 @@ class VoteModel:
         return {"rounds": self.n_rounds, "bins": self.n_features_used}
 
     def check(self, n_bins: Ints) -> Ints:
-        """Return the picks if they are of these columns and make this model."""
+        """Return the picks if they belong to these columns and result in this model."""
         picks = np.array(self.literals, dtype=np.int64)
         inside = len(picks) and all_between(picks, 0, 2 * int(n_bins.sum()) + 2)
         require(inside, "it has 1-rules of other columns, or none")
         same = VoteModel.from_picks(picks, n_bins) == self
-        require(same, "its votes are not those of its 1-rules")
+        require(same, "its votes differ from its 1-rules")
         return picks
 
     def describe(self, bin_names: Sequence[Sequence[str]] | None = None) -> str:
@@ -117,7 +117,7 @@ class VoteModel:
 
 
 class RuleRows(NamedTuple):
-    """Rows, ready for the kernel of 1-rules."""
+    """Rows, prepared for the kernel of 1-rules."""
 
     packed: PackedRows
     positive: Bools

@@ -1,20 +1,20 @@
-"""Your own learners: each is a file ``learners/<name>.py`` of the folder where the run is started.
+"""A user's own learners: files ``learners/<name>.py`` of the folder where the run is started.
 
 Such a file has
 
-- ``ENTRY``, a :class:`~privcurve.learners.entry.LearnerEntry` of the file's name whose `path` is
+- ``ENTRY``, a :class:`~privcurve.learners.entry.LearnerEntry` with the file's name whose `path` is
   the name of the class alone;
 - the class, a :class:`~privcurve.learners.base.CodedClassifier`;
 - ``contract()``, which returns the settings that the contract tries (default: the defaults);
-- ``claims()``, which returns what the statistical audit tries on it, if it is to be audited.
+- ``claims()``, which returns what the statistical audit tries, if the learner is to be audited.
 
 A larger learner is a folder ``learners/<name>``, like the papers' learners: its ``__init__.py`` has
-``ENTRY`` alone, whose `path` names a file of the folder and a class (``classifier:MyClassifier``),
-and its ``audit.py`` has the two functions. A user's own paper,
-``papers/<paper>``, has such a folder ``learners`` too.
+only ``ENTRY``, whose `path` names a file of the folder and a class (``classifier:MyClassifier``),
+and its ``audit.py`` has the two functions. A paper outside this project, ``papers/<paper>``, has
+such a folder ``learners`` too.
 
-A file is run when a study names the learner or the learners are listed: as trusted as a rule file.
-What begins with ``_`` or ``.`` is no learner: editors leave such.
+A file is executed when a study names the learner or the learners are listed: it is as trusted as a
+rule file. Names that begin with ``_`` or ``.``, as editors create, are ignored.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ from privcurve.privacy.ledger import CLAIMED
 FOLDER = Path("learners")
 PACKAGE = "privcurve.learners.yours"
 
-# Results of the contract, a file for each learner; and what they say.
+# Results of the contract, a file for each learner, and their words.
 CONTRACTS = Path("results/contracts")
 KEPT, BROKEN, NOT_TRIED = "contract kept", "contract broken", "contract not tried"
 
 
 def names() -> list[str]:
-    """Return the names of the learners in the folder, and in the folders of papers."""
+    """Return the names of the learners in the user's folder, and in the folders of papers."""
     files = _list_files()
     every = [name for name, _ in files]
     if odd := [path for name, path in files if not name.isidentifier()]:
         raise ValueError(
-            f"{odd[0]}: a learner's name has letters, digits and _ alone, as studies "
-            "write it; rename the file, or begin its name with _ if it is no learner"
+            f"{odd[0]}: a learner's name must have only letters, digits and _, as in studies; "
+            "rename the file, or begin its name with _ if it is not a learner"
         )
     if taken := [path for name, path in files if name in LEARNERS]:
         raise ValueError(
-            f"{taken[0]}: there is a learner {_name_of(taken[0])!r} in this project, which would "
-            "be used in place of yours; give the file and its ENTRY another name"
+            f"{taken[0]}: its name must differ from this project's learners, which would "
+            f"replace it; {_name_of(taken[0])!r} is one. Rename the file and its ENTRY"
         )
     if doubled := [path for name, path in files if every.count(name) > 1]:
         raise ValueError(
-            f"{' and '.join(map(str, doubled[:2]))} are two learners of one name; rename one"
+            f"{' and '.join(map(str, doubled[:2]))} must not have the same name; rename one"
         )
     return every
 
@@ -80,7 +80,7 @@ def _name_of(path: Path) -> str:
 
 
 def path_of(name: str) -> Path:
-    """Return the file of a learner; of a folder its ``__init__.py``."""
+    """Return the file of a learner; for a folder its ``__init__.py``."""
     return dict(_list_files()).get(name, FOLDER / f"{name}.py")
 
 
@@ -89,14 +89,16 @@ def entry(name: str) -> LearnerEntry:
     module = _load_module(name)
     declared = getattr(module, "ENTRY", None)
     if not isinstance(declared, LearnerEntry) or declared.name != name:
-        raise ValueError(f"{path_of(name)} has no ENTRY, a LearnerEntry with name={name!r}")
+        raise ValueError(f"{path_of(name)} must have an ENTRY, a LearnerEntry with name={name!r}")
     placed = declared.placed_in(module.__name__)
     where, _, attribute = placed.path.partition(":")
     kind = getattr(import_module(where), attribute, None)
     if not isinstance(kind, type):
-        raise ValueError(f"{path_of(name)} has no class {declared.path!r}, the path of its ENTRY")
+        raise ValueError(
+            f"{path_of(name)} must have a class {declared.path!r}, the path of its ENTRY"
+        )
     if getattr(kind, "_learner", None) != name:
-        # With another learner's name it would have that entry, and perhaps see open records.
+        # With another learner's name it would have that entry, and could see open records.
         raise ValueError(f"{path_of(name)}: {declared.path} needs _learner = {name!r}")
     defaults = _find_defaults(kind)
     for key, parameter in declared.parameters.items():
@@ -113,7 +115,8 @@ def entry(name: str) -> LearnerEntry:
 def version(name: str) -> int:
     """Return the version of a learner's runs: its entry's, and a checksum of its file.
 
-    Files of the folder that it imports count too. No golden test covers a user's own learners.
+    The checksum includes files of its folder that it imports. Golden tests do not cover a user's
+    own learners.
     """
     return _compute_version(path_of(name).resolve(), entry(name).version)
 
@@ -131,25 +134,25 @@ def contract(name: str) -> Any:
 
 
 def is_own(kind: type) -> bool:
-    """Return whether a learner's file defines a class."""
+    """Return whether a class belongs to a user's own learner."""
     return kind.__module__.startswith(f"{PACKAGE}.")
 
 
 def contract_file(name: str) -> Path:
-    """Return the file of the result of a learner's contract."""
+    """Return the file with the result of a learner's contract."""
     return CONTRACTS / f"{name}.json"
 
 
 def tried(name: str) -> str:
-    """Return what the contract found of a learner's file as it is: `KEPT`, `BROKEN`, `NOT_TRIED`.
+    """Return the contract's result for a learner's present file: `KEPT`, `BROKEN`, `NOT_TRIED`.
 
-    A study tries it, and so does ``python -m privcurve.audit contract`` (:mod:`.audit.trial`).
+    Studies and ``python -m privcurve.audit contract`` (:mod:`.audit.trial`) run the contract.
     """
     return _read_finding(name, "result", NOT_TRIED)
 
 
 def status(name: str) -> str:
-    """Return the status of a learner's statements, as the contract found it: or ``claimed``."""
+    """Return the status of a learner's statements according to the contract, or ``claimed``."""
     return _read_finding(name, "status", CLAIMED)
 
 
@@ -164,7 +167,7 @@ def _read_finding(name: str, key: str, default: str) -> str:
 
 @cache
 def _find_defaults(kind: type) -> dict[str, Any]:
-    """Return the parameters of a class with their defaults: a fit asks for its entry often."""
+    """Return the parameters of a class with their defaults; cached for speed."""
     return {name: field.default for name, field in inspect.signature(kind).parameters.items()}
 
 
@@ -181,11 +184,11 @@ def _load_module(name: str) -> ModuleType:
 
 
 def load_audit(name: str) -> ModuleType:
-    """Import a learner's functions for the audit, from its file or from audit.py in its folder."""
+    """Import the module with a learner's audit functions: its file, or a file of its folder."""
     return audit_of(_load_module(name))
 
 
 def audit_of(module: ModuleType) -> ModuleType:
-    """Import what has the functions for the audit of a learner's module."""
+    """Import the module with the audit's functions for a learner's module."""
     is_folder = hasattr(module, "__path__") and find_spec(f"{module.__name__}.audit") is not None
     return import_module(f"{module.__name__}.audit") if is_folder else module

@@ -1,4 +1,4 @@
-"""Boosted random trees of several data holders, with one noisy sum per round."""
+"""Boosted random trees of several parties, with one noisy sum per round."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 @dataclass(frozen=True, eq=False)
 class RandomTreesModel:
-    """Complete trees, their questions and what their leaves add to the scores."""
+    """Complete trees: their questions, and what their leaves add to the scores."""
 
-    # (n_trees, 2**depth − 1): as `privcurve.kernels.trees.choice` numbers them; −1 where a domain
-    # has none. The children of node i are 2i + 1 (no) and 2i + 2 (yes).
+    # (n_trees, 2**depth − 1): numbered as in `privcurve.kernels.trees.choice`; −1 for a node
+    # without a question. The children of node i are 2i + 1 (no) and 2i + 2 (yes).
     questions: Ints
     trees: DrawnTrees
     values: Floats  # (n_trees, 2**depth, n_outputs)
@@ -45,7 +45,7 @@ class RandomTreesModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the trees as nested questions, see :func:`write_trees`."""
+        """Write the trees as nested questions; see :func:`write_trees`."""
         n_inner = self.questions.shape[1]
         children = np.where(self.questions < 0, 0, 2 * np.arange(n_inner) + 1)
         children = np.pad(children, ((0, 0), (0, n_inner + 1)))
@@ -71,9 +71,10 @@ class RandomTreesModel:
         return ask_two_columns(self.trees.trees())
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
-        """Check what was read from a file.
+        """Check a model read from a file.
 
-        Raises ValueError if it is no model of columns with so many codes, or of so many classes.
+        Raises ValueError if it does not fit columns with these numbers of codes, or the number of
+        classes.
         """
         shape, questions = self.trees.columns.shape, self.questions
         check_complete(shape)
@@ -81,15 +82,15 @@ class RandomTreesModel:
         same_columns = alike and np.array_equal(self.n_bins, n_bins)
         inside = same_columns and all_between(self.trees.columns, 0, len(n_bins))
         inside = inside and all_between(questions, -1, 2 * int(n_bins.sum()))
-        require(inside, "its trees are of other columns")
+        require(inside, "its trees belong to other columns")
         leaves = shape[0], shape[1] + 1, DrawnTrees.n_outputs(n_classes)
-        require(self.values.shape == leaves, "its leaves are not those of its trees and classes")
-        require(self.batch > 0, "a round has no trees")
+        require(self.values.shape == leaves, "its leaves do not fit its trees and classes")
+        require(self.batch > 0, "a round must have trees")
 
     def add_to(
         self, scores: Floats, bins: NDArray[Any], start: int = 0, stop: int | None = None
     ) -> None:
-        """Add the trees from `start` to before `stop` to the scores of rows of bins."""
+        """Add the trees from `start` to `stop` (exclusive) to the scores of rows of bins."""
         add_trees(bins, self.trees.trees().subset(start, stop), self.values[start:stop], scores)
 
 
@@ -177,10 +178,10 @@ class RandomTreesClassifier(PartyClassifier, StagedClassifier):
         transcript: Transcript,
         done: Callable[[float], None] | None = None,
     ) -> tuple[RandomTreesModel, PrivacyStatement]:
-        """Coordinate holders, wherever they run.
+        """Coordinate parties, wherever they run.
 
-        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `done` gets
-        the share of the work that is done.
+        `drawn` are the trees of :func:`privcurve.holders.boosting.draw_trees`; `done` is called
+        with the finished share.
         """
         n_classes = len(self.classes_)
         sums = sums_of(self.trust, len(holders), int(self.n_colluding))

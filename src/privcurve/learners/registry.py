@@ -1,8 +1,8 @@
-"""All learners by name, and the function that makes one: light to import.
+"""All learners by name, and the function that makes one: fast to import.
 
-The table is in :mod:`privcurve.learners.entries`. The workflow reads this file while it
-builds the DAG, so nothing heavy is imported here. An entry names the class by its path;
-:func:`estimator_class` imports it.
+The table is in :mod:`privcurve.learners.entries`. The workflow imports this file while it builds
+the DAG, so it imports nothing heavy. An entry names the class by its path; :func:`estimator_class`
+imports it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from privcurve.learners.entry import ANY, LearnerEntry
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, REPLACE_ONE
 from privcurve.schema import suggestion
 
-# The learner that chooses others privately.
+# The learner that selects other learners privately.
 TUNED = "tuned"
 
 
@@ -37,7 +37,7 @@ def entry(name: str) -> LearnerEntry:
 
 
 def version(name: str) -> int:
-    """Return the version of a learner's runs; a user's own learner has its file's version."""
+    """Return the version of a learner's runs; for a user's own learner it includes its file."""
     return LEARNERS[name].run_version if name in LEARNERS else own.version(name)
 
 
@@ -47,33 +47,33 @@ def names() -> list[str]:
 
 
 def multiclass_names() -> list[str]:
-    """Return the names of all learners that take more than two classes."""
+    """Return the names of all learners that support more than two classes."""
     # For `tuned` this depends on the learner that it selects.
     return [name for name in names() if entry(name).multiclass and name != TUNED]
 
 
 def hint_multiclass() -> str:
-    """Name the proved learners of this project that take more than two classes."""
+    """Return a sentence naming this project's proved learners of more than two classes."""
     more = [name for name in multiclass_names() if name in LEARNERS and LEARNERS[name].proved]
-    return f"Of those that take more there are: {', '.join(more)}."
+    return f"Learners of more classes are: {', '.join(more)}."
 
 
 def hint_parts() -> str:
-    """Name the proved learners that can be trained on records in parts."""
+    """Return a sentence naming the proved learners that can be trained on partitioned records."""
     able = [name for name, e in LEARNERS.items() if e.in_parts is not None and e.proved]
     return (
-        f"In parts there are: {', '.join(able)}. If one memory holds all records, say "
-        "rows_per_part: 0 in the description (docs/big_tables.md)."
+        f"Learners of partitioned records are: {', '.join(able)}. If memory holds all records, "
+        "set rows_per_part: 0 in the description (docs/big_tables.md)."
     )
 
 
 def check_parameters(
     name: str, parameters: Mapping[str, Any], calibration: str | None = None
 ) -> None:
-    """Check hyperparameters of a learner by its entry, with the others at their defaults.
+    """Check hyperparameters of a learner against its entry, with the others at their defaults.
 
-    Raises ValueError, which names the parameter, its value, and what is allowed, if a value is out
-    of range, has no effect with the other values (unless it is the default), or is not offered with
+    Raises ValueError, which names the parameter, its value, and the allowed values, if a value is
+    out of range, has no effect with the others (unless it is the default), or is not supported by
     the calibration.
     """
     registered = entry(name).parameters
@@ -83,7 +83,7 @@ def check_parameters(
             allowed = ", ".join(registered) or "none"
             raise ValueError(f"{name} has no parameter {key!r}{hint} Its parameters: {allowed}.")
         if not registered[key].admits(value):
-            raise ValueError(f"{name}: {key} = {value!r} is not {registered[key]}.")
+            raise ValueError(f"{name}: {key} must be {registered[key]}; got {value!r}.")
     completed = entry(name).complete(parameters)
     for key, value in parameters.items():
         if value == registered[key].default:
@@ -97,13 +97,13 @@ def check_parameters(
         for restricted, only in registered[key].only.items():
             if restricted in (ANY, value) and calibration not in (None, only):
                 raise ValueError(
-                    f"{name}: {key} = {value!r} is for calibration = {only!r} alone, not "
+                    f"{name}: {key} = {value!r} needs calibration = {only!r}; got "
                     f"{calibration!r}: leave it out, or change the calibration."
                 )
 
 
 def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse hyperparameters for which no guarantee of a learner is proved."""
+    """Refuse hyperparameters of a learner without a proved guarantee."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
         if isinstance(value, str) and value in registered.unproved:
@@ -116,23 +116,23 @@ def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
             )
 
 
-# Bytes of the scores of each class, where there are more than two, and of a copy.
+# Bytes of the scores of each class, with more than two classes, and of a copy.
 _PER_CLASS = 16.0
 
 
 def training_bytes(
     name: str, n_rows: int, n_columns: int, n_classes: int = 2, code_bytes: int = 1
 ) -> float:
-    """Return about how many bytes one training takes at its peak, its data included.
+    """Return the estimated peak memory of one training, in bytes, including its data.
 
-    The memory of an idle program is not included. The matrix of encoded data has `n_rows` rows,
-    test part included, and `n_columns` columns; a code takes 1 byte, or 2 where a column has more
-    than 256 codes.
+    The memory of a program without any training is not included. The encoded matrix has `n_rows`,
+    including the test part, and `n_columns`; a code takes 1 byte, or 2 if a column has more than
+    256.
 
-    Peaks were measured of whole processes, scoring included, on 0.2 to 5 million records of 8 and
-    of 30 columns of ten codes; four fifths of the records trained. No two records were alike:
-    tables with many equal records take less memory, down to a third. A learner with an unknown
-    peak, such as a user's own, counts as the learner with the largest peak on 30 columns.
+    Peaks were measured for entire processes, including scoring, on 0.2 to 5 million records of 8
+    and of 30 columns of ten codes, with four fifths for training. All records differ: tables
+    with many equal records take less, down to a third. A learner with an unknown peak, such as a
+    user's own, counts as the largest one on 30 columns.
     """
     peak = LEARNERS[name].peak if name in LEARNERS else None
     peaks = [entry.peak for entry in LEARNERS.values() if entry.peak]
@@ -142,7 +142,7 @@ def training_bytes(
 
 
 def missing_package(name: str) -> str | None:
-    """Say what a learner needs that is not installed, and how to get it; None if nothing."""
+    """Return what a learner needs that is not installed, and how to install it; or None."""
     requires = entry(name).requires
     return extras.explain_missing(requires, name) if requires else None
 
@@ -161,7 +161,7 @@ def estimator_class(name: str) -> type[Any]:
 
 
 def is_shipped(kind: type[Any]) -> bool:
-    """Return whether a class is a learner of this project as it is, and no subclass of one."""
+    """Return whether a class is an unchanged learner of this project, not a subclass of one."""
     name = str(getattr(kind, "_learner", None))
     if name not in LEARNERS:
         return False
@@ -191,11 +191,11 @@ def make(
     domain : Domain or Facts
         Has the facts that the learner's entry needs.
     parameters : mapping, optional
-        Of the estimator: ε, hyperparameters, ….
+        Parameters of the estimator: ε, hyperparameters, ….
     neighbours : str
-        The relation that a study asks for. With ``private-columns`` a learner that offers it gets
-        the public columns; any other runs with its own relation. With ``add-remove`` a learner that
-        offers ``replace-one`` too gets that word.
+        The requested relation. With ``private-columns`` a learner that supports it gets the public
+        columns; any other runs with its own relation. With ``add-remove`` a learner that also
+        supports ``replace-one`` gets that word.
 
     Returns
     -------
@@ -205,8 +205,8 @@ def make(
     Raises
     ------
     ValueError
-        If the learner is unknown, needs a fact that is not given, takes fewer classes, or is
-        private for other neighbours alone.
+        If the learner is unknown, needs a missing fact, supports fewer classes, or supports only
+        other neighbours.
     ImportError
         If it needs an optional package that is not installed.
     """
@@ -217,8 +217,8 @@ def make(
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": class_labels(n_classes)}
     if neighbours == PRIVATE_COLUMNS and not getattr(domain, "public_label", None):
         raise ValueError(
-            f"neighbours = {PRIVATE_COLUMNS!r} is for data whose label is public, and the "
-            "dataset does not say so (public_label: true)"
+            f"neighbours = {PRIVATE_COLUMNS!r} needs data with a public label, which the "
+            "dataset does not declare (public_label: true)"
         )
     if PRIVATE_COLUMNS in registered.neighbours and neighbours == PRIVATE_COLUMNS:
         registered = replace(registered, needs=(*registered.needs, "public_columns"))
@@ -234,5 +234,5 @@ def make(
         facts["mixed_bins"] = bins
     if neighbours == ADD_REMOVE and {REPLACE_ONE, ADD_REMOVE} <= set(registered.neighbours):
         facts["neighbours"] = ADD_REMOVE
-    # A parameter can't take the place of what the domain says.
+    # A parameter can't replace a fact of the domain.
     return estimator_class(name)(**facts, **parameters)

@@ -1,4 +1,4 @@
-"""What learners of DP-TopDown trees share: training, the readable model, votes."""
+"""Shared code of learners of DP-TopDown trees: training, the readable model, votes."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class TreePlan:
 
     @classmethod
     def make(cls, *, depth: int, n_splits: int | None, splits: str, **setting: Any) -> TreePlan:
-        """Return the plan of a setting; `setting` is the rest of what ``lazybb_trees`` takes.
+        """Return the plan of a setting; `setting` has the other parameters of ``lazybb_trees``.
 
-        Raises ValueError if the calibration does not offer these parameters.
+        Raises ValueError if the calibration does not support the request.
         """
         t = 2**depth - 1 if n_splits is None else n_splits
         noise = lazybb_trees(depth=depth, n_splits=t, **setting)
@@ -65,7 +65,7 @@ class TreePlan:
 
 
 def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
-    """Return all noise of a fit; its amount follows from the setting alone."""
+    """Return all noise of a fit; its amount depends only on the setting."""
     noise, depth = plan.noise, plan.depth
     n_rounds = len(noise.rates)
     n_nodes = node_count(depth, plan.n_splits)
@@ -75,11 +75,11 @@ def tree_noise(plan: TreePlan, width: int, curator: Curator) -> TreeNoise:
         empty = np.zeros((n_rounds, inner, 0 if depth else 1))
         return TreeNoise(empty, empty, no_labels)
     n_questions = 2 * width if plan.thresholds else width
-    # The steps of each round: its splits (a level or a single one each), then the last step.
+    # The steps of each round: its splits (by level or single), then the last step.
     rounds = np.array(noise.statement.ledger, dtype=object).reshape(n_rounds, -1)
     steps = [[call_of(entry, noise.mechanism) for entry in steps] for steps in rounds[:, :-1]]
     if depth:
-        # Node i is of the level ⌊log2(i + 1)⌋.
+        # Node i is on the level ⌊log2(i + 1)⌋.
         steps = [
             [levels[(k + 1).bit_length() - 1] for k in range(2 ** len(levels) - 1)]
             for levels in steps
@@ -122,14 +122,14 @@ class TreeModel:
         return len(self.questions)
 
     def tally(self, codes: Codes, start: int = 0, stop: int | None = None) -> Ints:
-        """Sum the votes of trees `start` to `stop` (not included); by default of all."""
+        """Sum the votes of trees `start` to `stop` (exclusive); by default of all."""
         labels = self.forest.labels[start:stop, :, None]
         votes = np.zeros((len(codes), 1), dtype=np.int64)
         add_trees(bin_codes(codes, self.n_bins), self.trees(start, stop), labels, votes)
         return votes[:, 0]
 
     def trees(self, start: int = 0, stop: int | None = None) -> Trees:
-        """Return trees in the form that rows are asked by."""
+        """Return trees in the form for prediction."""
         splits, children = self.forest.splits[start:stop], self.forest.children[start:stop]
         return Trees(*ranges(splits, self.n_bins), children)
 
@@ -157,22 +157,22 @@ class TreeModel:
         }
 
     def check(self, n_bins: Ints, labels: Sequence[int] = (-1, 1)) -> Forest:
-        """Return the trees if they are of these columns and their leaves have these labels.
+        """Return the trees if they fit these columns and their leaves have these labels.
 
-        Raises ValueError if they are not, or a branch does not end.
+        Raises ValueError otherwise, or if a branch does not end.
         """
         splits, children, leaves = self.forest
-        require(np.array_equal(self.n_bins, n_bins), "its trees are of other columns")
+        require(np.array_equal(self.n_bins, n_bins), "its trees belong to other columns")
         shapes = splits.shape == children.shape == leaves.shape
         require(shapes and splits.ndim == 2 and splits.size, "its trees have no nodes")
         known_questions = all_between(splits, -1, 2 * int(n_bins.sum()))
-        require(known_questions, "its trees ask for what no column has")
+        require(known_questions, "its trees ask about columns or codes that do not exist")
         # Children come after their parent, so every branch ends.
         inner, node = children != 0, np.arange(splits.shape[1])
         ends = ((children > node) & (children < len(node) - 1)) | ~inner
         require(ends.all(), "its trees have branches that do not end")
         known_labels = np.isin(leaves[~inner], (0, *labels)).all() and not leaves[inner].any()
-        require(known_labels, "its trees have leaves of no label")
+        require(known_labels, "its trees have leaves without a label")
         return self.forest
 
     def _leaf(self, tree: int, node: int, class_names: Sequence[str] | None) -> str:
@@ -184,7 +184,7 @@ class TreeModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the trees as nested questions, see :func:`write_trees`."""
+        """Write the trees as nested questions; see :func:`write_trees`."""
         splits, children, _ = self.forest
         leaf = partial(self._leaf, class_names=class_names)
         return write_trees(splits, children, leaf, self.n_bins, bin_names)
@@ -205,8 +205,8 @@ def write_trees(
 ) -> str:
     """Write trees as nested questions.
 
-    `splits` and `children` come from a :class:`privcurve.kernels.lazybb_trees.Forest`, and
-    `leaf` writes the leaf at a node of a tree. A name of `bin_names` is a condition, as in
+    `splits` and `children` belong to a :class:`privcurve.kernels.lazybb_trees.Forest`, and
+    `leaf` writes the leaf at a node of a tree. A name in `bin_names` is a condition, as in
     ``dataset.domain.bin_names``: 30 <= age < 40.
     """
     starts, width = np.cumsum(n_bins) - n_bins, int(n_bins.sum())
@@ -245,7 +245,7 @@ class TopDownTrees:
     """DP-TopDown trees, see :class:`~privcurve.learners.shared.voting.WeakLearner`."""
 
     def prepare(self, records: Records) -> BinnedRows:
-        """Turn codes into places of histograms."""
+        """Convert codes to indices of histograms."""
         codes, signs, counts, n_bins = records
         bins, labels = bins_kernel(codes, n_bins, signs)
         return BinnedRows(bins, labels, counts, n_bins)

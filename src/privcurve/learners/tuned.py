@@ -25,7 +25,7 @@ from privcurve.privacy.noise import selection_statement
 from privcurve.privacy.sealed import kernel
 from privcurve.privacy.selection import UNITS, SelectionBudget, runs
 
-# Models in memory at the same time.
+# Number of models in memory at the same time.
 _BATCH = 32
 
 
@@ -118,7 +118,7 @@ class TunedClassifier(PrivateClassifier):
             self._budget()
 
     def check_classes(self, n_classes: int) -> None:
-        """Refuse a candidate learner that takes fewer classes."""
+        """Refuse a candidate learner that supports fewer classes."""
         for name in self._names():
             if why := registry.entry(name).refuses(n_classes=n_classes):
                 raise ValueError(f"{NAME}: {why}. {registry.hint_multiclass()}")
@@ -136,7 +136,7 @@ class TunedClassifier(PrivateClassifier):
         )
 
     def _public_facts(self) -> Facts:
-        """Return the public facts that candidates are made with; each merges codes itself."""
+        """Return the public facts with which candidates are made; each merges codes itself."""
         n_classes, ordered = len(self.classes_), self.ordered
         if ordered is not None or self.bounds is not None:
             ordered = ordered_columns(NAME, ordered, True, len(self.n_bins_))
@@ -190,7 +190,7 @@ class TunedClassifier(PrivateClassifier):
         self.setting_ = dict(candidates[place].setting)
         self.score_ = score / (UNITS * self.n_records_)
         self.n_features_used_ = int(self.best_.n_features_used_)
-        # The kept model has the statement of the whole selection, not of its own training.
+        # The kept model has the statement of the entire selection, not of its own training.
         best_statement = statement.of_fit(curator.generator_exclusion, curator.float_exclusions)
         self.best_._fitted_statement = replace(best_statement, sealed=bool(curator.sealed_for))
         return statement
@@ -204,7 +204,7 @@ class TunedClassifier(PrivateClassifier):
         curator: Curator,
         run: Call,
     ) -> list[Any]:
-        """Train the drawn settings, each with a curator of its own that checks what it spends."""
+        """Train the drawn settings, each with its own curator, which checks its spending."""
         doors = curator.inner(run, len(drawn))
         labels = records.labels
         if len(self.classes_) == 2:
@@ -238,7 +238,7 @@ class TunedClassifier(PrivateClassifier):
 
     @property
     def chances_by_link(self) -> bool:
-        """As for the selected learner."""
+        """Like the selected learner's."""
         check_is_fitted(self)
         return bool(self.best_.chances_by_link)
 

@@ -1,9 +1,9 @@
-"""Attributes of a model as plain JSON, and back: the types that a learner declares, no others.
+"""Convert attributes of a model to plain JSON and back, for the types that a learner declares.
 
-A learner says of each attribute that it releases what type it has (`CodedClassifier._released`).
-Both ways go by that declaration alone: a file holds no names of classes, and nothing of it is
-imported or run. Numbers, texts and None stand for themselves; an array is its nested lists; a
-dataclass or a named tuple is an object of its fields. A float is written in the shortest decimal
+A learner declares the type of each attribute that it releases (`CodedClassifier._released`). Both
+directions use only this declaration: a file contains no names of classes, and loading it imports
+and runs nothing. Numbers, texts and None are written unchanged, an array as nested lists, a
+dataclass or a named tuple as an object of its fields. A float is written in the shortest decimal
 form that gives the same bits.
 """
 
@@ -18,7 +18,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-# A list of more levels is no array.
+# Largest number of nested lists in an array.
 MOST_DIMENSIONS = 4
 
 
@@ -27,8 +27,8 @@ def encode(value: Any, declared: Any, place: str) -> Any:
 
     The type is ``int``, ``float``, ``bool``, ``str``, None, an array (``NDArray[np.float64]``), a
     tuple (``tuple[int, ...]``, ``tuple[int, int]``), a dataclass or a named tuple of such fields,
-    or a union. ValueError, which names the place, if the value is not of that type, or a number is
-    not finite.
+    or a union. Raises ValueError, which names `place`, if the value has another type, or a number
+    is not finite.
     """
     kind = _find_type(declared, partial(_has_type, value), value, place)
     if kind is NoneType:
@@ -49,8 +49,8 @@ def encode(value: Any, declared: Any, place: str) -> Any:
 def decode(plain: Any, declared: Any, place: str) -> Any:
     """Return the value that :func:`encode` turned into plain JSON.
 
-    An array has the declared dtype; a list comes back as a tuple. ValueError, which names the
-    place, if it is not of the declared type or not finite.
+    An array gets the declared dtype; a list becomes a tuple. Raises ValueError, which names
+    `place`, if the value has another type, or a number is not finite.
     """
     kind = _find_type(declared, partial(_matches_type, plain), plain, place)
     if kind is NoneType:
@@ -81,7 +81,7 @@ def alternatives(declared: Any) -> tuple[Any, ...]:
 
 
 def _resolve_alias(kind: Any) -> Any:
-    """Return the type that an alias stands for: NumPy 2.5's ``NDArray`` is an alias."""
+    """Return the type behind an alias: NumPy 2.5's ``NDArray`` is an alias."""
     value = getattr(get_origin(kind), "__value__", None)
     return kind if value is None else value[get_args(kind)]
 
@@ -115,7 +115,7 @@ def _matches_type(plain: Any, kind: Any) -> bool:
         return isinstance(plain, list)
     if not isinstance(plain, Mapping):
         return False
-    # Files of before lack a field that came later, which then has a default.
+    # A file of an earlier version may lack a new field, which then has a default.
     names = _list_field_types(kind).keys()
     return names - _list_defaults(kind) <= plain.keys() <= names
 
@@ -153,7 +153,7 @@ def _dtype_of(kind: Any) -> np.dtype[Any]:
 
 
 def _make_array(plain: list[Any], dtype: np.dtype[Any], place: str) -> np.ndarray[Any, Any]:
-    """Make an array of nested lists of numbers, exactly."""
+    """Return nested lists of numbers as an array of `dtype`; raise ValueError if inexact."""
     kinds = {bool} if dtype.kind == "b" else {int} if dtype.kind in "iu" else {int, float}
     leaves, level = plain, 1
     while leaves and all(isinstance(item, list) for item in leaves) and level < MOST_DIMENSIONS:

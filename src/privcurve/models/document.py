@@ -1,4 +1,4 @@
-"""Save a fitted learner as a model's document."""
+"""Save a fitted learner as a model file."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
 
 FORMAT = "privcurve model"
-# Raised when the same file would mean another model.
+# Increases if the meaning of a file changes.
 FORMAT_VERSION = 1
 
-# Parameters that follow from the domain, and the seed, which is secret.
+# Omitted parameters: some follow from the domain, and the seed is secret.
 NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
 
 
@@ -51,30 +51,32 @@ def save(
 ) -> None:
     """Write a fitted learner as a file of JSON (docs/model_file.md).
 
-    The file holds what the fit released, and nothing that is not paid for: no exact counts, no
-    number of records, no seed. Whoever has it can predict; its statement says what it may show.
+    The file contains only released results of the fit and public facts: no exact counts, no private
+    number of records, no seed. It suffices for predictions; its statement bounds what it may
+    reveal.
 
     Parameters
     ----------
     path : path
-        Its folder is made if need be.
+        The file to write; its folder is created if necessary.
     estimator : CodedClassifier
-        Fitted, of this project, on codes of the domain.
+        A fitted learner of this project, trained on data encoded by `domain`.
     domain : Domain, optional
-        The meaning of its columns and classes: public. By default that of the learner's ``schema``.
+        The meaning of its columns and classes, which is public; by default the domain of the
+        learner's ``schema``.
     parser : Parser, optional
-        How the files of its records are written, such as ``datasets.describe("patients").parser``:
-        ``privcurve predict`` reads files without names of columns by it. It is public.
+        The format of the records' files, such as ``datasets.describe("patients").parser``, which is
+        public. ``privcurve predict`` uses it to read files without column names.
     statement : PrivacyStatement, optional
-        The statement for the model as it is handed over; by default the estimator's ``privacy_``.
+        The statement of the released model; by default the estimator's ``privacy_``.
     dataset, notes : optional
-        Texts or plain JSON, written into the file as they are: they have to be public.
+        Texts or plain JSON, written unchanged into the file. They must be public.
 
     Raises
     ------
     ModelError
-        If the learner can't be handed over, is not fitted, or was fitted on other columns or
-        classes than the domain's.
+        If the learner can't be released, is not fitted, or was fitted on other columns or classes
+        than the domain's.
     OSError
         If the file can't be written.
     """
@@ -82,7 +84,7 @@ def save(
         _learner_of(estimator)
         schema = estimator._as_fitted().schema
         if schema is None:
-            raise ModelError("give the domain by which the data were coded, or fit with schema=")
+            raise ModelError("give the domain that encoded the data, or fit with schema=")
         domain = schema.domain
     content = document(
         estimator, domain, parser=parser, statement=statement, dataset=dataset, notes=notes
@@ -101,7 +103,7 @@ def document(
     dataset: Any = None,
     notes: Any = None,
 ) -> dict[str, Any]:
-    """Return what :func:`save` writes, as plain JSON without its seal."""
+    """Return the content of the file that :func:`save` writes, without its seal."""
     name = _learner_of(estimator)
     if not hasattr(estimator, "classes_"):
         raise ModelError(f"{name} is not fitted: call fit first")
@@ -132,7 +134,7 @@ def document(
         "parameters": parameters,
         "classes": classes,
         "domain": facts,
-        # Datasets without files have nothing to be read by.
+        # A dataset without files has no format.
         **({"parser": parser.to_dict()} if parser and parser.kind in WITH_FILES else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
@@ -142,15 +144,15 @@ def document(
 
 
 def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[Any], dict[str, Any]]:
-    """Return the classes of the fit, and the domain with the type of the labels that it names."""
+    """Return the classes of the fit, and the domain with the type of its labels, as JSON."""
     classes, facts = np.asarray(estimator.classes_).tolist(), domain.to_dict()
     names = domain.label.names
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
-        # JSON has no such type.
+        # Labels of other types are written by their names.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The fit was on codes of the labels, or positions.
+        # The labels of the fit were codes or positions of classes.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind
@@ -170,19 +172,19 @@ def _encode_attributes(estimator: CodedClassifier) -> dict[str, Any]:
 
 
 def _learner_of(estimator: object) -> str:
-    """Return the name of a learner that can be saved."""
+    """Return the name of a learner; raise ModelError if it can't be saved."""
     name = getattr(estimator, "_learner", None)
     if name not in LEARNERS or type(estimator) is not estimator_class(str(name)):
         raise ModelError(
-            f"{type(estimator).__name__} can't be saved: only learners of privcurve can, as they "
-            "are; of a pipeline or a search, give the fitted learner in it; one of your own can be "
-            "pickled"
+            f"{type(estimator).__name__} can't be saved: only unmodified learners of privcurve "
+            "can. For a pipeline or a search, give the fitted learner in it; pickle a learner of "
+            "your own"
         )
     return str(name)
 
 
 def check(estimator: CodedClassifier, domain: Domain) -> None:
-    """Refuse a domain whose codes or classes are not those that the learner was fitted on."""
+    """Raise ModelError if a domain has other columns, bins or classes than the learner's fit."""
     try:
         check_domain(estimator, domain)
     except ValueError as error:
@@ -209,10 +211,10 @@ def _encode_parameter(value: Any, key: str) -> Any:
 
 
 def _check_json(value: Any, name: str) -> Any:
-    """Refuse what is not plain JSON."""
+    """Return `value` if it is plain JSON; raise ModelError otherwise."""
     with suppress(TypeError, ValueError):
         written = json.dumps(value, allow_nan=False)
         written.encode("utf-8")
         if json.loads(written) == value:
             return value
-    raise ModelError(f"{name} must be a text or plain JSON, not {value!r}")
+    raise ModelError(f"{name} must be a text or plain JSON; got {value!r}")

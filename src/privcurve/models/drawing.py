@@ -1,4 +1,4 @@
-"""Draw what columns add to a score: panels of Matplotlib."""
+"""Draw the values that columns add to a score, in panels of Matplotlib."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from privcurve.numerals import two_digits
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Most categories of a panel, and letters of a name.
+# Largest number of categories of a panel, and of letters of a name.
 MOST_CATEGORIES, LONGEST_NAME = 12, 18
 PANEL_WIDTH, PANEL_HEIGHT, PANELS_A_ROW = 3.4, 2.8, 3
-# Share of a panel's height, from below, that the largest number of people takes.
+# Height of the largest number of people, as a share of a panel's height.
 PEOPLE_SHARE = 0.2
 
 
@@ -39,10 +39,10 @@ def make_panels(n: int) -> Any:
 
 
 def draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -> None:
-    """Draw a step curve with its band, or points with bars where values have no order.
+    """Draw a step curve with its band, or points with error bars if values have no order.
 
-    All columns have one scale, from −`reach` to `reach`. A grey area under a step curve shows
-    how many people have these values, by noisy counts.
+    The axis of scores is from −`reach` to `reach`. A grey area under a step curve shows noisy
+    numbers of people.
     """
     column = shape.column
     draw = _draw_steps if column.kind == NUMERIC else _draw_points
@@ -62,7 +62,7 @@ def draw_shape(axes: Axes, shape: Shape, outputs: Sequence[str], reach: float) -
 
 
 def _scale_numbers(axes: Axes, column: Column) -> None:
-    """Scale the axis of a column's numbers, with ticks that people read."""
+    """Scale the axis of a column's numbers, with round ticks."""
     if column.dates:
         from matplotlib import dates
 
@@ -84,7 +84,7 @@ def _scale_numbers(axes: Axes, column: Column) -> None:
 
 
 def _draw_people(axes: Axes, column: Column, people: Floats, reach: float) -> None:
-    """Draw how many people are where, by noisy counts, along the foot of a panel."""
+    """Draw noisy numbers of people along the lower edge of a panel."""
     edges = _edges_of(column)
     widths = np.diff(np.array(column.edges))
     heights = people[: column.bins] / widths
@@ -132,7 +132,7 @@ def _draw_steps(
 def _draw_points(
     axes: Axes, column: Column, values: Floats, errors: Floats, colour: str, name: str
 ) -> None:
-    # The categories that matter most, in the order of the domain.
+    # The categories with the largest effects, in the order of the domain.
     shown = np.sort(np.argsort(-np.abs(values), kind="stable")[:MOST_CATEGORIES])
     places = np.arange(len(shown))
     axes.errorbar(values[shown], places, xerr=errors[shown], fmt="o", color=colour, label=name)

@@ -1,10 +1,10 @@
-"""The one error of this room."""
+"""The error of models."""
 
 from privcurve.errors import ExpectedError
 
 
 class ModelError(ExpectedError, RuntimeError):
-    """A model can't be saved, or a file holds none that can be used.
+    """A model can't be saved, or a file contains no usable model.
 
-    The message names the file, what is wrong and the way out.
+    The message names the file, the fault and the remedy.
     """

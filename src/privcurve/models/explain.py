@@ -1,7 +1,6 @@
 """Explain a fitted model: importances of columns, and shapes with error bands.
 
-All of it is found by asking the model, which is released, on cells of its domain, which are public:
-nothing is learned of any record.
+The functions evaluate the released model on cells of its public domain; they use no record.
 """
 
 from __future__ import annotations
@@ -29,37 +28,38 @@ if TYPE_CHECKING:
 
     from privcurve.learners.base import CodedClassifier
 
-# How many random rows test whether a score is a sum: so many for each pair of codes of two columns,
-# which then is in none of them with a probability of e^-10; at least, and at most.
+# Number of random rows that test whether a score is a sum, for each pair of bins of two columns. A
+# pair then is in no row with probability e^-10. Smallest and largest number of rows:
 PROBES_A_PAIR = 10
 LEAST_PROBES, MOST_PROBES = 300, 200_000
-# Where a score is no sum, the effect of a column is averaged over all cells, or over so many.
+# If a score is no sum, the effect of a column is a mean over all cells, or over so many.
 MOST_CELLS, MOST_SCORES, LEAST_CELLS = 1_000, 400_000, 50
 
-# Most panels of a picture.
+# Largest number of panels of a picture.
 PANELS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What a model makes of each column; prints itself, the most important column first.
+    """The effects of all columns on a model's score. Its text has the most important column first.
 
-    An importance says how far the score moves on average if a person gets another person's value
-    of the column, by the noisy counts of people that PrivGAM releases. Other learners release no
-    counts: then it is the mean distance of the score from its mean, all codes of a column alike.
+    The importance of a column is the mean change of the score if a person gets another person's
+    value of the column, by the noisy counts of people that PrivGAM releases. Other learners release
+    no counts; then it is the mean distance of the score from its mean, with equal weights for all
+    bins.
     """
 
     label: Label
-    names: tuple[str, ...]  # of the columns, in the order of codes
-    constant: Floats  # (n_outputs,): the score where no column adds anything
+    names: tuple[str, ...]  # names of the columns, in the order of the encoded data
+    constant: Floats  # (n_outputs,): the score without the shapes
     shapes: tuple[Shape, ...]  # of all columns, the most important first
     # Whether a score is the sum of the constant and the shapes. Otherwise shapes are means over
-    # cells of the domain, as what a column does depends on the others.
+    # cells of the domain, as the effect of a column depends on other columns.
     is_sum: bool = True
 
     @property
     def importances(self) -> dict[str, float]:
-        """The importance of each column by name, the largest first."""
+        """The importance of each column by name, largest first."""
         return {shape.column.name: shape.importance for shape in self.shapes}
 
     @property
@@ -69,22 +69,22 @@ class Explanation:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The classes that scores are for: the positive one of two, or each."""
+        """The classes of the scores: the positive class of two, or all classes."""
         return self.label.classes or (self.label.positive,)
 
     @property
     def used(self) -> tuple[Shape, ...]:
-        """Shapes of the columns that matter by themselves."""
+        """The shapes of the columns with an effect of their own."""
         return tuple(shape for shape in self.shapes if shape.has_effect)
 
     @property
     def weighs_people(self) -> bool:
-        """Whether importances are means over people, and not over codes."""
+        """Whether importances are means over people, not over bins."""
         return any(shape.people is not None for shape in self.shapes)
 
     @property
     def without_effect(self) -> list[str]:
-        """Names of the other columns."""
+        """The names of the columns without an effect of their own."""
         return [shape.column.name for shape in self.shapes if not shape.has_effect]
 
     @property
@@ -94,7 +94,7 @@ class Explanation:
         return bool(tested) and min(tested) > FALSE_ALARM
 
     def evidence_text(self) -> str:
-        """Say which columns show evidence of an effect; empty where the model has no tests."""
+        """Return a sentence about evidence of effects; empty for a model without tests."""
         tested = [shape for shape in self.shapes if shape.evidence is not None]
         if not tested:
             return ""
@@ -112,7 +112,7 @@ class Explanation:
         return text + (f" No evidence of an effect: {', '.join(others)}." if others else "")
 
     def without_effect_text(self) -> str:
-        """Name the other columns in a sentence; means over a few cells may miss what they do."""
+        """Return a sentence about other columns; means over a few cells may miss effects."""
         where = "of their own" if self.is_sum else "on these means"
         return f"Without effect {where}: {', '.join(self.without_effect)}."
 
@@ -120,7 +120,7 @@ class Explanation:
         return "\n".join(self.lines())
 
     def lines(self, most: int | None = None) -> Iterator[str]:
-        """Write importances, and tables of the shapes of so many columns."""
+        """Yield lines with importances, and with tables of the shapes of `most` columns."""
         yield from self.sentences()
         used = self.used
         largest = max((shape.importance for shape in used), default=1.0) or 1.0
@@ -139,7 +139,7 @@ class Explanation:
             yield _write_table(lines, header)
 
     def sentences(self) -> Iterator[str]:
-        """Say how a score is made, and what importances and errors are."""
+        """Yield sentences that explain the score, importances and errors."""
         label, names = self.label, self.outputs
         if self.is_sum and not self.used:
             many = len(names) > 1
@@ -151,11 +151,11 @@ class Explanation:
             f"{name} {value:+.3g}" for name, value in zip(names, self.constant, strict=True)
         )
         if self.is_sum:
-            yield f"A score is the sum of a constant ({start}) and of what each column adds."
+            yield f"A score is the sum of a constant ({start}) and of one value for each column."
         else:
             yield (
-                f"A score is no sum over columns: what one does depends on the others. Shown are "
-                f"means over cells of the domain, beside a mean score of {start}."
+                "A score is no sum over columns: the effect of a column depends on the others. "
+                f"Shown are means over cells of the domain; the mean score is {start}."
             )
         yield (
             f"The largest score says what {label.column} is."
@@ -182,9 +182,9 @@ class Explanation:
         Parameters
         ----------
         most : int
-            How many columns are drawn at most.
+            Largest number of columns to draw.
         axes : sequence of Axes, optional
-            Where to draw; as many as there are shapes to draw. By default of a new figure.
+            One axes object for each shape to draw; by default, of a new figure.
 
         Returns
         -------
@@ -193,7 +193,7 @@ class Explanation:
         Raises
         ------
         MissingPackageError
-            Without Matplotlib.
+            If Matplotlib is not installed.
         """
         extras.check("matplotlib", "a picture of a model")
         if most < 0:
@@ -217,23 +217,23 @@ class Explanation:
         return panels
 
 
-# Asking ------------------------------------------------------------------------------------------
+# Evaluating --------------------------------------------------------------------------------------
 
 
 def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explanation:
-    """Return what a fitted learner makes of each column.
+    """Explain a fitted learner: importances and shapes of all columns.
 
-    PrivGAM's shapes are its own. Of other learners the score is asked:
-    where it is a sum over columns, the shapes are what each code adds, of mean 0; where it is not,
-    they are means over cells of the domain.
+    PrivGAM releases its shapes. For other learners the function evaluates the score. If the score
+    is a sum over columns, a shape has the value of each bin, with mean 0; otherwise shapes are
+    means over cells of the domain.
 
     Parameters
     ----------
     estimator : CodedClassifier or Model
-        Fitted, of this project; or read from a file by :func:`privcurve.load`.
+        A fitted learner of this project, or a model from :func:`privcurve.load`.
     domain : Domain, optional
-        What its columns and classes are called; by default its ``schema``'s or its file's, or
-        their numbers.
+        Names of columns, bins and classes; by default from the learner's ``schema`` or the model's
+        file, or numbers.
 
     Returns
     -------
@@ -242,20 +242,21 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
     Raises
     ------
     NotFittedError
-        If it is not fitted.
+        If the learner is not fitted.
     ModelError
-        If the domain has other columns or classes, or what the learner learned is not released.
+        If the domain has other columns or classes than the learner, or if the fitted model is not
+        released.
     """
     if hasattr(estimator, "_estimator"):
-        # A model of a file.
+        # A model from a file.
         estimator, domain = estimator._estimator, domain or estimator.domain
     if isinstance(estimator, type) or not hasattr(estimator, "_model_to_save"):
         raise ModelError(
-            f"{estimator!r:.60} can't be explained: give a fitted learner of privcurve; of a "
-            "pipeline or a search the one in it, of a file model.explain() of what load gives"
+            f"{estimator!r:.60} can't be explained: give a fitted learner of privcurve (for a "
+            "pipeline or a search, the learner in it), or a model from privcurve.load"
         )
     if not isinstance(domain, Domain | None):
-        raise ModelError(f"domain = {domain!r:.60} is no Domain: give dataset.domain")
+        raise ModelError(f"domain must be a Domain; got {domain!r:.60}. Give dataset.domain")
     check_is_fitted(estimator)
     fitted = estimator._as_fitted()
     chosen = fitted._model_to_save()._as_fitted()
@@ -283,7 +284,7 @@ def explain(estimator: CodedClassifier, domain: Domain | None = None) -> Explana
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """How a score moves with the codes of each column, on cells of a domain."""
+    """The effects of the bins of each column on a score, on cells of a domain."""
 
     constant: Floats  # (n_outputs,)
     values: tuple[Floats, ...]  # (n_outputs, n_bins), of mean 0
@@ -294,9 +295,10 @@ class Effects:
     def measure(
         cls, score: Callable[[Codes], Floats], n_bins: Ints, joins: bool = False
     ) -> Effects:
-        """Ask a score, of shape (n_rows, n_outputs): on one cell if it is a sum, else on many.
+        """Measure the effects on a score: around one cell if it is a sum, otherwise around many.
 
-        `joins`: columns may act together in few cells, so that it is a sum only if all are asked.
+        `score` returns an array of shape (n_rows, n_outputs). With `joins`, columns may interact in
+        few cells, so that only a test of all cells shows that the score is a sum.
         """
         coins = np.random.default_rng(0)
 
@@ -333,7 +335,7 @@ class Effects:
             rows[:, j] = np.tile(np.arange(width), len(cells))
             scores = score(rows).reshape(len(cells), width, -1)
             deviations = scores - scores.mean(axis=1, keepdims=True)
-            # Without this, rounding would leave an effect of columns that have none.
+            # Set rounding errors to 0, so that columns without an effect have none.
             deviations = np.where(np.ptp(scores, axis=1, keepdims=True) > 1e-12, deviations, 0.0)
             values.append(deviations.mean(axis=0).T)
             importances.append(float(np.abs(deviations).mean()))
@@ -343,7 +345,7 @@ class Effects:
 
 
 def _centre(learner: CodedClassifier) -> Callable[[Codes], Floats]:
-    """Return a learner's score, a column for each output; the mean of several is taken away."""
+    """Return a function for a learner's scores, (n_rows, n_outputs); several have the mean 0."""
 
     def score(codes: Codes) -> Floats:
         scores: Floats = learner._scores(codes)
@@ -371,7 +373,7 @@ def _make_explanation(
         widths, p = None if errors is None else errors[j], evidence[j] if evidence else None
         move_error = None if widths is None else _importance_error(values[j], widths, own)
         shapes.append(Shape(column, values[j], widths, moves, own, p, move_error))
-    # Columns with evidence first.
+    # Columns with evidence come first.
     shapes.sort(key=lambda shape: ((shape.evidence or 0.0) > FALSE_ALARM, -shape.importance))
     return Explanation(domain.label, domain.names, constant, tuple(shapes), is_sum)
 
@@ -379,8 +381,8 @@ def _make_explanation(
 def _importance(values: Floats, people: Floats | None) -> float:
     """Return the importance of a column: see :class:`Shape`.
 
-    The mean distance of two people's values is twice the mean of the larger one, less twice the
-    mean of one.
+    The mean distance of two people's values is twice the mean of the larger value minus twice the
+    mean of one value.
     """
     if people is None or not people.sum() > 0:
         return float(np.abs(values - values.mean(axis=1, keepdims=True)).mean())
@@ -389,16 +391,16 @@ def _importance(values: Floats, people: Floats | None) -> float:
         order = np.argsort(row, kind="stable")
         up_to = np.cumsum(people[order] / people.sum())
         before = np.append(0.0, up_to[:-1])
-        # Both people are among the smallest with probability F².
+        # The larger value is at most x with probability F(x)².
         largest = (row[order] * (up_to * up_to - before * before)).sum()
         distances.append(2 * largest - 2 * (row[order] * (up_to - before)).sum())
     return max(float(np.mean(distances)), 0.0)
 
 
 def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
-    """Return half the width of an importance's 95 % interval, of a single score.
+    """Return half the width of the 95 % interval of an importance, for a single score.
 
-    All scores may be off by their errors in the worst directions at once; so the interval is wide.
+    The interval is wide: it allows for errors of all values in the worst directions at once.
     """
     if people is None or not people.sum() > 0:
         return None
@@ -410,7 +412,7 @@ def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> 
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:
-    """Make a domain of a learner's public facts; columns and codes are called by their numbers."""
+    """Return a domain from a learner's public facts, with numbers for names."""
     n_bins = estimator._n_codes.tolist()
     names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(len(n_bins))])
     if estimator.bounds is not None:
@@ -436,7 +438,7 @@ def _write_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
 
 
 def table_of(shape: Shape, outputs: Sequence[str]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return the header and the rows of a table: what each code adds to each output."""
+    """Return the header and the rows of a table with the value of each bin for each output."""
     cells = [[f"{value:+.3g}" for value in row] for row in shape.values]
     if shape.errors is not None:
         cells = [

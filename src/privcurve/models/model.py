@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SCHEMA = Path(__file__).with_name("model.schema.yaml")
 
-# Exceptions of content that is no model.
+# Exceptions that invalid content raises.
 _UNUSABLE = (ValueError, TypeError, KeyError, OverflowError, ImportError, RecursionError)
 
 
@@ -46,23 +46,23 @@ class Model:
     """A loaded model."""
 
     learner: str  # its name in the registry
-    parameters: Mapping[str, Any]  # public parameters of the learner, ε and δ among them
+    parameters: Mapping[str, Any]  # public parameters of the learner, including ε and δ
     domain: Domain  # columns, bins and names of classes
-    statement: PrivacyStatement  # what the model guarantees
-    versions: Mapping[str, Any]  # of privcurve and of the learner, which the model was saved with
-    dataset: Any  # as `save` was given it
-    notes: Any  # likewise
+    statement: PrivacyStatement  # the guarantee of the model
+    versions: Mapping[str, Any]  # versions of privcurve and of the learner that saved the model
+    dataset: Any  # argument of `save`
+    notes: Any  # argument of `save`
     _estimator: CodedClassifier
-    parser: Parser | None = None  # how the files are written that it was trained on
+    parser: Parser | None = None  # format of the training files
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The answers of :meth:`predict`: the classes that the learner was fitted with."""
+        """The classes of the learner's fit, which are the possible results of :meth:`predict`."""
         return np.asarray(self._estimator.classes_)
 
     @cached_property
     def _label_values(self) -> NDArray[Any]:
-        """The answers of :meth:`predict_frame`: the classes as the label's column has them."""
+        """The possible results of :meth:`predict_frame`: the classes as in the label's column."""
         label = self.domain.label
         if label.type != TEXT and are_names_of(label.names, self.classes.tolist()):
             return self.classes
@@ -70,65 +70,65 @@ class Model:
 
     @cached_property
     def labels(self) -> NDArray[Any]:
-        """Names of the classes, as the domain has them, in the order of `classes`."""
+        """The names of the classes in the domain, in the order of `classes`."""
         return np.array(self.domain.label.names)
 
     def predict(self, rows: Any) -> NDArray[Any]:
-        """Predict the class of each row, as the fitted learner would.
+        """Predict the class of each row, like the fitted learner.
 
         Parameters
         ----------
         rows : DataFrame, Arrow table, mapping of columns, or array-like
-            Raw values by the names of their columns; an array holds codes of `domain`, and is of an
-            unsigned type. Where mixed bins were merged these are not the codes of the dataset.
+            Raw values by column name; or an array of bins of `domain`, of an unsigned type. If the
+            learner merged bins, these differ from the bins of the dataset.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Of `classes`.
+            Items of `classes`.
 
         Raises
         ------
         ModelError
-            If an array is of another type: it may hold raw values.
+            If an array has another type, as it may contain raw values.
         """
         return self._estimator.predict(self._codes_of(rows))
 
     def decision_function(self, rows: Any) -> NDArray[np.float64]:
-        """Score rows, as the fitted learner would; `rows` as for :meth:`predict`."""
+        """Return the scores of rows, like the fitted learner; `rows` as for :meth:`predict`."""
         return self._estimator.decision_function(self._codes_of(rows))
 
     def _codes_of(self, rows: Any) -> ArrayLike:
         if column_names(rows) or hasattr(rows, "columns"):
             return encode_frame(self.domain, rows, in_order=False)
-        # A learner that was fitted with a schema takes arrays of raw values, which look like codes.
+        # A learner that was fitted with a schema takes arrays of raw values, which look like bins.
         if np.asarray(rows).dtype.kind != "u":
             raise ModelError(
-                "an array holds codes, in an unsigned type such as uint8, as coding gives them: "
-                "give raw values by the names of their columns, in a frame"
+                f"an array of bins must have an unsigned type, such as uint8; got "
+                f"{np.asarray(rows).dtype}. Give raw values in a frame, with column names"
             )
         return rows
 
     def predict_frame(self, frame: Any) -> NDArray[Any]:
-        """Predict the label of each row of a frame, as the label's column has it.
+        """Predict the label of each row of a frame, as in the label's column.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            In the type that the file stores. The answers equal those of :meth:`predict`, unless
-            the learner was fitted on codes of the labels.
+            Labels of the type in the model's file. They equal the results of :meth:`predict`,
+            unless the learner was fitted on encoded labels.
         """
         codes = encode_frame(self.domain, frame, in_order=False)
         return self._label_values[decide(self.decision_function(codes))]
 
     def predict_names(self, codes: ArrayLike) -> NDArray[Any]:
-        """Predict the name of the class of each row of a coded matrix: a text."""
+        """Return the name of the predicted class, a text, for each row of encoded data."""
         return self.labels[decide(self.decision_function(codes))]
 
     def predict_with_probabilities(
         self, codes: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return what :meth:`predict_names` and :meth:`predict_proba` do; score each row once."""
+        """Return the results of :meth:`predict_names` and :meth:`predict_proba`, in one pass."""
         self.check_probabilities()
         scores = self.decision_function(codes)
         return self.labels[decide(scores)], self._estimator.chances(scores)
@@ -143,7 +143,7 @@ class Model:
         Raises
         ------
         ModelError
-            If the learner gives none.
+            If the learner gives no probabilities.
         """
         self.check_probabilities()
         return self._estimator.predict_proba(self._codes_of(rows))
@@ -158,7 +158,7 @@ class Model:
         Raises
         ------
         ModelError
-            If the learner, or its version of the file, gives none.
+            If the learner, or the version in the file, gives no intervals.
         """
         if not hasattr(self._estimator, "predict_interval"):
             raise ModelError(f"{self.learner} gives no intervals: use predict_proba")
@@ -170,7 +170,7 @@ class Model:
     def check_probabilities(self) -> None:
         """Raise ModelError if the learner gives no probabilities."""
         if not self.has_probabilities:
-            raise ModelError(f"{self.learner} gives no probabilities: ask for labels alone")
+            raise ModelError(f"{self.learner} gives no probabilities: use predict")
 
     @property
     def has_probabilities(self) -> bool:
@@ -178,29 +178,29 @@ class Model:
         return hasattr(self._estimator, "predict_proba")
 
     def describe(self) -> str:
-        """Return the model as a person reads it; its learner's name if it has no such form."""
+        """Return the model as text for people; the learner's name if it has no such text."""
         return self._estimator.describe(self.domain)
 
     def explain(self) -> Explanation:
-        """Return what the model makes of each column, see :func:`privcurve.explain`."""
+        """Return importances and shapes of all columns, see :func:`privcurve.explain`."""
         return explain(self._estimator, self.domain)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns, in the order of codes."""
+        """The names of the columns, in the order of the encoded data."""
         return np.array(self.domain.names, dtype=object)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The importance of each column, see :class:`Explanation`, in the order of codes."""
+        """The importance of each column (:class:`Explanation`), in the order of encoded data."""
         return self.explain().feature_importances
 
 
 def load(path: str | os.PathLike[str]) -> Model:
     """Read a model that :func:`save` wrote.
 
-    Nothing in the file is run or imported: it is JSON, checked against a schema and against what
-    its learner declares. Learners are those of this project alone.
+    Loading runs and imports nothing from the file: it is JSON, checked against a schema and the
+    learner's declarations. Only learners of this project can be loaded.
 
     Raises
     ------
@@ -213,14 +213,14 @@ def load(path: str | os.PathLike[str]) -> Model:
     if content.get("format") != FORMAT or version != FORMAT_VERSION:
         raise ModelError(
             f"{path} has the format {content.get('format')!r} {version!r}, but this privcurve "
-            f"({__version__}) reads {FORMAT!r} {FORMAT_VERSION}. Take the version that the model "
-            "was saved with."
+            f"({__version__}) reads {FORMAT!r} {FORMAT_VERSION}. Install the version that saved "
+            "the model."
         )
     try:
         schema.check(content, _SCHEMA, "it")
         return _restore_model(content)
     except _UNUSABLE as error:
-        raise ModelError(f"{path} holds no model that can be used: {error}") from error
+        raise ModelError(f"{path} contains no usable model: {error}") from error
 
 
 def _restore_model(content: Mapping[str, Any]) -> Model:
@@ -239,7 +239,7 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     fields = dict(content["statement"])
     del fields["text"]
     statement = PrivacyStatement.from_json(json.dumps(fields))
-    # A statement without words is refused here, not when it is printed.
+    # Format the statement now, so that an invalid one fails here and not when it is printed.
     str(statement)
     if any(fields[key] != content[key] for key in ("epsilon", "delta", "calibration")):
         raise ValueError("its statement is not about its epsilon, delta and calibration")
@@ -247,9 +247,13 @@ def _restore_model(content: Mapping[str, Any]) -> Model:
     parameters = {key: float("inf") if value == "inf" else value for key, value in entries}
     if "calibration" in parameters:
         parameters["calibration"] = spoken(parameters["calibration"])
-    version = content["made_with"]["learner"]
-    upgraded = estimator_class(name)._upgrade_parameters(parameters, version)
-    estimator = _restore_estimator(name, upgraded, content["classes"], domain, content["model"])
+    version, oldest = content["made_with"]["learner"], estimator_class(name)._oldest_read
+    if version < oldest:
+        raise ValueError(
+            f"version {version} of {name} made it, and from version {oldest} on scores have "
+            "another meaning: predict with the privcurve that saved it, or release a new model"
+        )
+    estimator = _restore_estimator(name, parameters, content["classes"], domain, content["model"])
     estimator._fitted_statement, estimator._labels_from_rows = statement, False
     versions, dataset, notes = content["made_with"], content["dataset"], content["notes"]
     return Model(name, parameters, domain, statement, versions, dataset, notes, estimator, parser)
@@ -262,7 +266,7 @@ def _restore_estimator(
     domain: Domain,
     released: Mapping[str, Any],
 ) -> CodedClassifier:
-    """Make a learner in its fitted state."""
+    """Return a learner in its fitted state."""
     kind = estimator_class(name)
     declared = set(kind().get_params(deep=False)) - set(NOT_WRITTEN)
     for key in parameters.keys() - declared:
@@ -270,7 +274,7 @@ def _restore_estimator(
     estimator: CodedClassifier = kind(**parameters, n_bins=list(domain.n_bins), classes=classes)
     estimator._check_parameters()
     if len(classes) != domain.n_classes or len(set(map(str, classes))) < len(classes):
-        raise ValueError(f"its classes, {classes}, are not those of its domain")
+        raise ValueError(f"its classes, {classes}, differ from its domain's")
     estimator.check_classes(len(classes))
     estimator.n_features_in_ = len(domain.columns)
     estimator.n_bins_ = np.array(domain.n_bins, dtype=np.int64)
@@ -292,7 +296,7 @@ def _restore_estimator(
 
 
 def _check_domain(domain: Domain) -> None:
-    """Refuse a domain that can't code records."""
+    """Raise ValueError if a domain can't encode records."""
     for column in domain.columns:
         merged = column.merged
         if merged and (len(merged) != column.bins + 1 or sorted(set(merged)) != list(merged)):

@@ -1,4 +1,4 @@
-"""What one column adds to a score."""
+"""The values that one column adds to a score."""
 
 from __future__ import annotations
 
@@ -9,53 +9,53 @@ import numpy as np
 from privcurve.coding import Floats
 from privcurve.datasets.domain import NUMERIC, Column
 
-# A smaller share of the people does not scale a picture by its interval, which is wide.
+# Intervals of bins with a smaller share of the people are wide, so they don't scale a picture.
 FEW = 0.01
 
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """The values that a column adds to a score, by code."""
+    """The values that a column adds to a score, by bin."""
 
     column: Column
-    values: Floats  # (n_outputs, n_bins): a row for each class; of two classes, one row
-    # Half the widths of their 95 % intervals; None where the model has none.
+    values: Floats  # (n_outputs, n_bins): one row for each class; for two classes, one row
+    # Half the widths of the values' 95 % intervals; None if the model has no intervals.
     errors: Floats | None
-    # Mean distance between the values of two people drawn at random. Where `people` is None: mean
-    # distance of the codes' values from their mean.
+    # Mean distance between the values of two random people. Without `people`, mean distance of the
+    # bins' values from their mean.
     importance: float
-    people: Floats | None = None  # (n_bins,): how many have each code, by released noisy counts
-    # The p-value of no effect times the number of columns; None where the model has none.
+    people: Floats | None = None  # (n_bins,): released noisy numbers of people
+    # The p-value of no effect times the number of columns; None if the model has no tests.
     evidence: float | None = None
-    # Half the width of the importance's 95 % interval; None where the model has none.
+    # Half the width of the importance's 95 % interval; None if the model has no intervals.
     importance_error: float | None = None
 
     @property
     def importance_text(self) -> str:
-        """The importance, with its interval where the model has one."""
+        """The importance as text, with its interval if the model has one."""
         error = self.importance_error
         return f"{self.importance:.3g}" + ("" if error is None else f" ± {error:.2g}")
 
     @property
     def spread(self) -> Floats:
-        """The errors; 0 where none are known."""
+        """The errors; 0 if the model has none."""
         return np.zeros_like(self.values) if self.errors is None else self.errors
 
     @property
     def has_effect(self) -> bool:
-        """Whether some codes add more than others, also where nobody is known to have them."""
+        """Whether the values of bins differ, including bins without people."""
         return self.importance > 0 or bool(np.ptp(self.values, axis=1).any())
 
     @property
     def titles(self) -> tuple[str, ...]:
-        """Name the codes: conditions on numbers, values of categories."""
+        """The names of the bins: conditions on numbers, values of categories."""
         return self.column.code_names
 
     @property
     def drawn(self) -> Shape:
-        """The categories that people have, or the bins from the first to the last one with people.
+        """The shape to draw: categories with people, or all bins between bins with people.
 
-        Where no counts of people are known these are all, and neighbours of equal numbers merged.
+        Without counts of people the result has all bins, and adjacent equal bins are merged.
         """
         column = self.column
         if self.people is None or not self.people.any():
@@ -77,14 +77,14 @@ class Shape:
 
     @property
     def reach(self) -> float:
-        """The largest distance from 0; of intervals, those of bins with people enough to matter."""
+        """The largest distance from 0 of values, and of intervals of bins with enough people."""
         ends = abs(self.values) + self.spread
         if self.people is not None and self.people.sum() > 0:
             ends = np.where(self.people >= FEW * self.people.sum(), ends, abs(self.values))
         return float(ends.max())
 
     def merge(self) -> Shape:
-        """Merge neighbouring bins of a numeric column that have the same numbers."""
+        """Return the shape with adjacent bins of equal values merged, for a numeric column."""
         column = self.column
         if column.kind != NUMERIC:
             return self

@@ -1,4 +1,4 @@
-"""A model as one query of SQL, where its score is a sum over columns."""
+"""A model as one SQL query, for models whose score is a sum over columns."""
 
 from __future__ import annotations
 
@@ -22,45 +22,46 @@ from privcurve.models.explain import Explanation
 from privcurve.models.model import Model
 
 SCORE = "privcurve_score"
-# Days are compared as texts, perhaps with a time after them: other texts are refused.
+# Form of a date, which may have a time after it; the query compares dates as texts.
 DAY = "____-__-__%"
-# What may end a time: other zones may be on another day in UTC.
+# Allowed time zones: in other zones the day may differ from UTC.
 UTC = "('', 'Z', '+00', '+00:00')"
-# In SQLite a column may hold any values: those outside these ranges are no numbers, or no dates.
+# A column of SQLite may have any values; values outside these ranges are no numbers, or no dates.
 NUMBERS, DATES = ("-1.7e308", "1.7e308"), ("'0001-01-01'", "'9999-12-31~'")
-# How databases write what is no number.
+# NaN in databases.
 NAN = ("nan", "NaN")
 # The characters that Python strips; databases strip only the space.
 BLANKS = (
     " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-# Values of other learners than PrivGAM are differences of scores, exact to more digits than these.
+# Significant digits of values, for learners other than PrivGAM: their values are differences of
+# scores.
 DIGITS = 12
-# The scores at which probabilities are compared with those of a link.
+# Scores at which a model's probabilities are compared with link functions.
 PROBES = np.linspace(-4, 4, 9)
 
 
 def query(model: Model, table: str, probabilities: bool = False) -> str:
-    """Return a query that adds the model's answer to each row of a table.
+    """Return a query that adds the model's prediction to each row of a table.
 
-    It answers what :meth:`Model.predict_names` does. A row that the model refuses has no answer
-    (NULL); so has a time whose text has another zone than UTC. Columns are of numbers, of dates (or
-    of their texts, such as 2024-12-31 or 2024-12-31 23:59:00), of truth values and of texts.
-    Categories are compared as texts: ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
+    Predictions equal :meth:`Model.predict_names`. A row that the model refuses gets NULL, as does a
+    time in a zone other than UTC. Columns may be numbers, dates (or their texts, such as 2024-12-31
+    or 2024-12-31 23:59:00), truth values and texts. The query compares categories as texts:
+    ``'true'`` is a truth value, and a decimal 1.50 is not 1.5.
 
     Parameters
     ----------
     model : Model
     table : str
-        Its name; columns have those of the model's domain.
+        The table's name. Its columns must have the names of the model's columns.
     probabilities : bool
-        Whether the probability of the positive class is added, by EXP.
+        Whether to add the probability of the positive class, which needs EXP.
 
     Raises
     ------
     ModelError
-        If the model has no such form.
+        If the model can't be a query.
     """
     domain, explanation = model.domain, model.explain()
     if not explanation.is_sum:
@@ -89,7 +90,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
             )
     n_outputs, label = len(explanation.outputs), domain.label
     scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
-    # The name depends on the model: the table may hold scores of another one.
+    # The name depends on the model, as the table may have scores of another model.
     score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
     names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
     sums = [f"{formula} AS {name}" for formula, name in zip(scores, names, strict=True)]
@@ -100,7 +101,7 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
     statement = model.statement
     return (
         f"-- {model.learner}: epsilon = {statement.epsilon:g}, delta = {statement.delta:g}\n"
-        # Answers stand first: databases take the first of two columns of one name.
+        # Predictions come first: of two columns with one name, databases take the first.
         f"SELECT\n  {_join_lines([*answers, 't.*'])}\nFROM (\n"
         f"  SELECT t.*,\n  {_join_lines(sums)}\n  FROM {_quote_name(table)} AS t\n) AS t;\n"
     )
@@ -111,12 +112,12 @@ def _join_lines(parts: Sequence[str]) -> str:
 
 
 def _is_whole(model: Model) -> bool:
-    """Return whether values are multiples of one unit, which add up exactly: PrivGAM's."""
+    """Return whether values are multiples of one unit, so that sums are exact: only PrivGAM's."""
     return hasattr(getattr(model._estimator, "model_", None), "log_odds")
 
 
 def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
-    """Write the score of an output: a constant, and what each column adds."""
+    """Return the expression of an output's score: a constant, plus the value of each column."""
     shapes = {shape.column.name: shape for shape in explanation.shapes}
     constant, cases = float(explanation.constant[k]), []
     for column in domain.columns:
@@ -135,7 +136,7 @@ def _write_all(values: Floats | Sequence[float]) -> list[str]:
 
 
 def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Write the value of each code of a column; NULL for a value that has no code."""
+    """Return the expression of a column's value; NULL for a raw value without a bin."""
     place = f"t.{_quote_name(column.name)}"
     whens = _case_numbers if column.kind == NUMERIC else _case_texts
     return f"CASE {' '.join(whens(domain, column, values, place))} END"
@@ -161,7 +162,7 @@ def _case_numbers(
         yield f"WHEN SUBSTR({text}, 1, 10) IN ({texts}) THEN {missing}"
     low, high = NUMBERS
     if column.dates:
-        # Not every type of time can be compared with a date; as texts all sort alike.
+        # Not every type of time can be compared with a date; as texts, all sort equally.
         place, (low, high) = text, DATES
     yield f"WHEN {place} NOT BETWEEN {low} AND {high} THEN NULL"
     for k, edge in enumerate(column.edges[1:-1]):
@@ -172,9 +173,9 @@ def _case_numbers(
 
 
 def _faults_of_day(text: str) -> Iterator[str]:
-    """Yield what a text may fulfil that is not a day in ISO's form, or a time of UTC on one.
+    """Yield conditions that hold for texts that are neither an ISO date nor a UTC time.
 
-    Each condition expects that those before it are false.
+    Each condition assumes that all earlier conditions are false.
     """
     decimals = "'0123456789'"
 
@@ -208,7 +209,7 @@ def _faults_of_day(text: str) -> Iterator[str]:
 
 def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: str) -> Iterator[str]:
     codes = TextCodes(domain, column)
-    # Truth values, which databases write as true and false, are meant as the column lists them.
+    # Databases write truth values as true and false; map them to the spelling of the column.
     words = {
         forms[0]: text for forms in TRUTHS.values() for text in forms[::-1] if text in column.codes
     }
@@ -219,7 +220,7 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     amounts = [word for word in listed if amount_of(word, decimal) is not None]
     words |= {word.replace(decimal, "."): word for word in amounts}
     words |= {word: word for word in (*listed, "", *marked)}
-    # A whole number may be stored with a point, and with any number of zeros behind it.
+    # A database may store a whole number with a point and any number of zeros.
     integers = [word for word in words if word.lstrip("+-").isdigit()]
     pointed = (f"{word}.{zeros}" for word in integers for zeros in ("", "0", "00"))
     words |= {word: word for word in pointed}
@@ -234,16 +235,16 @@ def _case_texts(domain: Domain, column: Column, values: Sequence[str], place: st
     yield from _write_texts(f"RTRIM({text}, '0')", stems, codes, values)
     if column.patterns:
         letters = _fold_case([*column.codes])
-        # Of two patterns that fit the same texts the first counts.
+        # If two patterns fit the same texts, the first one counts.
         folded = {"".join(letters.get(c, c) for c in word): word for word in [*column.codes][::-1]}
         yield from _write_texts(_write_folded(text, letters), folded, codes, values)
     yield f"ELSE {other}"
 
 
 def _fold_case(words: Sequence[str]) -> dict[str, str]:
-    """Return one letter for each that Python takes for a letter of some words, whatever its case.
+    """Return a map of all letters that Python's case folding equates with a letter of `words`.
 
-    Some databases know the case of ASCII alone; to Python the long s is an s, too.
+    Some databases fold only ASCII letters; Python also equates the long s with s.
     """
     folded: dict[str, str] = {}
     for letter in sorted({c for word in words for c in word + unicodedata.normalize("NFD", word)}):
@@ -270,7 +271,7 @@ def _all_letters() -> str:
 def _write_texts(
     place: str, words: Mapping[str, str], codes: TextCodes, values: Sequence[str]
 ) -> Iterator[str]:
-    """Yield the value of each text among `words`, which has a text with the same code for it."""
+    """Yield the value of each text in `words`, which maps it to a text with the same code."""
     texts: dict[str, dict[str, None]] = {}
     for text, code in zip(words, codes.code_all([*words.values()]), strict=True):
         if code >= 0:
@@ -281,7 +282,7 @@ def _write_texts(
 
 
 def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
-    """Write the label of the largest score, or the first of these; of one score, by its sign."""
+    """Return the expression of the predicted label: by the first largest score, or by the sign."""
     names = [_quote_text(label) for label in labels]
     if len(scores) == 1:
         (score,) = scores
@@ -294,7 +295,7 @@ def _decide(labels: Sequence[str], scores: Sequence[str]) -> str:
 
 
 def _write_probability(model: Model, score: str) -> str:
-    """Write the probability of the positive class, by its score."""
+    """Return the expression of the positive class's probability, from the score."""
     model.check_probabilities()
     links = {
         f"1 / (1 + EXP(-{score}))": PROBES,

@@ -1,4 +1,4 @@
-"""The bytes of a model's file: canonical JSON, its seal, and a strict reader."""
+"""Read and write model files: canonical JSON with a checksum (the seal)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from privcurve.files import replace_text
 from privcurve.models.errors import ModelError
 
 SEAL = "sha256"
-# Objects and lists this deep are written over several lines.
+# Objects and lists up to this depth take several lines.
 BROKEN_LEVELS = 3
 
 
 def seal_of(content: dict[str, Any]) -> str:
-    """Return SHA-256, in hex, of a document without its seal, in its one canonical form.
+    """Return the SHA-256, in hex, of the canonical form of a document without its seal.
 
-    That is JSON with sorted keys, no blanks, all but ASCII escaped, and floats in the shortest
-    form that gives them back.
+    The canonical form is JSON with sorted keys, without blanks, with escapes for all but ASCII, and
+    with floats in the shortest form that gives the same bits.
     """
     unsealed = {key: value for key, value in content.items() if key != SEAL}
     text = json.dumps(
@@ -30,15 +30,15 @@ def seal_of(content: dict[str, Any]) -> str:
 
 
 def write(path: Path, content: dict[str, Any]) -> None:
-    """Write a document with its seal, never half of it."""
+    """Write a document with its seal, atomically."""
     replace_text(path, _format_json({**content, SEAL: seal_of(content)}) + "\n")
 
 
 def read(path: Path) -> dict[str, Any]:
     """Read a document and check its seal.
 
-    Raises ModelError if the file can't be read, is not JSON, repeats a key, holds NaN, an infinite
-    number or half a surrogate pair, or was changed.
+    Raises ModelError if the file can't be read, is not JSON, repeats a key, contains NaN, an
+    infinite number or half a surrogate pair, or was changed.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -63,17 +63,17 @@ def read(path: Path) -> dict[str, Any]:
         raise ModelError(f"{path} is not a model's file: it has no {SEAL}. Give a model.json.")
     if content[SEAL] != seal:
         raise ModelError(
-            f"{path} was changed after it was written: its {SEAL} is not that of its content. "
+            f"{path} was changed after it was written: its {SEAL} does not match its content. "
             "Copy it again, or save the model again."
         )
     return content
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of pairs; refuse equal keys, of which readers of JSON keep different ones."""
+    """Return an object from pairs; raise ValueError for a repeated key, as JSON readers differ."""
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return mapping
 
 
@@ -87,7 +87,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _format_json(value: Any, level: int = 0) -> str:
-    """Write JSON for people: outer levels on several lines, inner ones on one."""
+    """Return JSON for people: outer levels on several lines, inner levels on one."""
     is_object = isinstance(value, dict)
     nested = is_object or (
         isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)

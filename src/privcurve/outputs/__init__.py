@@ -1,1 +1,1 @@
-"""What a study can be asked to show: each output is one file, and its word in :mod:`.registry`."""
+"""The tables and figures of a study: one file per output, listed in :mod:`.registry`."""

@@ -1,4 +1,4 @@
-"""List the outputs that a study can be asked for: ``python -m privcurve.outputs``."""
+"""List the outputs that a study can request: ``python -m privcurve.outputs``."""
 
 from __future__ import annotations
 

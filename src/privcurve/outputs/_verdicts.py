@@ -1,6 +1,6 @@
-"""Verdicts on the claims of papers: the rows that a claim names, compared with its criterion.
+"""Verdicts on the claims of papers: compare rows of our tables with each claim's criterion.
 
-The rule: docs/claims.md.
+docs/claims.md states the rule.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from privcurve.analysis.ranks import holm
 from privcurve.lazy import pd, stats
 from privcurve.outputs.base import check_name
 
-# Name of single runs in a claim, in place of a table.
+# In place of a table's name in a claim: the claim is about single runs.
 RUNS = "runs"
-# The column that tells runs of a setting apart, and that of runs in the folds of one partition: all
-# curves have the same splits.
+# Columns that identify a run within a setting, and the partition within that. All curves have the
+# same splits.
 SPLIT, FOLD = "repeat", "fold"
 SPLITS = (SPLIT, FOLD)
 EPSILON = "epsilon"
 KEYS = ["dataset", EPSILON]
 # The ε of a method without privacy, as text.
 NO_NOISE = "inf"
-# The column of the standard error of a mean over places, by leaving out each split in turn.
+# Column of the standard error of a mean over places, computed by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
     *("name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest"),
@@ -37,11 +37,11 @@ COLUMNS = [
 ]
 HOLDS, FAILS, MIXED = "holds", "fails", "mixed"
 UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not comparable"
-# Number of standard errors that decide.
+# A difference counts if it exceeds this many standard errors.
 BEYOND = 2.0
-# Tables have six decimals, and differences of them the rounding of floats.
+# Tolerance of comparisons: tables have six decimals, and their differences have rounding errors.
 ROUNDING = 1e-9
-# Text, whether the bound itself is outside, and how far a value is inside.
+# By criterion: its text, whether the bound itself violates it, and how far a value is inside it.
 _CRITERIA: Mapping[str, tuple[str, bool, Callable[[float, Any], float]]] = {
     "above": ("> {:g}", True, lambda value, bound: value - bound),
     "at_least": ("≥ {:g}", False, lambda value, bound: value - bound),
@@ -59,17 +59,17 @@ Values = dict[Key, float]
 class Computed:
     """A function in ``papers/<paper>/_claims.py`` that computes the values of some claims.
 
-    `function` takes a claim and rows of its table. Single runs are those of all splits or, for a
+    `function` takes a claim and rows of its table. Single runs cover all splits or, for a
     standard error, those without one split.
     """
 
-    text: str  # for the criterion; {value} and {over} are those of the claim
+    text: str  # for the criterion; {value} and {over} come from the claim
     function: Callable[[Mapping[str, Any], pd.DataFrame], Values]
     has_error: bool
 
 
 def computed(text: str, has_error: bool = True) -> Callable[[Any], Computed]:
-    """Declare a function that computes values; without `has_error` they move by whole steps."""
+    """Declare a function that computes values; without `has_error` they change in whole steps."""
     return lambda function: Computed(text, function, has_error)
 
 
@@ -79,11 +79,11 @@ def verdicts(
     printed: Mapping[str, pd.DataFrame] | None = None,
     functions: Mapping[str, Computed] | None = None,
 ) -> pd.DataFrame:
-    """Return the verdict of each claim, or of each value of what it names under `each`.
+    """Return the verdict on each claim, or on each value of the columns under its `each`.
 
-    `tables` has the tables that claims name, by their outputs' words or names, and under `RUNS`
-    single runs with a column for each parameter, which give standard errors too. `printed` has the
-    files that claims name under `less_printed`, `functions` the functions under `compute`.
+    `tables` has the tables that claims name, by the words or names of their outputs. Under `RUNS`
+    it has single runs, with a column for each parameter; they also give standard errors. `printed`
+    has the files that claims name under `less_printed`, `functions` the functions under `compute`.
     """
     rows = []
     for claim in claims:
@@ -105,9 +105,9 @@ def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
 
 
 def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:
-    """Raise ValueError if a claim on runs names a column that none has, or averages over curves.
+    """Raise ValueError if a claim on runs names an unknown column, or averages over several curves.
 
-    `places` have the columns that tell the runs of the study apart, but for `SPLITS`.
+    `places` have the columns that identify the runs of the study, without `SPLITS`.
     """
     names = dict.fromkeys((*(name for place in places for name in place), *SPLITS))
     columns = dict.fromkeys((*_telling_columns(claim), *claim.get("each", ())))
@@ -130,16 +130,19 @@ def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) ->
 
 
 def check(claim: Mapping[str, Any]) -> None:
-    """Raise ValueError if a word of a claim would have no effect, or another one than it says."""
+    """Raise ValueError if an option of a claim has no effect, or another effect than it says."""
     keys, name = claim.get("by", KEYS), f"claim {claim['name']}"
     for word in ("over", "less_by"):
         for stray in claim.get(word, ()):
             if stray not in keys:
-                raise ValueError(f"{name}: {word}: {stray!r} is not among {', '.join(keys)} ('by')")
+                raise ValueError(
+                    f"{name}: {word!r} must name columns under 'by' "
+                    f"({', '.join(keys)}); got {stray!r}"
+                )
     if "compute" in claim and len(claim.get("over", ())) > 1:
-        raise ValueError(f"{name}: {claim['compute']} is over one column; 'over' has several")
+        raise ValueError(f"{name}: 'over' must be one column for {claim['compute']}; got several")
     if "every" in claim and claim.get("share", 1) < 1:
-        raise ValueError(f"{name}: 'every' is not a share of places; leave one of the two out")
+        raise ValueError(f"{name}: 'every' and a share of places exclude each other; leave one out")
 
 
 def check_printed(claim: Mapping[str, Any], path: Path) -> None:
@@ -151,7 +154,7 @@ def check_printed(claim: Mapping[str, Any], path: Path) -> None:
 
 
 def verdict_columns(paired: bool) -> list[str]:
-    """Return the columns of the table, with a standard error where runs are paired."""
+    """Return the columns of the table, including a standard error if runs are paired."""
     return [*COLUMNS[:9], STANDARD_ERROR, *COLUMNS[9:]] if paired else COLUMNS
 
 
@@ -174,9 +177,9 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
 
 
 def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
-    """Return the values under `where` and `less` that no row of the table has.
+    """Return the values under `where` and `less` for which the table has no row.
 
-    Judged by the other values of a list alone a claim would say more than is known.
+    A verdict on the remaining values alone would claim more than is known.
     """
     gone = []
     for part in _parts(claim):
@@ -217,6 +220,7 @@ def _verdict(
     numbers = list(values.values())
     row |= {"least": min(numbers), "mean": mean(numbers), "largest": max(numbers)}
     sides: list[int] | None = None
+    # A count of places has no standard error: leaving out a split changes it in whole steps.
     if claim.get("table") == RUNS and (how is None or how.has_error):
         row[STANDARD_ERROR] = jackknife(_means_left_out(left_out, values))
         moved = [{key: margin_of(value, bound) for key, value in one.items()} for one in left_out]
@@ -240,7 +244,7 @@ def _verdict(
 def _means_left_out(
     left_out: Sequence[Mapping[Key, float]], values: Mapping[Key, float]
 ) -> list[float]:
-    """Return the mean over all places without each split; NaN where a place goes with it."""
+    """Return the mean over all places without each split; NaN if a place has no other split."""
     return [mean(one.get(key, math.nan) for key in values) for one in left_out]
 
 
@@ -251,8 +255,9 @@ def _judge_places(
 ) -> list[int]:
     """Return 1 for places more than two standard errors inside the criterion, −1 outside, else 0.
 
-    By Student's t with Holm's correction for all places on a side; two standard errors is the limit
-    for a single place. Places without a standard error have 0.
+    The limit of two standard errors holds for a single place. With several places, the limit is of
+    Student's t with Holm's correction for all places on one side. Places without a standard error
+    get 0.
     """
     tails: dict[Key, float] = {}
     freedom = len(left_out) - 1
@@ -269,23 +274,23 @@ def _judge_places(
 
 
 def _judge_sides(sides: Sequence[int], of_mean: int, every: bool, all_pass: bool) -> str:
-    """Judge places by their sides of the criterion, and by that of their mean."""
+    """Return the verdict that follows from the sides of all places and the side of their mean."""
     if -1 in sides:
         return MIXED if 1 in sides and not every else FAILS
-    # Places that fail within their errors neither refute nor confirm "every".
+    # Places that fail within their errors neither refute nor confirm a claim about every place.
     on_average = of_mean > 0 and (all_pass or not every)
     return HOLDS if 0 not in sides or on_average else UNDECIDED
 
 
 def _judge_values(passes: Sequence[bool], every: bool) -> str:
-    """Judge places without standard errors."""
+    """Return the verdict on places without standard errors."""
     if all(passes):
         return HOLDS
     return MIXED if any(passes) and not every else FAILS
 
 
 def _judge_share(passes: Mapping[Key, bool], share: float, keys: Sequence[str]) -> str:
-    """Judge the share of places that pass; its standard error is over datasets, one of the keys."""
+    """Return the verdict on the share of places that pass; the standard error is over datasets."""
     by_dataset: dict[str, list[bool]] = {}
     for key, passed in passes.items():
         dataset = dict(zip(keys, key, strict=True)).get("dataset", "")
@@ -315,9 +320,10 @@ def values_of(
 ) -> Values:
     """Return the numbers that are compared with a claim's criterion; NaN if a value is missing.
 
-    There is one for each row of the claim, by its keys; with `over`, one for each value of the
-    columns of `by` that are not under `over`: the mean, or else the `summary` of the first column
-    under `over` and of the values. Single runs are averaged over their splits, by `average`.
+    There is one number for each row of the claim. With `over` there is one for each value of the
+    columns of `by` that are not under `over`: the mean, or `summary` of the first column under
+    `over` and of the values. Single runs are averaged over their splits, by `average`. The numbers
+    are indexed by their keys.
     """
     value, keys = claim.get("value", "accuracy"), list(claim.get("by", KEYS))
     table = _average_splits(claim, rows, average) if claim.get("table") == RUNS else rows
@@ -346,11 +352,13 @@ def _summarise(
 
 
 def _numbers(claim: Mapping[str, Any], rows: pd.DataFrame, column: str) -> pd.Series:
-    """Return a column as floats; ValueError names the claim if it is a text."""
+    """Return a column as floats; ValueError names the claim if the column has texts."""
     try:
         return pd.to_numeric(rows[column]).astype(float)
     except (TypeError, ValueError):
-        raise ValueError(f"claim {claim['name']}: {column!r} is not of numbers") from None
+        raise ValueError(
+            f"claim {claim['name']}: the column {column!r} must have numbers; it has texts"
+        ) from None
 
 
 def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
@@ -360,7 +368,7 @@ def _texts(frame: pd.DataFrame, keys: Sequence[str]) -> list[Key]:
 
 
 def _telling_columns(claim: Mapping[str, Any]) -> list[str]:
-    """Return the columns that tell rows of a claim apart."""
+    """Return the columns that identify the rows of a claim."""
     parts = (claim.get("by", KEYS), claim["where"], claim.get("less", {}), claim.get("less_by", ()))
     return list(dict.fromkeys(name for part in parts for name in part))
 
@@ -378,12 +386,13 @@ def _claimed_rows(
 def _compared_values(
     claim: Mapping[str, Any], frame: pd.DataFrame, table: pd.DataFrame, value: str, keys: list[str]
 ) -> list[float]:
-    """Return what is subtracted from each row: the rows of the comparison, by their keys."""
+    """Return the value to subtract from each row, taken from the rows with the same keys."""
     matched, best = list(claim.get("less_by", keys)), claim.get("against")
     others = _claimed_rows(table, claim, "less", [] if best else matched)
     subtrahends = _numbers(claim, others, value)
     keys = [name for name in matched if name != EPSILON]
-    # Each method has its own: one without privacy has one row, at ε = ∞, and counts at each ε.
+    # Methods have different ε: a method without privacy has one row, at ε = ∞, which counts at each
+    # ε.
     apart = [
         name for name in ("method", *claim.get("less", ())) if name in others and name != EPSILON
     ]
@@ -397,31 +406,31 @@ def _compared_values(
         subtracted: list[float] = []
         for own in theirs.get(key, {}).values():
             there = own.get(epsilon, own.get(NO_NOISE) if len(own) == 1 else None)
-            # One that lacks this ε may be the best there: then the best is not known.
+            # A method without a row at this ε could be the best there: then the best is unknown.
             subtracted += there or ([math.nan] if best else [])
         if best is None and len(subtracted) > 1:
-            same = f"several rows of 'less' are for one {' and '.join(matched)}"
+            same = f"several rows of 'less' match one {' and '.join(matched)}"
             raise ValueError(f"claim {claim['name']}: {same}; say 'against', or more under 'less'")
-        # NaN if one of them is missing.
+        # The result is NaN if one of the values is missing.
         choose = np.min if best == "smallest" else np.max
         numbers.append(float(choose(subtracted)) if subtracted else math.nan)
     return numbers
 
 
 def _epsilons(frame: pd.DataFrame, names: Sequence[str]) -> list[str]:
-    """Return the ε of each row, if it is among the names; else ∞, which is each ε."""
+    """Return the ε of each row if it is among the names, else ∞, which matches each ε."""
     return [*map(key_text, frame[EPSILON])] if EPSILON in names else [NO_NOISE] * len(frame)
 
 
 def select_rows(table: pd.DataFrame, where: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the rows with the wanted values, or one of a list of values."""
+    """Return the rows whose columns have the wanted values, or one of a list of wanted values."""
     for column, value in where.items():
         table = table[table[column].map(key_text).isin(list_texts(value))]
     return table
 
 
 def _parts(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the values of the rows that a claim is about."""
+    """Return the values that identify the rows of a claim."""
     return [claim[one] for one in ("where", "less") if one in claim]
 
 
@@ -444,7 +453,7 @@ def leave_out_splits(runs: pd.DataFrame, claim: Mapping[str, Any]) -> list[pd.Da
         same = f"several runs of one split have the same {' and '.join(columns)}"
         raise ValueError(f"claim {claim['name']}: {same}; say more under 'where'")
     names = sorted(splits.unique())
-    # Without the only split nothing would be left.
+    # With only one split, no run would be left.
     return [mine, *(mine[splits != name] for name in names if len(names) > 1)]
 
 
@@ -457,10 +466,11 @@ def _average_splits(
 
 
 def jackknife(left_out: Sequence[float]) -> float:
-    """Return the standard error of a statistic, by its values when one split is left out.
+    """Return the jackknife standard error of a statistic from its values without each split.
 
-    For a mean over independent splits it is the usual standard error; for a difference of two
-    curves that of the paired difference; NaN for fewer than two splits, or if one is not finite.
+    For a mean over independent splits this is the usual standard error; for a difference of two
+    curves it is the standard error of the paired difference. It is NaN with fewer than two splits,
+    or if a value is not finite.
     """
     n = len(left_out)
     if n < 2 or not all(map(math.isfinite, left_out)):
@@ -470,10 +480,10 @@ def jackknife(left_out: Sequence[float]) -> float:
 
 
 def list_texts(value: Any) -> list[str]:
-    """Write a value of a key, or each of a list of values."""
+    """Write the value of a key as text, or each value of a list."""
     return [*map(key_text, value if isinstance(value, list) else [value])]
 
 
 def key_text(value: Any) -> str:
-    """Write a value of a key: a file may have changed the last bit of a number."""
+    """Write the value of a key as text: a file may have changed the last bit of a number."""
     return short_text(value) if isinstance(value, (int, float)) else str(value)

@@ -1,4 +1,4 @@
-"""The accuracy of each learner at each ε, of fresh trainings, and the selected settings."""
+"""Table of each learner's accuracy at each ε, from fresh trainings, and the selected settings."""
 
 from __future__ import annotations
 
@@ -25,27 +25,40 @@ from privcurve.outputs.base import Context, Output, OutputRequest, Reads, metric
 from privcurve.tables.table import Table, format_counts, format_decimals, format_means, text_frame
 
 SELECTION_NOTES = (
-    "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
-    "the settings that were compared, on the folds that chose it.",
-    "The selection of settings is itself not private: ε is the budget of one training, not of "
-    "the search.",
-    "Accuracies and other scores are exact statistics of the records they are measured on, "
-    "without noise: ε covers the models, not these numbers.",
-    "Calibration 'published' sets the noise as the method's paper prints it, 'proved' as "
-    "this project proves it; a method without privacy has none, and ε = inf.",
+    (
+        "The cross-validated accuracy of the selected setting is optimistic: it is the best of "
+        "the compared settings, on the folds that selected it."
+    ),
+    (
+        "The selection of settings is itself not private: ε is the budget of one training, not "
+        "of the search."
+    ),
+    (
+        "Accuracies and other scores are exact statistics of the scored records, without "
+        "noise: ε covers the models, not these numbers."
+    ),
+    (
+        "Calibration 'published' uses the noise printed in the method's paper, 'proved' the "
+        "noise proved by this project; a method without privacy has no noise, and ε = inf."
+    ),
 )
 MEAN = (
-    "mean ± its standard error over the repeats: on a test part, which all repeats score, of the "
-    "noise of training alone (and of the draw of records, if a method trains on a share of them); "
-    "elsewhere widened, as the parts that score overlap (Nadeau and Bengio 2003)"
+    "mean ± its standard error over the repeats. If all repeats score one test part, it "
+    "covers the noise of training alone (and the draw of records, if a method trains on a "
+    "share of them); otherwise it is widened, as the scored parts overlap (Nadeau and "
+    "Bengio 2003)"
 )
 FRESH_NOTES = (
-    f"Accuracy, AUC and log loss are of fresh trainings with the selected setting: {MEAN}; "
-    "what cross-validation gave is ± one standard deviation over the folds. Where a "
-    "dataset has no test set, the fresh folds are new partitions of the records that also chose "
-    "the setting.",
-    "A value is missing (–) when a repeat it needs is missing or has failed; nothing is averaged "
-    f"over the rest. {NO_LOG_LOSS}",
+    (
+        "Accuracy, AUC and log loss are from fresh trainings with the selected setting: "
+        f"{MEAN}. Scores from cross-validation are ± one standard deviation over the folds. "
+        "Where a dataset has no test set, the fresh folds are new partitions of the records "
+        "that also selected the setting."
+    ),
+    (
+        "A value is missing (–) if one of its repeats is missing or failed; the other repeats "
+        f"are not averaged. {NO_LOG_LOSS}"
+    ),
 )
 
 
@@ -53,7 +66,7 @@ class Accuracy(Output):
     """Table ``accuracy``: one row for each dataset, method and ε."""
 
     word: ClassVar[str] = "accuracy"
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -74,7 +87,7 @@ def accuracy_of(study: Study, selected: pd.DataFrame, refits: pd.DataFrame) -> T
 
 
 def all_curves(request: OutputRequest) -> Reads:
-    """Return that an output reads every curve of a study, in its order."""
+    """Return inputs of an output: every curve of the study, in the study's order."""
     study = request.study
     facts = [list(study.datasets), list(study.methods), study.metric]
     return Reads(request.curves_of(study.methods.values()), data=study.datasets, facts=facts)
@@ -102,7 +115,7 @@ def format_table(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
-    """Return the means of each score by its name, with standard errors where there are any."""
+    """Return the means of each score by its name, with standard errors where they exist."""
     return {
         metric_name(name): format_means(frame[name], frame[f"{name}_error"])
         if f"{name}_error" in frame
@@ -113,10 +126,10 @@ def scores_as_text(frame: pd.DataFrame) -> dict[str, list[str]]:
 
 
 class SelectedSettings(Output):
-    """Table ``selected_settings``: a row for each dataset, method and ε, a column for each axis."""
+    """Table ``selected_settings``: a row per dataset, method and ε, a column per hyperparameter."""
 
     word: ClassVar[str] = "selected_settings"
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 5
 
     def reads(self, request: OutputRequest) -> Reads:
         return all_curves(request)
@@ -136,12 +149,12 @@ METHOD = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
 
 
 def optimistic_column(metric: str = ACCURACY) -> str:
-    """Name the column of the cross-validated score that selected a setting."""
+    """Return the column name of the cross-validated score that selected a setting."""
     return f"cv_{metric}_selected_optimistic"
 
 
 def table_columns(metric: str = ACCURACY) -> list[str]:
-    """Return the columns of the table, with the spread of measures and of the study's metric."""
+    """Return the columns of the table, with standard deviations of measures and of the metric."""
     cv, spread = optimistic_column(metric), spread_scores(metric)
     return [
         *(*METHOD, "scored_on", cv, f"{cv}_std", ACCURACY, f"{ACCURACY}_std"),
@@ -153,7 +166,7 @@ def table_columns(metric: str = ACCURACY) -> list[str]:
 
 
 def scores_of_tables(metric: str) -> list[str]:
-    """Return the scores whose means the table has."""
+    """Return the scores that have a mean in the table."""
     return list(dict.fromkeys((*IN_TABLES, metric)))
 
 
@@ -182,15 +195,15 @@ def accuracy_table(
     methods: Sequence[str],
     metric: str = ACCURACY,
 ) -> pd.DataFrame:
-    """Put the fresh accuracy of each selected setting beside its optimistic one.
+    """Return the fresh accuracy of each selected setting and its optimistic cross-validated one.
 
     The table has a row for each dataset, method and ε, in the order given. `refits` are fresh
-    trainings (repeats 1 … `n_repeats`); those of another setting do not count. `scored_on` is
+    trainings (repeats 1 … `n_repeats`); trainings of other settings are ignored. `scored_on` is
     "test" or "folds". A metric is NaN unless all repeats have it; `n_failed` counts failed and
     missing repeats, and `error` names them.
     """
     scored_on = _find_scoring_sets(refits)
-    # ε as text: the file of selected settings may have changed its last bit.
+    # ε is compared as text: the file of selected settings may have changed its last bit.
     keys = ["dataset", "method", refits["epsilon"].map(short_text), "setting"]
     groups = dict(list(refits.groupby(keys)))
     rows = []
@@ -215,7 +228,7 @@ def selected_settings_table(
     rows = _sort(selected, datasets, methods)
     settings = [{} if pd.isna(text) else json.loads(text) for text in rows["setting"]]
     table = rows[METHOD].reset_index(drop=True)
-    # A setting of private selection names a learner too: that column is already there.
+    # A setting of private selection also names a learner, which already has a column.
     for name in sorted({name for setting in settings for name in setting} - set(METHOD)):
         table[name] = pd.Series([setting.get(name) for setting in settings], dtype=object)
     for name in ("n_settings", "n_failed_settings", "status", "error"):
@@ -229,7 +242,7 @@ def _find_scoring_sets(refits: pd.DataFrame) -> dict[str, str]:
         is_test = folds == "test"
         if is_test.nunique() > 1:
             raise ValueError(
-                f"{dataset}: scored on the test set in some refits, on folds in others"
+                f"{dataset}: refits must all score the test set, or all score folds; got both"
             )
         sets[str(dataset)] = "test" if is_test.all() else "folds"
     return sets
@@ -240,7 +253,7 @@ def _sort(frame: pd.DataFrame, datasets: Sequence[str], methods: Sequence[str]) 
     for column, order in orders.items():
         unknown = sorted(set(frame[column]) - set(order))
         if unknown:
-            raise ValueError(f"the {column} {unknown[0]!r} is not one of {', '.join(order)}")
+            raise ValueError(f"{column} must be one of {', '.join(order)}; got {unknown[0]!r}")
     return frame.sort_values(
         [*orders, "epsilon"],
         key=lambda values: (

@@ -1,6 +1,6 @@
-"""What a study's tables say in words: which learner to take, and how sure that is.
+"""Rankings of learners and the sentences about them: which learner to use, how certain it is.
 
-Terminal, page and reports take their rankings and sentences from here: one row is one mechanism.
+Terminal, page and reports use the same rankings and sentences. Each mechanism has one row.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from privcurve.analysis.measures import ACCURACY, LOSSES, TEST
-from privcurve.experiments.kinds import SHORT, UNPAID
+from privcurve.experiments.kinds import NOT_COVERED, SHORT
 from privcurve.experiments.study import Study
 from privcurve.lazy import pd
 from privcurve.learners import own
@@ -31,10 +31,10 @@ def rankings(
     epsilons: Sequence[float],
     metric: str | None = None,
 ) -> list[Ranking]:
-    """Rank the learners of a study on a dataset at each ε, by the study's metric or another one.
+    """Rank the learners of a study on a dataset at each ε, by default by the study's metric.
 
-    Its table of accuracy is read and, if they are there, those of `raw`, for models on raw columns,
-    and `ledgers`, for the δ that was used.
+    Reads the study's table of accuracy and, where they exist, the tables of `raw` (models on raw
+    columns) and `ledgers` (the δ that models used).
     """
     request = outputs[ACCURACY]
     study, others = request.study, [outputs[word] for word in (RAW,) if word in outputs]
@@ -47,10 +47,11 @@ def rankings(
 
 
 def titles_of(study: Study) -> dict[str, str]:
-    """Return the titles of a study's methods, and of what stands beside them.
+    """Return the titles of a study's methods and of the reference models.
 
-    They name the neighbours of ε where these differ: one ε for several is not one guarantee; and
-    what the contract found of a user's own learner.
+    Where the methods' neighbouring relations differ, titles name them: the same ε under two
+    relations is not the same guarantee. Titles of a user's own learners have the result of the
+    contract.
     """
     methods = study.methods.items()
     differ = len({method.relation for _, method in methods} - {None}) > 1
@@ -60,41 +61,41 @@ def titles_of(study: Study) -> dict[str, str]:
         )
         for name, method in methods
     }
-    # A learner of the study may be called `raw` where it has no model on raw columns.
+    # A study may have a learner called `raw` if it has no model on raw columns.
     return REFERENCES | titles
 
 
 def contracts_of(study: Study) -> dict[str, str]:
-    """Return what the contract found of the methods that train a user's own learners."""
+    """Return the result of the contract for each method that trains a user's own learner."""
     return {name: method.contract for name, method in study.methods.items() if method.contract}
 
 
 def broken_of(contracts: Mapping[str, str]) -> list[str]:
-    """Return the methods that broke the contract, which are neither ranked nor recommended."""
+    """Return the methods that broke the contract. They are not ranked or recommended."""
     return [method for method, finding in contracts.items() if finding == own.BROKEN]
 
 
 MAJORITY = "majority_class"
-# A model on the raw columns; no model on codes is compared with it (outputs/price.py).
+# The model on raw columns; models on encoded data are not compared with it (outputs/price.py).
 RAW = "raw"
-# The same kind of model on the codes: the difference is the cost of coding.
+# The same kind of model on encoded data: the difference is the cost of encoding.
 CODES = "raw_codes"
-REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on codes"}
+REFERENCES = {RAW: "Raw columns (histogram boosting)", CODES: "Histogram boosting on encoded data"}
 DIGITS = 3
-# A class with less than this share of the records is rare, if another has all the rest: accuracy
-# then says little about it.
+# A class is rare if it has less than this share of the records and one other class has all the
+# rest: accuracy then says little about it.
 RARE = 0.2
-# Scores that are shown beside the accuracy in that case.
+# Scores that are reported in addition to the accuracy if a class is rare.
 BESIDE = {"auc": "AUC", "log_loss": "log-loss", "balanced_accuracy": "balanced"}
-# Scores count as level if they differ by at most this many standard errors of the difference, as
-# of unrelated means: a table has no splits by which to pair them.
+# Two scores are level if they differ by at most this many standard errors of the difference of
+# independent means: a table has no splits that could pair them.
 LEVEL = 2.0
-# At most this many learners that are level with the best are named.
+# Maximum number of learners level with the best that a sentence names.
 MOST_LEVEL = 3
 
 
 def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of accuracy with the δ that models use, as far as ledgers say it."""
+    """Return a table of accuracy with the δ that models used, where `ledgers` has it."""
     place = ["dataset", "method", "epsilon"]
     of_models = ledgers[[*place, "delta_used"]].astype({"epsilon": float})
     used = accuracy[place].merge(of_models, "left", place)["delta_used"]
@@ -104,8 +105,8 @@ def set_used_deltas(accuracy: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFra
 def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
     """Return a table of accuracy with one row per mechanism.
 
-    A method that is given a δ and uses none is the method without δ, with the same random numbers:
-    all its scores are the same, and its row is dropped.
+    A method that receives a δ and uses none has the same random numbers as the method without δ.
+    All scores are equal, so its row is dropped.
     """
     scores = accuracy.select_dtypes("number").drop(columns="delta", errors="ignore").round(9)
     method = accuracy["method"].map(lambda name: re.sub("~delta=[^~]*", "", name))
@@ -116,12 +117,12 @@ def drop_twins(accuracy: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The learners of a table of accuracy on one dataset at one ε, ranked by a metric.
+    """Learners on one dataset at one ε, ranked by a metric of the table of accuracy.
 
-    `private` and `free` are rows of the table, best first: what was trained at this ε, and what has
-    no privacy. They have a column `error`, the standard error of the metric's mean. `failed` are
-    rows, at this ε or without privacy, of which a training has failed. `contracts` says what the
-    contract found of a user's own learners, by method: those that broke it have no row.
+    `private` and `free` are rows of the table, best first: learners trained at this ε, and learners
+    without privacy. Their column `error` is the standard error of the metric's mean. `failed` has
+    the rows, at this ε or without privacy, with a failed training. `contracts` has the result of
+    the contract for a user's own learners, by method; methods that broke the contract have no row.
     """
 
     epsilon: float
@@ -134,54 +135,58 @@ class Ranking:
     contracts: Mapping[str, str] = field(default_factory=dict)
 
     def name(self, row: pd.Series) -> str:
-        """Return what tells a row's learner from others of the same title."""
+        """Return a name that distinguishes a row's learner from others of the same title."""
         published = ", noise as published" if row["calibration"] == "published" else ""
         delta = f", δ = {power(row['delta'])}" if row["delta"] > 0 else ""
         return f"{self.titles[row['method']]}{published}{delta}"
 
     def marked_name(self, row: pd.Series) -> str:
-        """Return its name, with a mark if it was tuned outside the budget."""
-        return self.name(row) + (f" ({SHORT[UNPAID]})" if row.get("kind") == UNPAID else "")
+        """Return the row's name, marked if the learner was tuned outside the budget."""
+        return self.name(row) + (
+            f" ({SHORT[NOT_COVERED]})" if row.get("kind") == NOT_COVERED else ""
+        )
 
     @property
     def eligible(self) -> pd.DataFrame:
-        """The learners that may be recommended.
+        """Return the learners that may be recommended.
 
-        Those with proved noise and settings that ε covers; if there are none, those with
-        proved noise; if there are none either, all. A user's own learner has such noise if its
-        contract was tried.
+        These are the learners with proved noise and settings that ε covers; if there are none, all
+        learners with proved noise; if there are none either, all learners. A user's own learner
+        counts as proved if the contract tested it.
         """
         untried = [method for method, finding in self.contracts.items() if finding != own.KEPT]
         proved = self.private[self.private["calibration"] == "proved"]
         proved = proved[~proved["method"].isin(untried)]
-        covered = proved[~_is_unpaid(proved)]
+        covered = proved[~_is_not_covered(proved)]
         return next((rows for rows in (covered, proved) if len(rows)), self.private)
 
     @property
     def majority(self) -> pd.Series | None:
-        """The row of the classifier that always gives the most frequent label."""
+        """Return the row of the classifier that always predicts the most frequent label."""
         rows = self.free[self.free["learner"] == MAJORITY]
         return rows.iloc[0] if len(rows) else None
 
     @property
     def coded_models(self) -> pd.DataFrame:
-        """The models without privacy that have learned from the codes."""
+        """Return the models without privacy that were trained on encoded data."""
         return self.free[~self.free["learner"].isin([MAJORITY, RAW])]
 
     @property
     def has_rare_label(self) -> bool:
-        """Return whether one label is so frequent that accuracy says little of the other."""
+        """Return whether one label is so frequent that accuracy says little about the other."""
         return self.majority is not None and bool(self.majority[ACCURACY] > 1 - RARE)
 
     def sentence(self) -> str:
-        """Say which to take, what privacy costs, and how sure that is; no full stop."""
+        """Return which learner to use, the cost of privacy and its certainty; no full stop."""
         at = f"at ε = {self.epsilon:g}"
         if self.private.empty:
-            return "; ".join([f"{at} nothing was trained that is complete", *self._failures()])
+            return "{at} no learner has complete trainings".join(
+                [f"{at} nothing was trained that is complete", *self._failures()]
+            )
         best, n = self.eligible.iloc[0], len(self.eligible)
         if self.majority is not None and self._is_level(best, self.majority):
             return f"{at} {self._say_nothing_helps(best, self.majority)}"
-        flattered = f", the best of {n} and so a little flattered" if n > 1 else ""
+        flattered = f", the best of {n} and so slightly optimistic" if n > 1 else ""
         score = f"{metric_name(self.metric)} {self.score(best)}"
         parts = [f"{at} take {self.name(best)}: {score}{flattered}"]
         if len(self.coded_models):
@@ -192,19 +197,21 @@ class Ranking:
                  if self._is_level(best, row)]  # fmt: skip
         if level:
             more = len(level) - MOST_LEVEL
-            # Joined by "and": some titles contain a comma.
+            # Names are joined by "and": some titles contain a comma.
             named = " and ".join([*level[:MOST_LEVEL], *([f"{more} more"] if more > 0 else [])])
             parts.append(f"level with it within two standard errors: {named}")
         return "; ".join([*parts, *self._reservations(best), *self._failures()])
 
     def _say_nothing_helps(self, best: pd.Series, majority: pd.Series) -> str:
-        """Say that no learner is better than a constant answer, and what may change that."""
+        """Return a sentence: no learner beats a constant prediction, and what may change that."""
         of = "" if self.n_records is None else f"with {self.n_records:,} records "
         n = len(self.eligible)
         who = f"{self.name(best)}, the best of {n}," if n > 1 else self.name(best)
         parts = [
-            f"{of}nothing is better than always giving the most frequent label "
-            f"({self._write_number(majority)}): {who} has {self.score(best)}"
+            (
+                f"{of}nothing is better than always predicting the most frequent label "
+                f"({self._write_number(majority)}): {who} has {self.score(best)}"
+            )
         ]
         if self.metric != "auc" and self.eligible.get("auc", pd.Series(dtype=float)).notna().any():
             ranks = self.eligible.sort_values("auc", ascending=False, kind="stable").iloc[0]
@@ -217,41 +224,43 @@ class Ranking:
 
     @property
     def failed_methods(self) -> list[str]:
-        """The methods that are not ranked at this ε, as a training has failed."""
+        """Return the methods that are not ranked at this ε because a training failed."""
         at = np.isclose(self.failed["epsilon"], self.epsilon, rtol=1e-9, atol=0)
         return self.failed.loc[at, "method"].tolist()
 
     def _failures(self) -> list[str]:
-        """Name the learners that are not ranked: a training has failed, or they broke the contract.
+        """Name the learners left out because a training failed or they broke the contract.
 
-        A study has the latter at all ε.
+        Learners that broke the contract are listed at every ε.
         """
         rows = [row for _, row in self.failed.iterrows()]
         free = {True: " (no privacy)", False: ""}
         names = " and ".join(self.name(row) + free[math.isinf(row["epsilon"])] for row in rows)
-        failures = [f"not ranked, as trainings have failed: {names}"] if names else []
+        failures = [f"not ranked because trainings failed: {names}"] if names else []
         broken = " and ".join(self.titles[method] for method in broken_of(self.contracts))
         return failures + ([f"not ranked: {broken}"] if broken else [])
 
     def _reservations(self, best: pd.Series) -> list[str]:
-        """Say in what way the best learner's ε is less than proved."""
-        if best.get("kind") == UNPAID:
-            return ["its setting was chosen on the records, which ε does not cover"]
-        # Titles of own learners name their status (`Method.label`).
+        """Return the reasons why the best learner's ε is weaker than a proved ε."""
+        if best.get("kind") == NOT_COVERED:
+            return ["its hyperparameters were chosen without privacy"]
+        # Titles of a user's own learners contain their status (`Method.label`).
         if f"({CLAIMED}; " in self.titles[best["method"]]:
-            return ["its ε is its author's word"]
+            return ["its author claims this ε"]
         if best["calibration"] == "published":
-            return ["its noise is as published, without a proof of this project"]
+            return ["its noise is as published, which this project does not prove"]
         above = self.private.loc[: best.name]
-        above = above[_is_unpaid(above) & (above["calibration"] == "proved")]
+        above = above[_is_not_covered(above) & (above["calibration"] == "proved")]
         return [
-            f"{self.name(row)} has {self._write_number(row)} with a setting that was chosen on the "
-            "records, which ε does not cover"
+            (
+                f"{self.name(row)} has {self._write_number(row)} with hyperparameters chosen "
+                "without privacy"
+            )
             for _, row in above.iloc[:1].iterrows()
         ]
 
     def lines(self, most: int | None = None, *, free: bool = True) -> list[str]:
-        """Return a line a learner, best first, then those without privacy."""
+        """Return one line per learner, best first, then the learners without privacy."""
         private = self.private if most is None else self.private.iloc[:most]
         rows = [
             (f"{place}.", self.marked_name(row), self._scores(row))
@@ -265,18 +274,18 @@ class Ranking:
         return [f"{place:>4} {name:<{wide}}  {score}" for place, name, score in rows]
 
     def remark(self) -> str:
-        """Return a remark that accuracy says little if a label is rare; else an empty text."""
+        """Return a remark that accuracy says little if a label is rare, else an empty text."""
         if self.majority is None or not self.has_rare_label:
             return ""
         use = " Rank by AUC or log-loss: --metric auc." if self.metric == ACCURACY else ""
         return (
-            f"{self.majority[ACCURACY]:.2%} of the records have one label: to give it always has "
-            f"that accuracy and finds none of the others, so accuracy does not help here.{use}"
+            f"{self.majority[ACCURACY]:.2%} of the records have one label: predicting it always "
+            f"has that accuracy and finds none of the others, so accuracy does not help here.{use}"
         )
 
     @property
     def _digits(self) -> int:
-        # If a label is rare, learners differ only in later digits.
+        # If a label is rare, scores differ only in later digits.
         return DIGITS + (self.metric == ACCURACY and self.has_rare_label)
 
     def _write_number(self, row: pd.Series) -> str:
@@ -292,7 +301,7 @@ class Ranking:
         return f"{row[name]:.{digits}f}" + ("" if pd.isna(error) else f" ± {error:.{digits}f}")
 
     def _scores(self, row: pd.Series) -> str:
-        """Write the score that ranks and, if a label is rare, the scores that say more."""
+        """Write the score that ranks and, if a label is rare, the more informative scores."""
         others = (ACCURACY, *BESIDE) if self.has_rare_label else ()
         beside = [
             f"{short_metric_name(name)} "
@@ -303,7 +312,7 @@ class Ranking:
         return "  ".join([self.score(row), *beside])
 
     def _is_level(self, best: pd.Series, other: pd.Series) -> bool:
-        """Return whether the best is ahead of another by no more than two standard errors."""
+        """Return whether the best is ahead of another learner by at most two standard errors."""
         sign = -1 if self.metric in LOSSES else 1
         gap = sign * (best[self.metric] - other[self.metric])
         errors = np.nan_to_num([best["error"], other["error"]])
@@ -321,7 +330,7 @@ def ranking(
 ) -> Ranking:
     """Rank the learners of a dataset at an ε, without those whose score is missing.
 
-    `contracts` is of :func:`contracts_of`: those that broke the contract are left out too.
+    `contracts` comes from :func:`contracts_of`; learners that broke the contract are left out.
     """
     tried = dict(contracts or {})
     broken = broken_of(tried)
@@ -333,7 +342,7 @@ def ranking(
     at, any_at = (np.isclose(rows["epsilon"], epsilon, rtol=1e-9, atol=0) for rows in frames)
     free = best[np.isinf(best["epsilon"])]
     any_at |= np.isinf(of_data["epsilon"])
-    # Twins can't be told by scores that are missing.
+    # Missing scores cannot identify rows of the same mechanism.
     failed = of_data[any_at & of_data.get("status", pd.Series("", of_data.index)).eq("failed")]
     return Ranking(epsilon, best[at], free, titles, metric, n_records, failed, tried)
 
@@ -344,21 +353,21 @@ def full_sentence(text: str) -> str:
 
 
 def errors_key(metric: str, scored_on: Iterable[str]) -> str:
-    """Say what stands after ±."""
+    """Explain the number after ±."""
     covers = "widened because the parts that score overlap (Nadeau and Bengio 2003)"
     if TEST in (ways := {*scored_on}):
         elsewhere = f", elsewhere {covers}" if len(ways) > 1 else ""
-        covers = f"of the noise of training alone where all score one test part{elsewhere}"
+        covers = f"of the noise of training alone where all repeats score one test part{elsewhere}"
     return (
-        f"After ± stands the standard error of the mean {metric_name(metric)} over the "
-        f"repeats, {covers}. The best of several is flattered: expect a little less of it."
+        f"The number after ± is the standard error of the mean {metric_name(metric)} over the "
+        f"repeats, {covers}. The best of several scores is slightly optimistic."
     )
 
 
-def _is_unpaid(frame: pd.DataFrame) -> pd.Series:
-    return frame.get("kind", pd.Series("", frame.index)) == UNPAID
+def _is_not_covered(frame: pd.DataFrame) -> pd.Series:
+    return frame.get("kind", pd.Series("", frame.index)) == NOT_COVERED
 
 
 def short_metric_name(metric: str) -> str:
-    """Return what readers call a metric, where there is little room."""
+    """Return the short name of a metric for readers."""
     return BESIDE.get(metric, metric_name(metric))

@@ -1,4 +1,4 @@
-"""What an adversary finds against what learners claim: the audits of several in one table."""
+"""The audits of several learners in one table: the privacy loss found against the claimed ε."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Audit(Output):
     def check(self, request: OutputRequest) -> None:
         learners = self.learners(request)
         for name in learners:
-            check_name("there is no audit of", name, auditable_learners())
+            check_name("no audit exists of", name, auditable_learners())
             if why := registry.missing_package(name):
                 raise ValueError(why)
         if not learners:
             raise ValueError(
-                "the study has no private learner of this project to audit; to audit one of "
-                "another library, name it in 'learners'"
+                "the study has no private learner of this project to audit; to audit a learner "
+                "of another library, name it in 'learners'"
             )
 
     def learners(self, request: OutputRequest) -> list[str]:
-        """Return the learners whose audits are shown."""
+        """Return the learners whose audits are reported."""
         of_study = [method.learner for method in request.study.methods.values()]
         audited = [name for name in of_study if name in audited_learners()]
         return list(dict.fromkeys(map(str, request.options["learners"] or audited)))
@@ -66,7 +66,7 @@ class Audit(Output):
 
 
 def audited_learners() -> list[str]:
-    """Return the learners that are audited by default: all but peers, which are not ours."""
+    """Return the learners audited by default: all private ones except other libraries'."""
     return [name for name in auditable_learners() if not registry.entry(name).peer]
 
 
@@ -77,8 +77,8 @@ def auditable_learners() -> list[str]:
 
 HEIGHT = 2.9
 
-# The shape shows the method, and its filling the calibration (as in the learning curves). Once the
-# colours are used up, learners get the next shapes.
+# The shape identifies the method, the filling its calibration (as in the learning curves). Once all
+# colours are used, learners get the next shapes.
 EXACT, SAMPLED = ("o", "s", "P", "h"), ("^", "D", "X", "<")
 NOTHING = "v"
 GREY = "0.35"
@@ -88,31 +88,31 @@ RING: dict[str, Any] = {
 }
 CURVE = ["learner", "calibration"]
 
-# Points of one claim are drawn side by side: this far apart, in powers of ten, and together at
-# most this share of the distance to the next claim.
+# Distance between the points of one claim, which are drawn side by side, in powers of ten; their
+# width is at most this share of the distance to the next claim.
 STEP = 0.042
 BAND = 0.8
 
-# Room on both sides of the claims, as a factor.
+# Margin on both sides of the claims, as a factor.
 MARGIN = 1.5
 
-# Points where nothing was found are drawn this factor below the smallest claim.
+# Audits that found nothing are drawn at the smallest claim divided by this factor.
 DEPTH = 50.0
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
-    """Draw what was found against what is claimed, log-log, with the diagonal.
+    """Draw found ε against claimed ε on log-log axes, with the diagonal.
 
-    The points of one claim are drawn side by side, and the diagonal is level across them. A claim
-    is refuted by a point above it. Violations have a ring; a sampled search that found
-    nothing is drawn at the bottom. Colours follow the order of the titles.
+    The points of one claim are drawn side by side, and the diagonal is level across them. A point
+    above the diagonal refutes its claim and has a ring. A sampled search that found nothing is
+    drawn at the bottom. Colours follow the order of the titles.
     """
     style.check_not_empty(frame)
     claims = sorted(set(frame["epsilon"]))
     parts = [frame[frame["epsilon"] == claim] for claim in claims]
     floor = claims[0] / DEPTH
     ceiling = 4 * max([*claims, *frame.loc[frame["found_epsilon"] < math.inf, "found_epsilon"]])
-    # How far apart points are, in powers of ten.
+    # Distance between points, in powers of ten.
     most = max(len(rows.drop_duplicates(CURVE)) for rows in parts)
     gaps = [math.log10(high / low) for low, high in itertools.pairwise(claims)]
     step = min([STEP, *(BAND * gap / most for gap in gaps)])
@@ -134,7 +134,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 def _draw_claim(panel: Axes, rows: pd.DataFrame, learners: Sequence[str], step: float) -> float:
-    """Draw the points of one claim side by side; return half the width, as a factor."""
+    """Draw the points of one claim side by side; return half of their width, as a factor."""
     order = {curve: part for curve, part in rows.groupby(CURVE, sort=False)}
     curves = sorted(order, key=lambda curve: (learners.index(curve[0]), curve[1] != "published"))
     for i, curve in enumerate(curves):
@@ -160,7 +160,7 @@ def _make_mark(shape: str, colour: str, filled: bool = True) -> dict[str, Any]:
 
 
 def _list_marks(frame: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[tuple[Any, ...]]:
-    """Yield the entries of the legend: a name, and the marks that stand for it."""
+    """Yield the entries of the legend: a name and its marks."""
     for i, title in enumerate(titles.values()):
         cycle, colour = divmod(i, len(style.COLOURS))
         yield title, _make_mark(EXACT[cycle % len(EXACT)], style.COLOURS[colour])
@@ -181,7 +181,7 @@ def _finish(
 ) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
-    # The diagonal, level where the points of a claim are.
+    # The diagonal, level across the points of each claim.
     x = [claims[0] / bands[0] / MARGIN]
     y = [claims[0] / MARGIN]
     for claim, band in zip(claims, bands, strict=True):

@@ -1,7 +1,7 @@
-"""An output: what it is called, what it reads, which files it writes, and how it is made.
+"""Base class of outputs: name, options, inputs, files, and how the files are made.
 
-The workflow reads these classes while it builds the DAG: nothing heavy is imported at the top
-of this file or of an output's own.
+The workflow reads these classes while it builds the DAG. So neither this file nor the file of an
+output imports heavy modules at the top.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ REQUIRED: Any = object()
 class Option(NamedTuple):
     """One option of an output."""
 
-    meaning: str  # shown when a value is refused
-    kind: type  # of a value; a whole number may stand for a float, a tuple for a list
-    default: Any = REQUIRED  # `REQUIRED` if a study must say it
+    meaning: str  # printed when a value is refused
+    kind: type  # type of the value; an integer is accepted for a float, a tuple for a list
+    default: Any = REQUIRED  # `REQUIRED` if a study must set it
 
     def admits(self, value: Any) -> bool:
-        """Return whether a value is of the right kind; true and false are no numbers."""
+        """Return whether a value has the right type; booleans are not numbers."""
         if value is None:
             return self.default is None
-        # By default all: an empty list would be read as that.
+        # An empty list would mean the default, which is all.
         if isinstance(value, list) and not value and self.default is None:
             return False
         if isinstance(value, bool):
@@ -66,14 +66,14 @@ class Option(NamedTuple):
         return isinstance(value, (self.kind, others.get(self.kind, self.kind)))
 
 
-NAME = Option("file name below results/tables and results/figures, without ending", str, None)
+NAME = Option("file name below results/tables and results/figures, without extension", str, None)
 NAME_KEY = "name"
 FILE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
 class Files:
-    """What an output writes: stems of tables and figures, and other files by a name."""
+    """The files that an output writes: stems of tables and figures, and other files by name."""
 
     tables: tuple[Path, ...] = ()
     figures: tuple[Path, ...] = ()
@@ -96,52 +96,55 @@ class Files:
 
 @dataclass(frozen=True)
 class Reads:
-    """What an output is made from."""
+    """The inputs of an output."""
 
-    curves: tuple[tuple[str, str], ...] = ()  # whose selected settings and fresh trainings are read
-    grids: bool = False  # whether the cross-validation of these curves is read too
-    data: tuple[str, ...] = ()  # datasets whose coded records or domain are read
-    # Datasets whose raw files are read too: a changed file counts even if its codes are the same.
+    # curves whose selected settings and fresh trainings are read
+    curves: tuple[tuple[str, str], ...] = ()
+    grids: bool = False  # whether the cross-validation of these curves is also read
+    data: tuple[str, ...] = ()  # datasets whose encoded records or domain are read
+    # Datasets whose raw files are also read: a changed file counts even if its encoded data is the
+    # same.
     raw: tuple[str, ...] = ()
-    # Other outputs by word or name: `word` of this study, `study/word` of another one, `/word` of
-    # the whole run.
+    # Other outputs by word or name: `word` in this study, `study/word` in another study, `/word`
+    # for the entire run.
     outputs: tuple[str, ...] = ()
     resources: tuple[Path, ...] = ()  # files of the project, such as printed numbers
     audits: tuple[str, ...] = ()  # learners whose audits are read
-    # Other facts that its bytes depend on, as plain JSON: titles, an order, versions of learners.
+    # Other facts that determine the bytes, as plain JSON: titles, an order, versions of learners.
     facts: Any = None
 
 
 class Output(ABC):
-    """A kind of output."""
+    """Base class of all outputs."""
 
-    word: ClassVar[str]  # what a study calls it
-    # Raise it when its bytes change: all outputs of this kind are then made again, no others.
-    # `tests/unit/test_golden_outputs.py` fails until this is done.
+    word: ClassVar[str]  # its name in a study
+    # Increase this when the bytes of the output change: all outputs of this kind are then made
+    # again, and no others. `tests/unit/test_golden_outputs.py` fails until then.
     version: ClassVar[int] = 1
-    options: ClassVar[Mapping[str, Option]] = {}  # beside `name`, which each has
+    # options in addition to `name`, which every output has
+    options: ClassVar[Mapping[str, Option]] = {}
     # "table", "figure" or both; override `files` to write other files.
     writes: ClassVar[tuple[str, ...]] = ("table",)
-    # Whether it can combine the outputs of its kind of other studies.
+    # Whether the output can combine outputs of its kind from other studies.
     gathers: ClassVar[bool] = False
-    # Whether it is about selected settings, which a study with `select: all` does not have.
+    # Whether the output needs selected settings, which a study with `select: all` does not have.
     selects: ClassVar[bool] = True
-    # Whether it takes only seconds and should not wait in a cluster's queue.
+    # Whether the output takes only seconds and should not wait in a cluster's queue.
     local: ClassVar[bool] = True
-    memory: ClassVar[int] = 1000  # MiB that making it may take
+    memory: ClassVar[int] = 1000  # MiB needed to make it
 
     @property
     def report_text(self) -> Path | None:
-        """The file of its caption in the report: beside its own module, or in the workflow."""
+        """Return the report's caption file: next to the output's module, or in the workflow."""
         beside = Path(inspect.getfile(type(self))).with_name(f"{self.word}.rst")
         shipped = home() / f"workflow/report/{self.word}.rst"
         return next((path for path in (beside, shipped) if path.is_file()), None)
 
     def check(self, request: OutputRequest) -> None:  # noqa: B027 - most have nothing to check
-        """Raise ValueError if the study can't give what is asked for."""
+        """Raise ValueError if the study can't provide what the request needs."""
 
     def files(self, request: OutputRequest) -> Files:
-        """Return what is written."""
+        """Return the files that the output writes."""
         return Files(
             (request.table,) if "table" in self.writes else (),
             (request.figure,) if "figure" in self.writes else (),
@@ -149,31 +152,31 @@ class Output(ABC):
 
     @abstractmethod
     def reads(self, request: OutputRequest) -> Reads:
-        """Return what is read."""
+        """Return the inputs of the output."""
 
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
-        """Return the studies that a file of its own names, so that a misspelt one is refused."""
+        """Return the studies that a file of the output names, so that a misspelt one is refused."""
         return ()
 
     def unasked(self, study: Study) -> str | None:
-        """Return a note if a study that does not ask for it has something for it; or None."""
+        """Return a note if the study has input for this output but lacks it; else None."""
         return None
 
     def facts(self, context: Context) -> Any:
-        """Return facts of other studies that its bytes depend on, as plain JSON; or None."""
+        """Return facts about other studies that determine the bytes, as plain JSON; or None."""
         return None
 
     @abstractmethod
     def make(self, context: Context) -> None:
-        """Write the files."""
+        """Make the output and write its files."""
 
 
-# Separates a study from its output in a name.
+# Separates the study from the output in a name.
 SLASH = "/"
 
 
 def check_name(what: str, name: str, names: Iterable[str]) -> None:
-    """Raise ValueError, with the nearest name and all of them, if a name is none of them."""
+    """Raise ValueError, with the nearest name and all names, if `name` is not in `names`."""
     listed = list(names)
     if name not in listed:
         there = ", ".join(listed)
@@ -181,68 +184,68 @@ def check_name(what: str, name: str, names: Iterable[str]) -> None:
 
 
 def foreign_outputs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return study and word (or name) of the outputs of other studies, named as in `Reads`."""
+    """Return study and word (or name) of each output of another study, named as in `Reads`."""
     parts = (name.partition(SLASH) for name in names)
     return [(study, word) for study, slash, word in parts if study and slash]
 
 
 @dataclass(frozen=True, eq=False)
 class OutputRequest:
-    """An output of a study, with its options."""
+    """An output that a study requests, with its options."""
 
     output: Output
     study: Study
-    options: Mapping[str, Any]  # all of them, with defaults
+    options: Mapping[str, Any]  # all options, including defaults
 
     @property
     def key(self) -> str:
-        """Its name within its study."""
+        """Return the name of the output within its study."""
         return self.options[NAME_KEY] or self.output.word
 
     @property
     def target(self) -> str:
-        """What it is called on Snakemake's command line."""
+        """Return the target's name on Snakemake's command line."""
         return self.options[NAME_KEY] or f"{self.study.name}_{self.output.word}"
 
     @property
     def place(self) -> Path:
-        """Where its files are, below a folder of results and without ending."""
+        """Return the path of the files below a folder of results, without extension."""
         return Path(self.options[NAME_KEY] or f"{self.study.name}/{self.output.word}")
 
     @property
     def table(self) -> Path:
-        """The stem of its table."""
+        """Return the stem of the table."""
         return TABLES / self.place
 
     @property
     def figure(self) -> Path:
-        """The stem of its figure."""
+        """Return the stem of the figure."""
         return FIGURES / self.place
 
     @property
     def paper(self) -> Path:
-        """The folder of the study's paper; a user's own folder first."""
+        """Return the folder of the study's paper; a user's own folder comes first."""
         folder = PAPERS / (self.study.paper or "")
         return folder if folder.is_dir() else Path(os.path.relpath(home() / folder))
 
     @cached_property
     def files(self) -> Files:
-        """What it writes."""
+        """Return the files that the output writes."""
         return self.output.files(self)
 
     @cached_property
     def reads(self) -> Reads:
-        """What it is made from."""
+        """Return the inputs of the output."""
         return self.output.reads(self)
 
     def curves_of(self, methods: Iterable[Method]) -> tuple[tuple[str, str], ...]:
-        """Return the curves of some methods, on all datasets of the study."""
+        """Return the curves of `methods` on all datasets of the study."""
         return tuple(itertools.product(self.study.datasets, [method.name for method in methods]))
 
     def places(self, methods: Iterable[Method]) -> Iterator[dict[str, Any]]:
-        """Yield the columns that will distinguish the results of some methods, without splits.
+        """Yield the columns that distinguish the results of `methods`, without splits.
 
-        A parameter that a grid selects has a value that equals no other.
+        A parameter that a grid selects has a value that equals no other value.
         """
         for dataset, method in itertools.product(self.study.datasets, methods):
             curve: dict[str, Any] = {"dataset": dataset, "method": method.name}
@@ -258,17 +261,17 @@ class OutputRequest:
                     yield {**setting, **method.varied, **place}
 
     def dataset_titles(self) -> list[list[str]]:
-        """Return name and title of each dataset, as a fact that figures depend on."""
+        """Return name and title of each dataset, a fact that determines the bytes of figures."""
         return [[name, dataset_title(name)] for name in self.study.datasets]
 
     def methods_of(self, learner: str) -> list[Method]:
-        """Return the methods of one entry of the study's learners; ValueError if there are none."""
+        """Return the methods of one entry of the study's learners; ValueError without any."""
         labels = dict.fromkeys(map(method_of, self.study.methods))
         check_name("the study has no learner", learner, labels)
         return [method for name, method in self.study.methods.items() if method_of(name) == learner]
 
     def wanted_methods(self, *others: str) -> list[Method]:
-        """Return the methods of learners that an option names, and of others; all by default."""
+        """Return the methods of the learners in the option `learners`, and of `others`; or all."""
         wanted = self.options["learners"] and (*self.options["learners"], *others)
         methods = self.study.methods.values()
         return [method for method in methods if not wanted or method_of(method.base) in wanted]
@@ -286,61 +289,61 @@ class OutputRequest:
 
 @dataclass(frozen=True)
 class Context:
-    """What an output has at hand when it is made."""
+    """The environment of an output when it is made."""
 
     request: OutputRequest
-    jobs: StudyJobs  # of its study
-    # The outputs that it reads, by name as in `Reads.outputs`.
+    jobs: StudyJobs  # jobs of its study
+    # Outputs that it reads, by name as in `Reads.outputs`.
     others: Mapping[str, OutputRequest]
     seed: Seed  # base seed
-    # Notes on runs behind it that were trained by code which has changed since.
+    # Notes on runs that were trained by code that has changed since.
     code_notes: tuple[str, ...] = ()
 
     @property
     def own_notes(self) -> tuple[str, ...]:
-        """Notes on what the contract found of a user's own learners, and on changed code."""
+        """Return notes on the contract of a user's own learners, and on changed code."""
         claimed = [method for method in self.study.methods.values() if method.contract]
         return (*(method.label(method.name) for method in claimed), *self.code_notes)
 
     @property
     def shuffle_seed(self) -> int:
-        """The seed of shuffles, which are not noise: that of the run, if it is public."""
+        """Return the seed of shuffles (not of noise): the seed of the run, if it is public."""
         return self.seed if isinstance(self.seed, int) else seeds.start_number(self.seed, "")
 
     @property
     def study(self) -> Study:
-        """The study."""
+        """Return the study."""
         return self.request.study
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The options, with defaults."""
+        """Return the options, including defaults."""
         return self.request.options
 
     @property
     def curves(self) -> tuple[Curve, ...]:
-        """The curves that it reads, in this order."""
+        """Return the curves that the output reads, in the order of `Reads.curves`."""
         return tuple(self.jobs.curves[pair] for pair in self.request.reads.curves)
 
     @property
     def inputs(self) -> list[Path]:
-        """The files of other outputs and of audits that it reads."""
+        """Return the files of other outputs and of audits that the output reads."""
         others = [other.files for other in self.others.values()]
         paths = [path for files in others for path in (*files.frames, *files.others.values())]
         return paths + [AUDITS / f"{learner}.csv" for learner in self.request.reads.audits]
 
     @property
     def is_complete(self) -> bool:
-        """Whether none of the trainings that it reads has failed."""
+        """Return whether no training that the output reads has failed."""
         return all(job.is_done for job in self.jobs.jobs_of(self.curves))
 
     def results(self, columns: list[str] | None = None) -> Iterator[pd.DataFrame]:
-        """Read the results of the curves, a part at a time; refuse those of other data or runs."""
+        """Yield the results of the curves in parts; refuse results of other data or runs."""
         for curve in self.curves:
             yield from self.jobs.results(curve, columns)
 
     def runs(self) -> pd.DataFrame:
-        """Read the runs that are results: fresh trainings or, if nothing is selected, all."""
+        """Read the runs that are results: fresh trainings or, without a selection, all runs."""
         return pd.concat(list(self.results()), ignore_index=True)
 
     def described_runs(self) -> pd.DataFrame:
@@ -348,32 +351,34 @@ class Context:
         return sweep.describe_runs(self.runs(), self.methods())
 
     def methods(self) -> dict[str, dict[str, Any]]:
-        """Return the axes of each method: its name in the study, and what varies under that."""
-        # The name counts where a learner has a parameter `entry`, which a study varies.
+        """Return each method's name in the study and the values of its varying parameters."""
+        # The key is the name: a learner may have a parameter `entry`, which a study varies.
         return {
             curve.method.name: {**curve.method.varied, "entry": method_of(curve.method.base)}
             for curve in self.curves
         }
 
     def read_selected(self) -> pd.DataFrame:
-        """Read the selected settings of the curves; refuse those of other data."""
+        """Read the selected settings of the curves; refuse settings of other data."""
         texts = (text for curve in self.curves for text in self.jobs.read_selected(curve))
         return read_table(*map(io.StringIO, texts))
 
     def grids(self, columns: list[str]) -> Iterator[pd.DataFrame]:
-        """Read the grids of the curves, a part at a time."""
+        """Yield the grids of the curves in parts."""
         for curve in self.curves:
             yield from self.jobs.grid(curve, columns)
 
     def data(self, dataset: str) -> datasets.Dataset:
-        """Read a coded dataset; ValueError if `Reads.data` lacks it: changes would not count."""
+        """Read an encoded dataset; ValueError if `Reads.data` does not declare it."""
         word = self.request.output.word
         if dataset not in self.request.reads.data:
-            raise ValueError(f"{word} reads the dataset {dataset!r}, which its reads() must name")
+            raise ValueError(
+                f"the dataset {dataset!r} is read by {word}, so its reads() must name it"
+            )
         return datasets.read(CODED / dataset)
 
     def data_notes(self) -> tuple[str, ...]:
-        """Return notes on the datasets: values cut off by bounds, and a network trained on them."""
+        """Return notes on the datasets: values that bounds clip, and a network trained on them."""
         facts = [datasets.facts(CODED / name) for name in self.request.reads.data]
         notes = [note for coded in facts if coded for note in datasets.clipping_notes(coded)]
         return (*notes, *rule_notes(self.study))
@@ -381,20 +386,20 @@ class Context:
     def table_of(self, word: str) -> pd.DataFrame:
         """Read the table of another output, or the frame of its figure.
 
-        Raises ValueError if the output does not read it.
+        Raises ValueError if `Reads.outputs` does not name the output.
         """
         check_name("Reads.outputs does not name", word, self.others)
         return read_table(self.others[word].files.frames[0])
 
     def write(self, table: Table, stem: Path | None = None) -> None:
-        """Write a table of the output, the first by default, with :attr:`own_notes` below it."""
+        """Write a table of the output (default: its first), followed by :attr:`own_notes`."""
         noted = replace(table, notes=(*table.notes, *self.own_notes))
         noted.write(stem or self.request.files.tables[0])
 
     def draw(self, figure: Figure, frame: pd.DataFrame, stem: Path | None = None) -> None:
-        """Save a figure of the output, the first by default, with the frame that it was drawn from.
+        """Save a figure of the output (default: its first), and the frame with the plotted data.
 
-        The notes of :attr:`own_notes` are written above it.
+        The notes of :attr:`own_notes` are written above the figure.
         """
         style.save(figure, frame, stem or self.request.files.figures[0], self.own_notes)
 
@@ -405,12 +410,12 @@ def _describe_in(dataset: str, folder: Path) -> Description:
 
 
 def description_of(dataset: str) -> Description:
-    """Return the description of a dataset, read once: a run sees one state of its file."""
+    """Return the description of a dataset, cached, so that a run uses one state of its file."""
     return _describe_in(dataset, Path.cwd())
 
 
 def metric_name(metric: str) -> str:
-    """Return what readers call a metric."""
+    """Return the name of a metric for readers."""
     return MEASURES[metric].title if metric in MEASURES else metric.replace("_", " ")
 
 
@@ -420,14 +425,15 @@ def dataset_title(name: str) -> str:
 
 
 def source_of(name: str) -> str:
-    """Return the dataset whose raw files a dataset is made from, as its panels share an axis."""
+    """Return the dataset with the raw files of `name`: panels of one source share an axis."""
     return description_of(name).source
 
 
 def datasets_of_rule(study: Study) -> list[str]:
     """Return the datasets of a study whose sources trained PrivGAM's network.
 
-    PrivGAM's settings depend on their records. Empty if the study has no PrivGAM.
+    PrivGAM's settings depend on the records of these datasets. The list is empty if the study has
+    no PrivGAM.
     """
     from privcurve.privacy.calibration.privgam import SET_ON
 
@@ -437,23 +443,25 @@ def datasets_of_rule(study: Study) -> list[str]:
 
 
 def rule_notes(study: Study) -> list[str]:
-    """Return the note of tables on the datasets of :func:`datasets_of_rule`."""
+    """Return the note of tables about the datasets of :func:`datasets_of_rule`."""
     names = ", ".join(datasets_of_rule(study))
     if not names:
         return []
     return [
-        f"Parts of {names} trained PrivGAM's network, test rows among them: there its settings are "
-        "not apart from the records, and its results are too good."
+        (
+            f"Records of {names}, including test records, trained PrivGAM's network: on these "
+            "datasets its settings depend on the records, and its results are optimistic."
+        )
     ]
 
 
 def request_output(
     outputs: Mapping[str, Output], study: Study, word: str, given: Mapping[str, Any], where: str
 ) -> OutputRequest:
-    """Return a checked request for an output; `where` is what messages call the study's file.
+    """Return a checked request for an output; messages call the study's file `where`.
 
-    Raises StudyError if there is no such output or option (naming the nearest), a value is of a
-    wrong kind or missing, or the study lacks what the output needs.
+    Raises StudyError if the output or an option is unknown (with the nearest name), if a value has
+    a wrong type or is missing, or if the study lacks what the output needs.
     """
     place = f"{where}: outputs"
     if word not in outputs:
@@ -467,21 +475,27 @@ def request_output(
             allowed = ", ".join(options)
             raise StudyError(f"{place}: {word} has no option {key!r}{hint} It has: {allowed}.")
         if not options[key].admits(value):
-            raise StudyError(f"{place}: {word}: {key} = {value!r} is not: {options[key].meaning}.")
+            raise StudyError(
+                f"{place}: {word}: {key!r} must be {options[key].meaning}; got {value!r}."
+            )
     for key, option in options.items():
         if option.default is REQUIRED and key not in given:
             raise StudyError(f"{place}: {word} needs the option {key!r}: {option.meaning}.")
     name = given.get(NAME_KEY)
     if name is not None and not FILE_NAME.fullmatch(name):
-        raise StudyError(f"{place}: {word}: name = {name!r} is not letters, digits, _ and -.")
+        raise StudyError(
+            f"{place}: {word}: 'name' must have only letters, digits, _ and -; got {name!r}."
+        )
     complete = {key: given.get(key, option.default) for key, option in options.items()}
     request = OutputRequest(output, study, complete)
     if study.studies and not output.gathers:
         others = ", ".join(name for name, other in outputs.items() if other.gathers)
-        why = "is of results of the study's own; of other studies there are"
+        why = "reads results of its own study; of other studies it can read"
         raise StudyError(f"{place}: {word} {why}: {others}.")
     if output.selects and study.select == ALL:
-        raise StudyError(f"{place}: {word} is of selected settings; 'select: all' has none.")
+        raise StudyError(
+            f"{place}: {word} needs selected settings; 'select: all' has none. Set 'select: best'."
+        )
     try:
         output.check(request)
     except ValueError as error:
@@ -490,6 +504,6 @@ def request_output(
         request.reads  # noqa: B018 - kept by the request
     except StudyError:
         raise
-    except Exception as error:  # a mistake in an output of one's own
+    except Exception as error:  # a mistake in a user's own output
         raise StudyError(f"{place}: {word}: reads(): {type(error).__name__}: {error}") from error
     return request

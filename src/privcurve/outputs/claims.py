@@ -1,4 +1,4 @@
-"""What a paper claims, and whether our tables bear it out."""
+"""Table of what a paper claims and whether our tables confirm it."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ SCHEMA = Path(__file__).with_name("claims.schema.yaml")
 
 
 class Claims(Output):
-    """Table: each claim of ``papers/<paper>/claims.yaml`` about the study.
+    """Table: the verdict on each claim of ``papers/<paper>/claims.yaml`` about the study.
 
-    Of a study of studies: the claims of all of them, in the order of their names.
+    A study of studies has the claims of all its studies, in the order of their names.
     """
 
     word: ClassVar[str] = "claims"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
 
@@ -56,14 +56,16 @@ class Claims(Output):
             return
         path = _path(request)
         if not path.is_file():
-            raise ValueError(f"there is no {path}, where the claims of the paper stand")
+            raise ValueError(f"the claims of the paper must be in {path}, which does not exist")
         printed, claims = _printed_files(request), _claims(request)
         functions = _functions(request)
         missing = [str(path) for path in printed.values() if not path.is_file()]
         if missing:
-            raise ValueError(f"there is no {missing[0]}, whose numbers {path} takes off")
+            raise ValueError(f"{missing[0]} does not exist, but {path} subtracts its numbers")
         if not claims:
-            raise ValueError(f"{path} has no claim with study: {request.study.name}")
+            raise ValueError(
+                f"{path} must have a claim with study: {request.study.name}; it has none"
+            )
         has_runs = any(claim.get("table") == RUNS for claim in claims)
         places = list(request.places(request.study.methods.values())) if has_runs else []
         words = {str(options.get(NAME_KEY)): word for word, options in request.study.outputs}
@@ -84,13 +86,14 @@ class Claims(Output):
         request = OutputRequest(self, study, {})
         path = _path(request)
         claims = _claims(request) if path.is_file() else []
-        about = f"the claims of {path} about the study ({len(claims)}) are judged nowhere"
+        about = f"no study judges the {len(claims)} claims of {path} about the study"
         return f"without {self.word} {about}" if claims else None
 
     def studies_named(self, request: OutputRequest) -> Iterable[str]:
         if request.study.studies:
             return ()
-        # Where studies are in a folder of one's own, those of a shipped paper are in its folder.
+        # If studies are in a user's own folder, the studies of a shipped paper are in the paper's
+        # folder.
         of_paper = {path.stem for path in request.paper.glob(f"studies/*{schema.ENDING}")}
         return [c["study"] for c in _claims_of_paper(request) if c["study"] not in of_paper]
 
@@ -148,14 +151,14 @@ def _claims(request: OutputRequest) -> list[Mapping[str, Any]]:
 
 
 def _claims_of_paper(request: OutputRequest) -> tuple[Mapping[str, Any], ...]:
-    """Read the claims of the paper; SchemaError names what is wrong."""
+    """Read the claims of the paper; SchemaError names the faulty place."""
     path = _path(request)
     return _all_claims(path, schema.file_state(path))
 
 
 @lru_cache(maxsize=16)
 def _all_claims(path: Path, changed: tuple[int, ...]) -> tuple[Mapping[str, Any], ...]:
-    # Asked for several times by each study of a paper, whenever a DAG is built.
+    # Every study of a paper needs these claims whenever a DAG is built, so they are cached.
     content = schema.read_yaml(path)
     schema.check(content, SCHEMA, str(path))
     return tuple(content["claims"])
@@ -165,26 +168,37 @@ STUDY = "study"
 
 CAPTION = "What the paper claims, by our results"
 NOTES: tuple[str, ...] = (
-    "A claim is in the paper's own words; what is asked follows from them, and was written before "
-    "the results were seen: 'changed' says where it was not. What is ours and not the paper's is "
-    "marked.",
-    "± and 'beyond' are of single runs: standard errors by leaving out each split in turn, paired, "
-    "since the splits are the same for all curves. A place is beyond if it is more than two of "
-    "them inside the criterion (for) or outside (against), by Student's t with Holm's correction "
-    "for all places of the claim.",
-    "'holds': no place is against, and all are for, or else their mean is (where the claim says "
-    "every, all must pass too); 'fails': a place is against, and none for, or the claim says "
-    "every; 'mixed': places are for and against; 'not "
-    "decided': within two standard errors. Where a share of places is asked for, its standard "
-    "error is over datasets. Without standard errors (–) values are judged as they are.",
-    "'not comparable': what the paper compared with was not built; 'not computed': rows or values "
-    "are missing.",
-    "Ours: mean, least and largest of what is compared, a score or a difference of two.",
+    (
+        "A claim is in the paper's own words. Its criterion follows from them, and was written "
+        "before the results were known, except where 'changed' says otherwise. Our own "
+        "questions are marked."
+    ),
+    (
+        "± and 'beyond' are computed from single runs: paired standard errors by leaving out "
+        "each split in turn, since all curves have the same splits. A place is beyond if it is "
+        "more than two standard errors inside the criterion (for) or outside (against), by "
+        "Student's t with Holm's correction for all places of the claim."
+    ),
+    (
+        "'holds': no place is against, and all are for, or else their mean is (if the claim "
+        "says every, all must pass too); 'fails': a place is against, and none is for or the "
+        "claim says every; 'mixed': some places are for, others against; 'not decided': within "
+        "two standard errors. The standard error of a share of places is over datasets. Values "
+        "without standard errors (–) are compared without them."
+    ),
+    (
+        "'not comparable': the paper's reference was not built; 'not computed': rows or values "
+        "are missing."
+    ),
+    (
+        "Ours: mean, minimum and maximum of the compared values, each a score or a difference "
+        "of two."
+    ),
 )
 
 
 def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Put the verdicts of several studies into one table, by their names: C2 is before C10."""
+    """Return one table of the verdicts of several studies, sorted by claim: C2 precedes C10."""
     frame = pd.concat([table.assign(study=study) for study, table in tables.items()])
     order = sorted(range(len(frame)), key=lambda i: _natural_key(str(frame["name"].iloc[i])))
     columns = [*verdict_columns(STANDARD_ERROR in frame), STUDY]
@@ -192,13 +206,13 @@ def gather_verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _natural_key(name: str) -> list[tuple[int, int, str]]:
-    """Return a key that orders names with numbers in them by these numbers."""
+    """Return a sort key that orders the numbers in a name by value."""
     parts = re.split(r"(\d+)", name)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def format_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as a reader wants it."""
+    """Return the table for readers."""
 
     def write_column(column: str) -> list[str]:
         return [text if isinstance(text, str) else MISSING for text in frame[column]]

@@ -1,4 +1,4 @@
-"""All learners against one: paired differences by each measure, with intervals and tests."""
+"""Paired differences of all learners to a reference, by each measure, with intervals and tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.analysis.measures import (
     share_held_out,
 )
 from privcurve.experiments import kinds
-from privcurve.experiments.kinds import UNPAID
+from privcurve.experiments.kinds import NOT_COVERED
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.lazy import Axes, Figure, pd, stats, ticker
@@ -31,45 +31,46 @@ from privcurve.outputs.error_table import method_labels, method_titles, private_
 from privcurve.tables.table import MISSING, Table, format_counts, format_decimals, text_frame
 
 PAIRED = (
-    "A difference is by how much a learner's error is below that of {reference}, by each measure, "
-    "of fresh trainings paired by dataset, fold and repeat: above 0 it is ahead. Brackets are 95 % "
-    f"intervals by Student's t. {NO_LOG_LOSS}"
+    "A difference is the error of {reference} minus a learner's error, by each measure, of "
+    "fresh trainings paired by dataset, fold and repeat: above 0 the learner is better. "
+    f"Brackets are 95 % intervals by Student's t. {NO_LOG_LOSS}"
 )
 SAME_RECORDS = (
-    "On {datasets} all repeats train on the same records and score the same test part: an interval "
-    "there covers the noise of training alone, and says nothing of other records."
+    "On {datasets} all repeats train on the same records and score the same test part: an "
+    "interval there covers the noise of training alone, not the draw of the records."
 )
-# In place of that where methods train on a share of the records.
+# Replaces the text above where methods train on a share of the records.
 OWN_SHARES = (
-    "On {datasets} all repeats score the same test part, and each draws its own share of the "
-    "training part where one is trained on: an interval there covers the noise of training and "
-    "that draw, and says nothing of other records."
+    "On {datasets} all repeats score the same test part; methods that train on a share "
+    "draw their own share of the training part: an interval there covers the noise of "
+    "training and that draw, not the draw of the records."
 )
 OTHER_RECORDS = (
-    "On {datasets} each repeat scores other records, but repeats share {most} of the records that "
-    "they train on, and some that they score. The standard error is widened for that (Nadeau and "
-    "Bengio 2003: 1/R + h/(1 − h) in place of 1/R, where the share h is held out), so that an "
-    "interval covers the noise of training and the draw of the records."
+    "On {datasets} each repeat scores other records, but repeats share {most} of the "
+    "records that they train on, and some that they score. The standard error is widened "
+    "for that (Nadeau and Bengio 2003: 1/R + h/(1 − h) in place of 1/R, where h is the "
+    "share of held-out records), so that an interval covers the noise of training and the "
+    "draw of the records."
 )
 OVER_REPEATS = (
-    "Wilcoxon's p-values of a dataset take its repeats as independent, which they are as to noise "
-    "alone; Holm's correction is for the learners of a dataset and ε."
+    "Wilcoxon's p-values of a dataset assume independent repeats, which holds for the "
+    "noise alone; Holm's correction is over the learners of a dataset and ε."
 )
 OVER_DATASETS = (
-    "Over datasets, intervals and Wilcoxon's signed-rank test are of the mean differences, each "
-    "dataset counted once: they cover the choice of datasets, as far as these are a sample of any. "
-    "Holm's correction is for the learners of an ε. Mean ranks differ if they are further "
-    "apart than Nemenyi's critical difference."
+    "Over datasets, intervals and Wilcoxon's signed-rank test use the mean differences, "
+    "each dataset counted once: they cover the choice of datasets, if these are a random "
+    "sample. Holm's correction is over the learners of an ε. Mean ranks differ if their "
+    "distance exceeds Nemenyi's critical difference."
 )
 
 
 class Comparison(Output):
-    """Tables and figure: differences to a named method, paired over repeats and datasets."""
+    """Tables and figure: paired differences to a reference method, over repeats and datasets."""
 
     word: ClassVar[str] = "comparison"
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
     options: ClassVar = {
-        "method": Option("the method (a curve's name) that the others are compared with", str),
+        "method": Option("the method (a curve's name) to which the others are compared", str),
         "others": Option("a list of methods; by default all others that have an ε", list, None),
     }
 
@@ -78,13 +79,18 @@ class Comparison(Output):
         for method in (request.options["method"], *(request.options["others"] or ())):
             check_name("no method that has an ε is called", method, methods)
         if request.options["method"] in (request.options["others"] or ()):
-            raise ValueError(f"others: {request.options['method']} is not compared with itself")
+            raise ValueError(
+                f"others: must not contain {request.options['method']}, the option 'method'"
+            )
         compared = compared_methods(request)
         for method in request.options["others"] or ():
             if method not in compared:
-                raise ValueError(f"others: {method} has no ε of {request.options['method']}")
+                raise ValueError(
+                    f"others: {method} must have an ε of {request.options['method']}; "
+                    "it has none in common"
+                )
         if not compared:
-            raise ValueError("a comparison needs two methods that have one ε")
+            raise ValueError("a comparison needs two methods with an ε in common")
 
     def files(self, request: OutputRequest) -> Files:
         tables = [request.table]
@@ -123,26 +129,26 @@ class Comparison(Output):
         if frame.empty:
             why = "trainings failed, so that no two datasets have all methods at one ε"
             raise IncompleteError(f"{context.study.name}: {why}: there is nothing to compare")
-        caption = f"Learners beside {reference}, over {len(context.study.datasets)} datasets"
+        caption = f"Learners compared with {reference}, over {len(context.study.datasets)} datasets"
         context.write(Table(frame, caption, (*notes, OVER_DATASETS), format_table(frame, titles)))
         context.draw(draw(frame, each, titles, reference), frame)
 
 
 def compared_methods(request: OutputRequest) -> list[str]:
-    """Return the methods that are compared, in the order of the study; unpaid ones come last.
+    """Return the methods to compare, in the study's order; those tuned without privacy come last.
 
-    They have a finite ε of the reference.
+    Each has a finite ε in common with the reference.
     """
     reference, methods = request.options["method"], request.study.methods
     wanted = {*(request.options["others"] or methods)} - {reference}
     shared = {*filter(math.isfinite, methods[reference].epsilons)}
     names = [name for name in private_methods(request) if shared & {*methods[name].epsilons}]
     names = [name for name in names if name in wanted]
-    return sorted(names, key=lambda name: kinds.kind(methods[name]) == UNPAID)
+    return sorted(names, key=lambda name: kinds.kind(methods[name]) == NOT_COVERED)
 
 
 def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
-    """Say what intervals cover, of each way in which datasets were scored.
+    """Return notes on what the intervals cover, for each kind of scoring.
 
     `shares`: whether a method trains on a share of the records.
     """
@@ -159,7 +165,7 @@ def coverage_notes(each: pd.DataFrame, shares: bool) -> list[str]:
 
 
 def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return either table as a reader wants it."""
+    """Return one of the two tables for readers."""
     texts = text_frame(frame[[name for name in ("epsilon", "dataset") if name in frame]])
     texts.insert(0, "measure", [MEASURES[measure].cost for measure in frame["measure"]])
     texts["learner"] = [titles[method] for method in frame["method"]]
@@ -203,14 +209,14 @@ OVERALL_COLUMNS = [
 def compare_by_dataset(
     runs: pd.DataFrame, reference: str, methods: Sequence[str], measure: str = ACCURACY
 ) -> pd.DataFrame:
-    """Compare methods with one of them on each dataset, at each ε at which both were trained.
+    """Compare methods with a reference on each dataset, at each ε at which both were trained.
 
-    One fold and repeat of a dataset has the same records in all methods. `difference` is by how
-    much a method is ahead of the reference by the measure. Its interval is Student's, of the level
-    `LEVEL`; the standard error covers what :func:`.measures.error_factor` says. `p_value` is of
-    Wilcoxon's signed-rank test over the repeats, `p_holm` with Holm's correction for the methods of
-    an ε and dataset. A method with a failed training lacks all of this; one that lacks the measure
-    has no row.
+    All methods have the same records in one fold and repeat of a dataset. `difference` is the
+    reference's error minus the method's, by `measure`. Its interval is Student's, with the level
+    `LEVEL`; :func:`.measures.error_factor` says what the standard error covers. `p_value` is from
+    Wilcoxon's signed-rank test over the repeats; `p_holm` has Holm's correction for the methods of
+    an ε and dataset. A method with a failed training has NaN instead; a method that lacks the
+    measure has no row.
     """
     runs = add_errors(runs[runs["epsilon"].map(math.isfinite)], measure)
     rows: list[dict[str, Any]] = []
@@ -235,14 +241,14 @@ def compare_by_dataset(
 
 
 def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Compare methods with one of them over all datasets of :func:`compare_by_dataset`, at each ε.
+    """Compare methods with a reference over all datasets of :func:`compare_by_dataset`, at each ε.
 
-    The interval is Student's over the mean differences of the datasets, the p-values are of
-    Wilcoxon's test over them, with Holm's correction for the methods of a measure and ε. Ranks are
-    among the methods and the reference, the critical difference is Nemenyi's. `n_above` and
-    `n_below` count datasets whose own interval lies above or below 0. Methods that lack a measure
-    on some dataset are left out. A dataset on which a method's training failed counts for no
-    method; an ε at which fewer than two datasets have all methods has no row.
+    The interval is Student's over the mean differences of the datasets. P-values are from
+    Wilcoxon's test over these differences, with Holm's correction for the methods of a measure and
+    ε. Ranks are among the methods and the reference; the critical difference is Nemenyi's.
+    `n_above` and `n_below` count datasets whose interval is above or below 0. Methods that lack a
+    measure on a dataset are left out. A dataset on which a method's training failed is left out for
+    all methods; an ε at which fewer than two datasets have all methods has no row.
     """
     rows: list[tuple[Any, ...]] = []
     order = table["measure"].map(list(MEASURES).index)
@@ -272,10 +278,10 @@ def compare_over_datasets(table: pd.DataFrame, reference: str) -> pd.DataFrame:
 
 
 def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
-    """Compare the scores of two methods, of which more is better, on the splits of a dataset."""
+    """Compare the scores of two methods on the splits of a dataset; a higher score is better."""
     shares = {share_held_out(fold) for fold, _ in base.index}
     if len(shares) > 1 or set(own.index) != set(base.index):
-        raise ValueError(f"{method}: its runs are not of the splits that the others have")
+        raise ValueError(f"{method}: its runs must have the splits of the other methods")
     (share,) = shares
     n_failed = int(own.isna().sum() + base.isna().sum())
     row: dict[str, Any] = {"method": method, "scored_on": "folds" if share else TEST}
@@ -288,7 +294,7 @@ def compare(own: pd.Series, base: pd.Series, method: str) -> dict[str, Any]:
 
 
 def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
-    """Return mean, standard error s·factor, and Student's interval."""
+    """Return the mean, the standard error s·factor, and Student's interval."""
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
         return {"difference": mean, **dict.fromkeys(("standard_error", "low", "high"), math.nan)}
@@ -299,23 +305,27 @@ def _interval(values: Sequence[float], factor: float) -> dict[str, float]:
 
 
 LINE = 0.2  # inches
-# The axis is linear up to this many points and logarithmic beyond.
+# Up to this many points the axis is linear, beyond it logarithmic.
 LINEAR = 1.0
-# Up to here each power of ten has room for a label.
+# Up to this limit, in points, every power of ten has room for a label.
 MANY = 200
 
 
 def draw(
     frame: pd.DataFrame, each: pd.DataFrame | None, titles: Mapping[str, str], reference: str
 ) -> Figure:
-    """Draw differences in points of a hundred, with their intervals; dots of single datasets.
+    """Draw differences in hundredths, with their intervals, and dots for single datasets.
 
-    Right of 0 a method is ahead. Within a point of 0 the axis is linear, beyond logarithmic. There
-    is a panel a measure and ε, with a row a method; hollow marks are of settings nobody paid for.
+    A method right of 0 is better than the reference. The axis is linear within a hundredth of 0 and
+    logarithmic beyond. There is a panel per measure and ε, with a row per method. Hollow marks are
+    methods whose hyperparameters were chosen without privacy.
     """
     style.check_not_empty(frame)
     names = [measure for measure in MEASURES if measure in set(frame["measure"])]
-    epsilons, unpaid = sorted(set(frame["epsilon"])), set(frame["method"][frame["kind"] == UNPAID])
+    epsilons, not_covered = (
+        sorted(set(frame["epsilon"])),
+        set(frame["method"][frame["kind"] == NOT_COVERED]),
+    )
     methods = {m: list(dict.fromkeys(frame["method"][frame["measure"] == m])) for m in names}
     looks = style.method_looks(method_of(method) for method in dict.fromkeys(frame["method"]))
     columns = style.panel_columns(len(epsilons))
@@ -334,7 +344,7 @@ def draw(
             for y, method in enumerate(methods[measure]):
                 colour, marker = looks[method_of(method)]
                 look = {"color": colour, "marker": marker}
-                look |= {"markerfacecolor": "white"} if method in unpaid else {}
+                look |= {"markerfacecolor": "white"} if method in not_covered else {}
                 if each is not None:
                     _draw_dots(panel, _rows_of(each, measure, epsilon, method), y, colour)
                 _draw_interval(panel, _rows_of(frame, measure, epsilon, method), y, look)
@@ -372,7 +382,7 @@ def _finish(panel: Axes, names: list[str]) -> None:
 
 
 def _label_sizes(panel: Axes) -> None:
-    """Label the axis that all panels share, every second power of ten where there are many."""
+    """Label the axis that all panels share; if there are many powers of ten, every second one."""
     base = 10 if max(map(abs, panel.get_xlim())) <= MANY else 100
     locator = ticker.SymmetricalLogLocator(base=base, linthresh=LINEAR, subs=[1])
     panel.xaxis.set_major_locator(locator)

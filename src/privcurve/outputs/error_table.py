@@ -1,4 +1,4 @@
-"""The error of each learner on each dataset, at each ε, by each measure; who wins, how often."""
+"""Table of learners' errors on each dataset, at each ε, by each measure, with wins and ranks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,20 @@ from privcurve.tables.table import MISSING, Table
 
 
 class ErrorTable(Output):
-    """Table: errors of fresh trainings, a row a dataset; the best in bold; wins, ties, losses."""
+    """Table: errors of fresh trainings, one row per dataset; best in bold; wins, ties, losses."""
 
     word: ClassVar[str] = "error_table"
-    version: ClassVar[int] = 10
+    version: ClassVar[int] = 11
     options: ClassVar = {
-        "baseline": Option("the method that others win against; by default the first", str, None),
-        "neighbours": Option("beside it, methods whose ε is for these; by default all", str, None),
+        "baseline": Option(
+            "the method that others are compared with; by default the first", str, None
+        ),
+        "neighbours": Option(
+            "the neighbouring relations whose methods are included with the "
+            "baseline; by default all",
+            str,
+            None,
+        ),
     }
 
     def check(self, request: OutputRequest) -> None:
@@ -41,9 +48,11 @@ class ErrorTable(Output):
             check_name("baseline: no method", name, methods)
         claims = {methods[private].claim for private in private_methods(request)}
         if request.options["neighbours"] is not None:
-            check_name("neighbours: no method's ε is for", request.options["neighbours"], claims)
+            check_name(
+                "neighbours: no method has the relation", request.options["neighbours"], claims
+            )
         if baseline(request) not in private_methods(request):
-            raise ValueError(f"baseline: {baseline(request)} has no ε: others have nothing to beat")
+            raise ValueError(f"baseline: must be a method with an ε; {baseline(request)} has none")
 
     def reads(self, request: OutputRequest) -> Reads:
         read, methods = all_curves(request), request.study.methods
@@ -63,10 +72,12 @@ class ErrorTable(Output):
         frame = kinds.add_kinds(frame, study.methods, after="learner")
         notes = (
             f"Errors of fresh trainings: {MEAN}.",
-            f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
-            "difference, paired by fold and repeat; the least private error of a row is in bold; "
-            "ranks are those of private learners, over the datasets that have all of them. By each "
-            f"measure less is better: error is 1 − accuracy. {NO_LOG_LOSS}",
+            (
+                f"Wins, ties and losses are against {titles[base]}, by two standard errors of the "
+                "difference, paired by fold and repeat. The lowest private error of a row is in "
+                "bold. Ranks are among private learners, over the datasets that have all of them. "
+                f"Lower is better for each measure: error is 1 − accuracy. {NO_LOG_LOSS}"
+            ),
             *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
         )
         caption = "Error of each learner on each dataset, at each ε"
@@ -93,7 +104,7 @@ def private_methods(request: OutputRequest) -> list[str]:
 
 
 def method_titles(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of methods, with calibration, δ and kind where they distinguish some."""
+    """Return the titles of methods, with calibration, δ and kind where they distinguish methods."""
     methods = request.study.methods
     kind_of = {name: kinds.kind(method) for name, method in methods.items()}
     mixed = len({method.delta > 0 for method in methods.values() if method.calibration}) > 1
@@ -112,7 +123,7 @@ def method_titles(request: OutputRequest) -> dict[str, str]:
 
 
 def method_labels(request: OutputRequest) -> dict[str, str]:
-    """Return the titles of methods, with what the contract found of a user's own learners."""
+    """Return the titles of methods, with the result of the contract for a user's own learners."""
     methods = request.study.methods
     return {name: methods[name].label(title) for name, title in method_titles(request).items()}
 
@@ -123,9 +134,9 @@ COLUMNS = [
 ]
 WIN, TIE, LOSS = "win", "tie", "loss"
 COUNTED = {"wins": WIN, "ties": TIE, "losses": LOSS}
-# A gain counts if it is beyond this many standard errors.
+# A gain is a win or a loss if it exceeds this many standard errors.
 STANDARD_ERRORS = 2.0
-# Means of the same errors, added in another order, differ by less than this.
+# Means of the same errors, summed in another order, differ by less than this.
 ROUNDING = 1e-9
 
 
@@ -139,14 +150,14 @@ def error_frame(
 ) -> pd.DataFrame:
     """Compare the errors of all methods on all datasets, at each ε, by a measure.
 
-    Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`).
-    All methods have the same records in one fold and repeat of a dataset. `gain` is the baseline's
-    error less that of the method, paired by fold and repeat; it is a win or a loss if it is beyond
-    `STANDARD_ERRORS` of its standard errors. `best` marks the least mean error of the private
-    methods at an ε on a dataset. `rank` counts from 1 among them; ties share the mean of their
-    ranks. A method with a failed training or without a selected setting has no error, gain or
-    rank; a method without privacy (ε = ∞) has no gain or rank, nor have `unranked` ones, which are
-    never `best`.
+    Methods that lack the measure on a dataset have no row there (:func:`.measures.add_errors`). All
+    methods have the same records in one fold and repeat of a dataset. `gain` is the baseline's
+    error minus the method's error, paired by fold and repeat; it is a win or a loss if it exceeds
+    `STANDARD_ERRORS` standard errors. `best` marks the lowest mean error of the private methods at
+    an ε on a dataset. `rank` counts from 1 among the private methods; ties share the mean of their
+    ranks. A method with a failed training or without a selected setting has no error, gain or rank.
+    Methods without privacy (ε = ∞) and `unranked` methods have no gain or rank and are never
+    `best`.
     """
     errors = add_errors(runs, measure)
     errors["epsilon"] = errors["epsilon"].map(short_text)
@@ -201,7 +212,7 @@ def format_table(
 ) -> pd.DataFrame:
     """Return the table for readers: a row per measure, dataset and ε, a column per method.
 
-    Errors have standard errors, and the least of a row is in bold. Below the rows of an ε are
+    Errors have standard errors, and the lowest of a row is in bold. The last rows of each ε have
     wins/ties/losses and mean ranks. Methods that are not `private` have the same errors at each ε.
     """
     methods = [method for method in titles if method in set(table["method"])]

@@ -1,4 +1,4 @@
-"""A page to look at: which learner to take, curves, every score, settings, ledgers, the audit."""
+"""HTML page that answers which learner to use: curves, scores, settings, ledgers, audit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.analysis.keys import short_text
 from privcurve.analysis.measures import IN_TABLES, LOSSES, RANKED
 from privcurve.experiments import kinds
 from privcurve.figures import pictures
-from privcurve.figures.page import Block, Heading, Links, Page, Part, Picture, Points, Rows, Text
+from privcurve.figures.page import Block, Folded, Heading, Links, Page, Picture, Points, Rows, Text
 from privcurve.figures.style import COLOURS
 from privcurve.files import replace_text
 from privcurve.lazy import pd
@@ -47,29 +47,35 @@ from privcurve.stored import spoken_frame
 from privcurve.tables.table import MISSING, read_table
 
 RESULTS = Path("results")
-# The page needs the first of each study, and shows the others if the study has them.
+# The page requires the first of each study, and has the others if the study has them.
 ACCURACY, SETTINGS, PRICE = "accuracy", "selected_settings", "price"
 TABLES = (ACCURACY, SETTINGS, LEDGERS, RAW, PRICE)
 AUDIT = "audit"
-# The audit of all learners, which belongs to no study.
+# The audit of all learners, which is not part of a study.
 RUN_AUDIT = f"{SLASH}{AUDIT}"
 TITLE = "Privacy and accuracy"
-OWNERS = "Exact statistics of private records: for those who may see the records, and nobody else."
+OWNERS = (
+    "These are exact statistics of private records: show the page only to people who may "
+    "see the records."
+)
 AUDIT_NOTE = (
-    "Found ε: the largest that an attack has found, beside the ε that the attacked training "
-    "claimed; it is the worst of all that were tried. It can refute a claim, and proves none."
+    "Found ε is the largest ε of any attack, next to the ε that the attacked training "
+    "claimed. It can refute a claim, but not prove one."
 )
 NOT_AUDITED = (
-    "No audit is shown: it attacks learners, not these data. In a checkout of privcurve “snakemake "
-    "--cores all audit” attacks each of them (docs/audit.md)."
+    "No audit is available: it attacks learners, not these data. In a checkout of "
+    "privcurve “snakemake --cores all audit” attacks each of them (docs/audit.md)."
 )
-# More curves than this can't be told apart in one picture: the others are grey.
+# More curves than this are indistinguishable in one picture: the others are grey.
 MOST_CURVES = 5
-GREY = " Grey: learners that rank lower, or whose ε is not proved or not that of choosing settings."
+GREY = (
+    " Grey: learners that rank lower, or whose ε is not proved or does not cover the "
+    "choice of settings."
+)
 GAP = " A curve has a gap where a training has failed."
-# With more ε than this, only the answer for the ε nearest to 1 is unfolded.
+# With more ε than this, only the answer for the ε nearest to 1 is open.
 MOST_ANSWERS = 3
-# The axis ends this share of the range below the score of the most frequent label.
+# The axis ends below the score of the most frequent label, at this share of the range.
 BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table of settings that are not hyperparameters.
@@ -80,20 +86,22 @@ NO_SETTING = {
 
 
 class Leaderboard(Output):
-    """Page ``leaderboard``: one HTML file that asks for nothing from any network."""
+    """Page ``leaderboard``: one HTML file that requests nothing from any network."""
 
     word: ClassVar[str] = "leaderboard"
-    version: ClassVar[int] = 11
+    version: ClassVar[int] = 12
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "tables": Option(
             "a list of tables, each <study>/accuracy, <study>/selected_settings, "
-            "<study>/ledgers, <study>/raw or <study>/price, or /audit, that of all learners; by "
-            "default those of the study",
+            "<study>/ledgers, <study>/raw, <study>/price, or /audit (of all learners); by "
+            "default the tables of the study",
             list,
             None,
         ),
-        "want": Option("a score whose ε is said: 'auc >= 0.9', 'accuracy within 0.02'", str, None),
+        "want": Option(
+            "a score for which the page gives ε: 'auc >= 0.9', 'accuracy within 0.02'", str, None
+        ),
     }
 
     def check(self, request: OutputRequest) -> None:
@@ -103,13 +111,17 @@ class Leaderboard(Output):
             if name == RUN_AUDIT:
                 continue
             if not (study and slash and word in TABLES):
-                raise ValueError(f"tables: {name!r} is not <study>/<{' or '.join(TABLES)}>")
+                raise ValueError(
+                    f"tables: each must be <study>/<{' or '.join(TABLES)}>; got {name!r}"
+                )
             first = f"{study}{SLASH}{ACCURACY}"
             if first not in names:
-                raise ValueError(f"tables: without {first} nothing of {study} is shown; add it")
+                raise ValueError(f"tables: {first} is required to include {study}; add it")
         wish = request.options["want"] and Wish.parse(request.options["want"])
         if wish and wish.metric != request.study.metric:
-            raise ValueError(f"want: {wish} is not of the study's metric, {request.study.metric}")
+            raise ValueError(
+                f"want: must be about the study's metric, {request.study.metric}; got {wish}"
+            )
 
     def files(self, request: OutputRequest) -> Files:
         return Files(others={"page": (RESULTS / request.place).with_suffix(".html")})
@@ -159,7 +171,7 @@ def _private_datasets(context: Context) -> list[str]:
 
 
 def page_tables(outputs: Iterable[OutputRequest]) -> list[str]:
-    """Return the words of the outputs that a page shows; none if accuracy is not among them."""
+    """Return the words of the outputs on a page; none if accuracy is not among them."""
     words = [one.output.word for one in outputs]
     return [word for word in TABLES if word in words] if ACCURACY in words else []
 
@@ -171,7 +183,7 @@ def page_of(
     wish: Wish | None,
     warnings: Iterable[str] = (),
 ) -> Page:
-    """Return the page of some studies: a section for each of their datasets."""
+    """Return the page of `studies`: a section for each of their datasets."""
     parts: list[tuple[str, str, Iterator[Block]]] = []
     for outputs in studies:
         study = outputs[ACCURACY].study
@@ -200,7 +212,7 @@ def page_of(
                 for title, blocks in sections.items()
                 for block in (Heading(title), *blocks)
             ),
-            Part("What the numbers mean", (*([Text(LOOKED)] if private else []),
+            Folded("What the numbers mean", (*([Text(LOOKED)] if private else []),
                                            Points(tuple(notes)))),
         ),
     )  # fmt: skip
@@ -218,12 +230,12 @@ def _section(
     study = outputs[ACCURACY].study
     all_epsilons = {e for method in study.methods.values() for e in method.epsilons}
     epsilons = sorted(filter(math.isfinite, all_epsilons))
-    # In a study without privacy only the references are ranked.
+    # A study without privacy ranks only its references.
     ranked_at = epsilons or [math.inf]
     places = rankings(outputs, dataset, ranked_at)
     want, is_of_metric = None, wish is not None and wish.metric == study.metric
     if wish is not None:
-        # Another study on the page may rank by another metric.
+        # Another study on the page may have another metric.
         wished = places if is_of_metric else rankings(outputs, dataset, ranked_at, wish.metric)
         want = needed_epsilon(wished, wish)
     if want is not None:
@@ -245,18 +257,18 @@ def _section(
             if any(len(place.private) for place in ranked)
         ]
         if others:
-            yield Part("By other measures", tuple(others), 3)
+            yield Folded("By other measures", tuple(others), 3)
     rest = [block for k, one in enumerate(answers) if k not in unfolded for block in one]
     if rest:
-        yield Part("At the other ε", tuple(rest), 3)
+        yield Folded("At the other ε", tuple(rest), 3)
     if remark := places[0].remark():
         yield Text(remark)
-    yield Part("Every score", tuple(_scores(places)), 3)
-    yield Part("Settings and ledgers", (_details(outputs, places, audit),), 3)
+    yield Folded("Every score", tuple(_scores(places)), 3)
+    yield Folded("Settings and ledgers", (_details(outputs, places, audit),), 3)
 
 
 def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:
-    """Return the sentences of an ε: which learner to take, and what coding and privacy cost."""
+    """Return the sentences for an ε: which learner to use, what encoding and privacy cost."""
     more = [prices[at]] if (at := short_text(place.epsilon)) in prices else []
     return (
         Text(full_sentence(place.sentence()), answer=True),
@@ -267,7 +279,7 @@ def answer(place: Ranking, prices: Mapping[str, str]) -> tuple[Text, ...]:
 def _picture(
     places: Sequence[Ranking], named: Mapping[str, int], want: Needed | None = None
 ) -> Picture:
-    """Draw the learners of an ε as ranked dots, those of several as curves; some have colours."""
+    """Draw the learners of one ε as ranked dots, of several ε as curves; the best have colours."""
     last = places[-1]
     metric = last.metric
     levels = [(name, float(row[metric])) for name, row in _levels(last)]
@@ -308,7 +320,7 @@ def _point(place: Ranking, row: pd.Series) -> pictures.Point:
 
 
 def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
-    """Yield the reference lines: the best without privacy, and a constant answer."""
+    """Yield the reference lines: the best score without privacy, and the constant prediction."""
     if len(place.coded_models):
         yield "no privacy", place.coded_models.iloc[0]
     if place.majority is not None:
@@ -318,7 +330,7 @@ def _levels(place: Ranking) -> Iterator[tuple[str, pd.Series]]:
 def _colours(places: Sequence[Ranking]) -> dict[str, int]:
     """Return the colours of the eligible methods that rank best over all ε.
 
-    A user's own learner, whose ε is its author's word, has none.
+    A user's own learner has no colour: only its author claims its ε.
     """
     ranks: dict[str, list[float]] = {}
     for place in places:
@@ -332,7 +344,7 @@ def _colours(places: Sequence[Ranking]) -> dict[str, int]:
 def _axis_ends(
     scores: Sequence[float], error: float, levels: Sequence[tuple[str, float]], metric: str
 ) -> tuple[float, float]:
-    """Return the ends of the axis of scores, with room for the largest error."""
+    """Return the ends of the axis of scores, with room for the largest error bar."""
     heights = [*scores, *(height for _, height in levels)] or [0.0, 1.0]
     low, high = min(heights), max(heights)
     if levels and levels[-1][0] == "most frequent label":
@@ -346,7 +358,7 @@ def _axis_ends(
 
 
 def _scores(places: Sequence[Ranking]) -> Iterator[Block]:
-    """Yield a table of all scores for each ε, and one without privacy."""
+    """Yield a table of all scores for each ε, and a table of the scores without privacy."""
     for place in places:
         yield from _table(f"ε = {place.epsilon:g}", place, place.private)
     yield from _table("Without privacy", places[0], places[0].free)
@@ -397,7 +409,7 @@ def _setting(row: pd.Series) -> str:
 
 
 def _ledger(row: pd.Series) -> str:
-    """Write a model's ledger, with its status unless the claim is proved."""
+    """Write a model's ledger, and the status of its claim unless it is proved."""
     status = "" if row["status"] in KNOWN else f" ({row['status']})"
     return str(row["ledger"]).removeprefix("The model is made of ") + status
 

@@ -1,4 +1,4 @@
-"""Learning curves: fresh scores against ε, with a panel for each dataset and measure."""
+"""Learning curves: scores of fresh trainings against ε, with a panel per dataset and measure."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 
 
 class LearningCurves(Output):
-    """Figure: a curve a method; those without privacy are horizontal lines.
+    """Figure: one curve per method; methods without privacy are horizontal lines.
 
-    A panel has six curves at most; the others are in a second figure, ``…_supplement``.
+    A panel has at most six curves; the others are in a second figure, ``…_supplement``.
     """
 
     word: ClassVar[str] = "learning_curves"
-    version: ClassVar[int] = 10
+    version: ClassVar[int] = 11
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "learners": Option(
-            "labels of the learners that the first figure shows; by default the six curves that "
-            "rank best, proved ones first",
+            "labels of the learners in the first figure; by default the six curves that rank "
+            "best, proved ones first",
             list,
             None,
         ),
         "datasets": Option("a list of datasets that have a panel; by default all", list, None),
         "measures": Option(
-            f"a list of measures, of {', '.join(RANKED)} and the study's metric, each with its "
-            "panels; by default the study's metric",
+            f"a list of measures, each with its panels, from {', '.join(RANKED)} and the "
+            "study's metric; by default the study's metric",
             list,
             None,
         ),
@@ -77,10 +77,13 @@ class LearningCurves(Output):
             check_name("learners", label, dict.fromkeys(map(method_of, curves)))
         n_curves = sum(method_of(method) in labels for method in curves)
         if n_curves > MOST:
-            raise ValueError(f"learners: they have {n_curves} curves; a panel has {MOST} at most")
+            raise ValueError(
+                f"learners: there must be at most {MOST} curves, as many as a panel; "
+                f"they have {n_curves}"
+            )
 
     def files(self, request: OutputRequest) -> Files:
-        # The study's `figure` names the file; it is older than the option `name`.
+        # The study's `figure` names the file; it existed before the option `name`.
         first = FIGURES / (request.options["name"] or request.study.figure)
         curves, labels = _list_curves(request.study), request.options["learners"]
         if labels is not None:
@@ -113,7 +116,7 @@ def check_measured(
     datasets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
 ) -> None:
-    """Raise IncompleteError if no method that was trained has one of the measures."""
+    """Raise IncompleteError if a measure is missing from all trained methods."""
     trained = accuracy[accuracy["dataset"].isin(datasets or study.datasets)]
     trained = trained[trained[ACCURACY].notna()]
     for measure in measures or ():
@@ -131,11 +134,11 @@ def figures(
     datasets: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
 ) -> Iterator[Figure]:
-    """Yield the figure of the curves of some learners, or of those that rank best; then the rest.
+    """Yield the figure of the curves in `labels` (default: the best), then a figure of the rest.
 
-    `accuracy` is the study's table, with the model on raw columns if the study has it. There is a
-    panel for each dataset and measure, by default for all datasets and the study's metric. A curve
-    that equals another one point by point is left out.
+    `accuracy` is the study's table, including the model on raw columns if the study has it. There
+    is a panel for each dataset and measure, by default for all datasets and the study's metric. A
+    curve that equals another curve at every point is left out.
     """
     names, measures = datasets or study.datasets, measures or (study.metric,)
     own = [one.name for one in study.methods.values() if one.contract and one.is_claimed]
@@ -166,9 +169,9 @@ def _list_curves(study: Study) -> list[str]:
 def best_curves(
     accuracy: pd.DataFrame, methods: Collection[str], metric: str, broken: Collection[str] = ()
 ) -> list[str]:
-    """Return the curves that rank best in the mean over datasets and ε, proved ones first.
+    """Return the curves with the best mean rank over datasets and ε, proved ones first.
 
-    Those that broke the contract, `broken`, have no rank.
+    Curves in `broken`, which broke the contract, have no rank.
     """
     ranked = [method for method in methods if method not in broken]
     rows = accuracy[accuracy["method"].isin(ranked) & np.isfinite(accuracy["epsilon"])]
@@ -186,21 +189,21 @@ def panel_title(study: Study, name: str) -> str:
     return dataset_title(name) + (f" {MARK}" if name in datasets_of_rule(study) else "")
 
 
-# More curves than this can't be told apart in one panel.
+# Maximum number of curves that are distinguishable in one panel.
 MOST = 6
-# Up to this many curves have their names at their right ends.
+# Up to this many curves are labelled at their right ends.
 MOST_NAMED = 4
 MARK = "†"
-MARK_NOTE = f"{MARK} parts of this dataset trained PrivGAM's network"
+MARK_NOTE = f"{MARK} records of this dataset trained PrivGAM's network"
 # Suffix of the figure with the remaining curves.
 REST = "_supplement"
 
 SCORED_ON = {"test": "test set", "folds": "fresh folds"}
 
-# Longest line of a panel's title, in letters.
+# Maximum length of a line in a panel's title, in characters.
 TITLE = 30
 
-# Leading digits of ε, in the order in which they get a label while there is room.
+# Leading digits of ε, in order of their labels' priority.
 NICE_DIGITS = ("1", "5", "2", "3")
 
 
@@ -215,30 +218,30 @@ def draw(
     """Draw scores against ε with a band of one standard deviation over repeats.
 
     Each of `parts` lists the curves of its panels, one panel per dataset and measure; by default
-    one part has all curves. Methods without a measure are not in its panels, and a panel
-    without curves is left out.
+    one part has all curves. A method without a measure is left out of its panels, and so is a panel
+    without curves.
 
-    A curve joins a method's finite ε. A method at ε = ∞ is a horizontal line with its name on it:
-    grey if the method has no other ε, in its curve's colour if it is a private learner's limit. A
-    missing accuracy is a gap in the curve and a cross on the ε axis; a missing horizontal line is
-    named below its panel. Curves of settings tuned outside the budget are thin and dashed. Panels
-    of one group share their y axis; colours and legend follow the order of the titles. A few
-    curves of a single panel have their names at their right ends, and no legend.
+    A curve connects a method's finite ε. A method at ε = ∞ is a labelled horizontal line: grey if
+    the method has no other ε, in the colour of its curve if it is the limit of a private learner. A
+    missing accuracy is a gap in the curve and a cross on the ε axis; the name of a missing
+    horizontal line is below its panel. Curves of hyperparameters chosen without privacy are thin
+    and dashed. Panels of one group share their y axis; colours and legend follow the order of the
+    titles. A few curves in a single panel are labelled at their right ends instead of a legend.
     """
     frame = accuracy[accuracy["method"].isin(list(titles))]
     for dataset in datasets:
         if dataset not in set(frame["dataset"]):
-            raise ValueError(f"nothing to draw for the dataset {dataset}")
+            raise ValueError(f"the dataset {dataset} has no row in the table of accuracy")
     if frame.duplicated(["dataset", "method", "epsilon"]).any():
-        raise ValueError("two rows of one curve and ε in the table of accuracy")
+        raise ValueError("the table of accuracy must have one row per curve and ε; it has two")
     finite = frame[np.isfinite(frame["epsilon"])]
     first = frame.drop_duplicates("method").set_index("method")
     methods = [method for method in titles if method in first.index]
     curves = [method for method in methods if method in set(finite["method"])]
     calibrations = first["calibration"].astype(object).where(first["calibration"].notna(), None)
     kind = dict(zip(finite["method"], finite["kind"], strict=True))
-    unpaid = [method for method in curves if kind[method] == kinds.UNPAID]
-    styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), unpaid)
+    not_covered = [method for method in curves if kind[method] == kinds.NOT_COVERED]
+    styles = style.curve_styles(curves, dict(calibrations), dict(first["delta"]), not_covered)
     looks = _choose_level_looks(
         methods, styles, set(frame.loc[np.isinf(frame["epsilon"]), "method"])
     )
@@ -279,7 +282,7 @@ def draw(
         ends = {lines[method]: name for method, name in names.items() if at_ends}
         labels = label_ends(panels[0], ends)
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # labels are placed by the layout as it now stands
+        figure.set_layout_engine("none")  # labels are placed in the layout of this moment
         move_apart(labels, figure.dpi / 72)
         for panel, level_lines in levels.items():
             label_lines(panel, level_lines)
@@ -289,7 +292,7 @@ def draw(
 def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFrame:
     """Return the rows of a dataset with their score, by ε, without methods that lack the measure.
 
-    Rows of failed trainings, which lack the accuracy too, are kept.
+    Rows of failed trainings are kept, although they lack the accuracy too.
     """
     part = frame[frame["dataset"] == dataset].sort_values("epsilon")
     part = part[part[measure].notna() | part[ACCURACY].isna()]
@@ -299,7 +302,7 @@ def _select_rows(frame: pd.DataFrame, dataset: str, measure: str) -> pd.DataFram
 def _choose_level_looks(
     methods: Sequence[str], styles: Mapping[str, style.CurveStyle], endless: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the looks of private learners without noise and of methods without privacy."""
+    """Return the line styles of private learners without noise and of methods without privacy."""
     limits = {method_of(method): method for method in reversed(list(styles)) if method in endless}
     dashes = style.baseline_dashes(method for method in methods if method not in styles)
     return {
@@ -317,7 +320,7 @@ def _draw_levels(
     looks: Mapping[str, Mapping[str, Any]],
     titles: Mapping[str, str],
 ) -> list[tuple[Line2D, str]]:
-    """Draw the horizontal lines: accuracies at ε = ∞."""
+    """Draw the accuracies at ε = ∞ as horizontal lines."""
     lines, missing = [], []
     at_infinity = part[np.isinf(part["epsilon"])].set_index("method")["score"]
     for method, look in looks.items():
@@ -336,7 +339,7 @@ def _draw_levels(
 
 
 def _write_name(title: str, calibration: str | None, delta: float, kind: str) -> str:
-    """Return the name in the legend, with calibration, δ and how settings were chosen."""
+    """Return the name in the legend, with calibration, δ and how hyperparameters were chosen."""
     parts = [] if calibration is None or calibration in title else [calibration]
     if delta > 0:
         parts.append(f"δ = {power(delta)}")
@@ -355,7 +358,7 @@ def _draw_curves(panel: Axes, part: pd.DataFrame, styles: Mapping[str, style.Cur
         epsilon, mean, std = rows[names].to_numpy(dtype=float).T
         look: Any = {"color": curve.colour, "alpha": 0.16, "linewidth": 0}
         panel.fill_between(epsilon, mean - std, mean + std, zorder=1.5, **look)
-        # Thin curves are drawn on top of thick ones.
+        # Thin curves are drawn above thick ones.
         level = 3 + curve.thin - 0.01 * order
         panel.plot(epsilon, mean, label=method, zorder=level, **curve.line())
         missing = epsilon[np.isnan(mean)]

@@ -1,4 +1,4 @@
-"""What each private model is made of: its ledger, in words."""
+"""Table of the ledger of each private model, in words."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from privcurve.tables.table import Table, text_frame
 
 CAPTION = "The ledger of each private learner"
 NOTES = (
-    "Of one training of the selected setting on all of a dataset's training part. ε of the ledger "
-    "is what its steps add up to; that is at most the ε of the curve. δ used is that of the "
-    "model's statement, which may be less than was asked for.",
-    "Status: derived from how sums are made, proved by this project, claimed by its author, or "
-    "refuted; of a user's own learner also what the contract found (docs/privacy.md).",
+    (
+        "Each ledger is from one training of the selected setting on a dataset's entire "
+        "training part. ε of the ledger is the sum of its steps and at most the ε of the "
+        "curve. δ used is the δ in the model's statement, which may be smaller than the "
+        "requested δ."
+    ),
+    (
+        "Status: derived from how sums are made, proved by this project, claimed by its "
+        "author, or refuted; for a user's own learner also the result of the contract "
+        "(docs/privacy.md)."
+    ),
 )
 MODEL = ["dataset", "method", "learner", "calibration", "delta", "epsilon"]
 STATED = [
@@ -29,11 +35,11 @@ STATED = [
 class Ledgers(Output):
     """Table ``ledgers``: mechanisms, steps and accountant of each private learner at each ε.
 
-    A model is trained for each row.
+    One model is trained for each row.
     """
 
     word: ClassVar[str] = "ledgers"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     local: ClassVar[bool] = False
     options: ClassVar = {
         "epsilons": Option("a list of ε of the study; by default all of them", list, None)
@@ -41,11 +47,11 @@ class Ledgers(Output):
 
     def check(self, request: OutputRequest) -> None:
         methods = request.study.methods.values()
-        # A list, as an entry may be one too.
+        # A list, since an entry may be a list too.
         epsilons = [epsilon for method in methods for epsilon in method.epsilons]
         for epsilon in request.options["epsilons"] or ():
             if epsilon not in epsilons:
-                raise ValueError(f"the study has no epsilon = {epsilon}")
+                raise ValueError(f"epsilon must be an ε of the study; got {epsilon}")
         if not _private_methods(request):
             raise ValueError("the study has no private learner that trains on all records")
 

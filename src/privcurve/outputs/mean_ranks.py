@@ -19,34 +19,41 @@ from privcurve.tables.table import Table
 
 CAPTION = "Which learners' ranks differ over the datasets"
 NOTES = (
-    "A learner's rank on a dataset is that of its mean error over fresh trainings, by each measure "
-    "of the study's error_table: error is 1 − accuracy. Learners that lack a measure on some "
-    f"dataset are not ranked by it. {NO_LOG_LOSS}",
-    "Pairs differ if Friedman's test and Wilcoxon's signed-rank test of the pair, with Holm's "
-    "correction for all pairs of an ε, reject at the level 0.05; Nemenyi's critical difference is "
-    "given beside.",
-    "Learners whose settings ε covers, by rule or paid, are ranked among themselves; 'unpaid' "
-    "ones, whose best setting cross-validation chose, apart from them.",
+    (
+        "A learner's rank on a dataset is the rank of its mean error over fresh trainings, by "
+        "each measure of the study's error_table: error is 1 − accuracy. Learners that lack a "
+        f"measure on a dataset are not ranked by it. {NO_LOG_LOSS}"
+    ),
+    (
+        "Pairs differ if Friedman's test and Wilcoxon's signed-rank test of the pair, with "
+        "Holm's correction for all pairs of an ε, reject at the level 0.05. Nemenyi's critical "
+        "difference is added for comparison."
+    ),
+    (
+        "Learners whose hyperparameters ε covers, by rule or tuned within the budget, are "
+        "ranked among themselves, and learners whose hyperparameters were chosen without "
+        "privacy (untuned budget) separately."
+    ),
 )
-PAID, UNPAID = "settings by rule or paid", "best setting, unpaid"
+COVERED, NOT_COVERED = "hyperparameters covered by ε", "hyperparameters chosen without privacy"
 
 
 class MeanRanks(Output):
-    """Figure and table: ranks of learners over all datasets, and pairs that do not differ.
+    """Figure and table: mean ranks of learners over all datasets, and pairs that do not differ.
 
-    They are of the study's ``error_table``.
+    The ranks come from the study's ``error_table``.
     """
 
     word: ClassVar[str] = "mean_ranks"
     writes: ClassVar = ("table", "figure")
-    version: ClassVar[int] = 8
+    version: ClassVar[int] = 9
     options: ClassVar = {
         "datasets": Option(
-            "a list of datasets that count; by default all of the study", list, None
+            "a list of datasets to average over; by default all of the study", list, None
         ),
         "measures": Option(
-            f"a list of measures, of {', '.join(RANKED)} and the study's metric; without it by "
-            "default",
+            f"a list of measures from {', '.join(RANKED)} and the study's metric, for one panel "
+            "each; by default all measures of the error_table",
             list,
             RANKED,
         ),
@@ -63,7 +70,7 @@ class MeanRanks(Output):
             for epsilon in filter(math.isfinite, method.epsilons)
         )
         if len(ranked_datasets(request)) < 2 or max(ranked.values(), default=0) < 2:
-            raise ValueError("ranks need two datasets, and two private methods that have one ε")
+            raise ValueError("ranks need two datasets, and two private methods with an ε in common")
 
     def reads(self, request: OutputRequest) -> Reads:
         return Reads(outputs=(ErrorTable.word,), facts=list(method_titles(request).items()))
@@ -81,13 +88,13 @@ class MeanRanks(Output):
 
 
 def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
-    """Test all pairs of methods whose settings ε covers, and all pairs of the others.
+    """Test all pairs of methods whose settings ε covers, and separately all pairs of the others.
 
-    The rows are those of :func:`.ranks.compare_pairs` for each measure, with the columns
-    ``measure`` and ``ranked``, which is `PAID` or `UNPAID`.
+    The rows are the result of :func:`.ranks.compare_pairs` for each measure, with the columns
+    ``measure`` and ``ranked``, which is `COVERED` or `NOT_COVERED`.
     """
-    paid, parts = table["kind"].isin(kinds.COVERED), []
-    for name, some in ((PAID, table[paid]), (UNPAID, table[~paid])):
+    covered, parts = table["kind"].isin(kinds.COVERED), []
+    for name, some in ((COVERED, table[covered]), (NOT_COVERED, table[~covered])):
         for measure, part in some.groupby("measure", sort=False):
             ranked = ranks.keep_complete_methods(part)
             ranked = ranked[ranked["rank"].notna()]
@@ -99,28 +106,28 @@ def rank_by_kind(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def ranked_datasets(request: OutputRequest) -> list[str]:
-    """Return the datasets over which ranks are averaged, each once."""
+    """Return the datasets over which ranks are averaged, without duplicates."""
     return list(dict.fromkeys(request.options["datasets"] or request.study.datasets))
 
 
 # Heights in units of a line of text.
 LINE = 0.165  # inches
 ABOVE, BAR = 2.6, 0.45
-# Smaller p-values are written as "below" this one.
+# Smaller p-values are written as "below" this value.
 LEAST_P = 0.001
 
 
 def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
     """Draw the mean ranks of methods, with a panel for each measure and ε.
 
-    Methods tuned outside the budget have panels of their own. Rank 1, the best, is on the left.
-    Thick bars join methods of which no pair differs by Wilcoxon's test with Holm's correction; the
-    thin line on top is as long as Nemenyi's critical difference.
+    Methods with hyperparameters chosen without privacy have panels of their own. Rank 1, the best,
+    is on the left. Thick bars connect methods that do not differ pairwise by Wilcoxon's test with
+    Holm's correction; the length of the thin line on top is Nemenyi's critical difference.
     """
     style.check_not_empty(frame)
     order = frame["measure"].map(list(MEASURES).index)
     parts = [part for _, part in frame.groupby(["ranked", order, "epsilon"], sort=True)]
-    parts.sort(key=lambda part: part["ranked"].iloc[0] == UNPAID)
+    parts.sort(key=lambda part: part["ranked"].iloc[0] == NOT_COVERED)
     joined = [ranks.groups_of_equals(part) for part in parts]
     counts = [len(set(part["method"]) | set(part["other"])) for part in parts]
     heights = [
@@ -138,7 +145,7 @@ def draw(frame: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
 
 
 def _assign_looks(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return a colour for each method of the figure, dashed once all colours are used."""
+    """Return a colour for each method of the figure; once colours repeat, lines are dashed."""
     n = len(style.COLOURS)
     return {
         method: {"color": style.COLOURS[i % n], "linestyle": "-" if i < n else (0, (3.2, 1.4))}
@@ -182,7 +189,7 @@ def _draw(
     below = ABOVE + BAR * (len(bars) + 0.6) + 0.5
     for place, (method, mean) in enumerate(means.items()):
         on_left = place < math.ceil(k / 2)
-        # The outermost labels are the highest: no line crosses another.
+        # The outermost labels are the highest, so that no lines cross.
         y = below + (place if on_left else k - 1 - place)
         x = 1 - 0.15 if on_left else k + 0.15
         panel.plot([mean, mean, x], [ABOVE, y, y], linewidth=0.9, **looks[method])

@@ -1,4 +1,4 @@
-"""Outputs about one model, which is trained only for them."""
+"""Outputs about a single model, which is trained for them alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.outputs.base import (
 if TYPE_CHECKING:
     from privcurve.experiments.models import Inspection
 
-# Options beside `learner`, which each output describes itself.
+# Options in addition to `learner`, which each output describes itself.
 OPTIONS: Mapping[str, Option] = {
     "epsilon": Option("the budget of the model, above 0", float),
     "dataset": Option("a dataset of the study; by default its first", str, None),
@@ -30,9 +30,9 @@ OPTIONS: Mapping[str, Option] = {
 
 
 class OneModel(Output):
-    """An output of one model, trained on all training records of a dataset.
+    """An output about one model, trained on all training records of a dataset.
 
-    Its ε need not be one of the study's, and no result of the study is read.
+    Its ε may differ from the study's, and it reads no result of the study.
     """
 
     selects: ClassVar[bool] = False
@@ -41,20 +41,20 @@ class OneModel(Output):
     def check(self, request: OutputRequest) -> None:
         request.check_dataset(self.dataset(request))
         if not request.options["epsilon"] > 0:
-            raise ValueError(f"epsilon = {request.options['epsilon']:g} is not above 0")
+            raise ValueError(f"epsilon must be > 0; got {request.options['epsilon']:g}")
 
     def dataset(self, request: OutputRequest) -> str:
-        """Return the dataset that it is trained on."""
+        """Return the dataset on which the model is trained."""
         return request.options["dataset"] or request.study.datasets[0]
 
     def method(self, request: OutputRequest) -> Method:
-        """Return its method: the first, if the learner has several."""
+        """Return the method of the model; if the learner has several methods, the first."""
         return request.methods_of(request.options["learner"])[0]
 
     def reads(self, request: OutputRequest) -> Reads:
         method, dataset = self.method(request), self.dataset(request)
         version = method.version
-        # No result of the study is read, so these facts say what the model depends on.
+        # It reads no result of the study, so these facts must contain what the model depends on.
         budget = [method.calibration, method.delta, method.claim]
         settings = [canonical.text(setting) for setting in method.settings]
         titles = [method.title, dataset_title(dataset)]
@@ -82,5 +82,5 @@ class OneModel(Output):
 
 
 def is_partial(method: Method) -> bool:
-    """Return whether a method has several settings, or a part of the records: no single model."""
+    """Return whether a method has no single model: several settings, or a share of the records."""
     return len(method.settings) > 1 or method.train_share < 1

@@ -1,4 +1,4 @@
-"""The cost of coding and of privacy: models on raw columns, on codes, and private ones."""
+"""The cost of encoding and of privacy: models on raw columns, on encoded data, and private ones."""
 
 from __future__ import annotations
 
@@ -51,34 +51,40 @@ if TYPE_CHECKING:
     from privcurve.datasets.raw import Columns
 
 LEARNER = (
-    "scikit-learn's HistGradientBoostingClassifier with its defaults, without privacy: on the raw "
-    "columns (numbers as they are, missing ones as NaN, categories as such), and on the codes that "
-    "private learners see. It trains and scores the same records as they do."
+    "scikit-learn's HistGradientBoostingClassifier with its defaults, without privacy: on "
+    "the raw columns (numbers unchanged, missing numbers as NaN, categories as such), and "
+    "on the encoded data that private learners see. It trains on and scores the same "
+    "records as they do."
 )
 PRICE_NOTES = (
-    "Lost by coding: the raw score less that of the best model without privacy on the codes. Lost "
-    "by privacy: that less the score of the best proved learner by rule at ε. "
-    "± is the standard error of a difference, paired over the splits and widened where these "
-    "overlap; within noise: its 95 % interval by Student's t holds 0. On a test part, which all "
-    "repeats score, both are of the noise of training alone.",
-    "Which model is best is seen from these scores. All of them are exact statistics of the "
-    "records: ε covers none.",
+    (
+        "Lost by coding: the raw score minus the best score without privacy on encoded data. "
+        "Lost by privacy: that best score minus the score of the best proved learner by rule "
+        "at ε. ± is the standard error of a difference, paired over the splits and widened "
+        "where these overlap; within noise: its 95 % interval by Student's t contains 0. If "
+        "all repeats score one test part, both cover the noise of training alone."
+    ),
+    (
+        "The best models are chosen by these scores. All scores are exact statistics of the "
+        "records: ε covers none of them."
+    ),
 )
-# Explains the sentences; shown once.
+# Explains the sentences; printed once.
 KEY = """\
-Raw: scikit-learn's HistGradientBoostingClassifier on the columns as they stand in the file, without
-privacy. Lost by coding: the drop from there to the best model on the codes. Lost by privacy: the
-further drop to the best private learner by rule. ± is the standard error of such a difference.\
+Raw: scikit-learn's HistGradientBoostingClassifier on the unchanged columns of the file, without
+privacy. Lost by coding: the drop from there to the best model on encoded data. Lost by privacy:
+the further drop to the best private learner by rule. ± is the standard error of such a drop.\
 """
-# Early stopping needs a record of each label in the validation part and in the rest.
+# Early stopping needs this many records of each label: one for the validation part, one for the
+# rest.
 _FEWEST_TO_STOP_EARLY = 2
 
 
 class RawScores(Output):
-    """Tables ``raw``: one model on the raw columns and on the codes; scores and their means."""
+    """Tables ``raw``: scores of one model on raw columns and on encoded data, and their means."""
 
     word: ClassVar[str] = "raw"
-    version: ClassVar[int] = 5
+    version: ClassVar[int] = 6
     selects: ClassVar[bool] = False
     local: ClassVar[bool] = False
     memory: ClassVar[int] = 2000
@@ -87,8 +93,8 @@ class RawScores(Output):
         for name in (RAW, CODES):
             if name in request.study.methods:
                 raise ValueError(
-                    f"the study has a learner {name!r}, as the tables call a model of this output; "
-                    "give it another name"
+                    f"the study must have no learner called {name!r}, which is the name of a "
+                    "model in the tables of this output; rename the learner"
                 )
 
     def files(self, request: OutputRequest) -> Files:
@@ -109,11 +115,11 @@ class RawScores(Output):
         return Reads(data=study.datasets, raw=study.datasets, facts=facts)
 
     def make(self, context: Context) -> None:
-        # Loaded first: threadpoolctl limits only thread pools that are already loaded.
+        # Imported first: threadpoolctl limits only thread pools that are already loaded.
         import sklearn.ensemble  # noqa: F401
         from threadpoolctl import threadpool_limits
 
-        # Jobs have one core each.
+        # A job has one core.
         with threadpool_limits(limits=1):
             rows = list(_score_all(context))
         detail = pd.DataFrame(rows)
@@ -126,11 +132,11 @@ class RawScores(Output):
         context.write(Table(detail, caption, (LEARNER,)), context.request.files.tables[1])
 
 
-class Price(Output):
+class PriceOfPrivacy(Output):
     """Table ``price``: what is lost by coding and by privacy, in numbers and in a sentence."""
 
     word: ClassVar[str] = PRICE
-    version: ClassVar[int] = 6
+    version: ClassVar[int] = 7
 
     def reads(self, request: OutputRequest) -> Reads:
         reads = all_curves(request)
@@ -156,7 +162,7 @@ class Price(Output):
 
 
 def sentences(price: OutputRequest, dataset: str, metric: str) -> dict[str, str]:
-    """Read the sentences of the table about a dataset, by ε as a text of twelve digits."""
+    """Read the sentences of the table about a dataset, indexed by ε as a text of twelve digits."""
     frame = read_table(price.files.frames[0])
     rows = frame[frame["dataset"].eq(dataset) & frame["metric"].eq(metric)]
     return dict(zip(map(short_text, rows["epsilon"]), rows["sentence"], strict=True))
@@ -167,7 +173,7 @@ def _list_splits(study: Study, dataset: str) -> list[Split]:
 
 
 def _find_largest_share(study: Study) -> float:
-    """Return the largest share of the records that a model of the study trains on."""
+    """Return the largest share of the records on which a model of the study trains."""
     return max(method.train_share for method in study.methods.values())
 
 
@@ -188,7 +194,7 @@ def _score_all(context: Context) -> Iterator[dict[str, Any]]:
 def scores(
     data: Dataset, columns: Columns, splitter: Splitter, splits: list[Split]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the scores of a model on some columns, split by split, as plain values."""
+    """Yield the scores of a model on `columns`, split by split, as plain values."""
     for split in splits:
         train, scored = splitter.rows(split)
         X, y = columns.X, data.y
@@ -200,7 +206,7 @@ def scores(
 
 
 def fit_boosting(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> Any:
-    """Fit scikit-learn's histogram gradient boosting, with its defaults."""
+    """Fit scikit-learn's histogram gradient boosting with its defaults."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     many = np.unique(y, return_counts=True)[1].min() >= _FEWEST_TO_STOP_EARLY
@@ -213,13 +219,13 @@ def fit_boosting(X: Any, y: Any, categorical: tuple[bool, ...], seed: int) -> An
 
 
 def score_records(model: Any, X: Any, y: Any, n_classes: int) -> dict[str, float | None]:
-    """Return the scores of a fitted model on some records."""
+    """Return the scores of a fitted model on the records `X` with labels `y`."""
     from privcurve.coding import class_labels
     from privcurve.experiments import metrics
 
     counts = np.ones(len(y), dtype=np.int64)
     proba = model.predict_proba(X)
-    # The model has no column for a label that no training record has.
+    # The model has no column for a label that is missing from the training records.
     chances = np.zeros((len(y), n_classes))
     chances[:, np.searchsorted(class_labels(n_classes), model.classes_)] = proba
     two = n_classes == len((False, True))
@@ -242,11 +248,12 @@ def mean_scores(detail: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return what is lost by coding and by privacy: a row per dataset, ε and metric.
+    """Return the losses by encoding and by privacy: a row per dataset, ε and metric.
 
-    `means` are the tables of accuracy and of `raw`, `runs` their models' scores on each split.
-    `coding` and `privacy` are losses, with standard errors and whether they are within noise;
-    `sentence` puts them in words. There is no row without a model on raw columns and one on codes.
+    `means` has the tables of accuracy and of `raw`, `runs` the scores of their models on each
+    split. `coding` and `privacy` are losses, with standard errors and whether they are within
+    noise; `sentence` states them in words. A dataset without a model on raw columns or without one
+    on encoded data has no row.
     """
     epsilons = sorted(e for e in set(means["epsilon"]) if math.isfinite(e))
     points = itertools.product(study.datasets, epsilons, IN_TABLES)
@@ -297,15 +304,15 @@ def _compare_models(
 
 
 def _select_scores(runs: pd.DataFrame, row: pd.Series, metric: str) -> pd.Series:
-    """Return the scores of a row's model by split."""
+    """Return the scores of a row's model, indexed by split."""
     is_model = runs["dataset"].eq(row["dataset"]) & runs["method"].eq(row["method"])
     at = np.isclose(runs["epsilon"], row["epsilon"], rtol=1e-9, atol=0)
-    # Rounded to the digits of tables, whether the scores come from one or not.
+    # Rounded to the digits of tables, so that scores from a table and from memory agree.
     return runs[is_model & at].set_index(["fold", "repeat"])[metric].astype(float).round(6)
 
 
 def sentence(row: Mapping[str, Any], place: Ranking) -> str:
-    """Say what coding and privacy cost, in one sentence without its full stop."""
+    """Return a sentence on the cost of encoding and of privacy, without its full stop."""
     digits = DIGITS + (place.metric == ACCURACY and place.has_rare_label)
     what = "" if place.metric == ACCURACY else f"{metric_name(place.metric)} "
     parts = [
@@ -324,6 +331,6 @@ def sentence(row: Mapping[str, Any], place: Ranking) -> str:
 def _write_loss(row: Mapping[str, Any], what: str, digits: int) -> str:
     lost, error = row[what], row[f"{what}_error"]
     spread = "" if math.isnan(error) else f" ± {error:.{digits}f}"
-    # −0.000 is 0.000.
+    # Writes −0.000 as 0.000.
     text = f"{round(lost, digits) + 0.0:.{digits}f}".replace("-", "−")
     return f"{text}{spread}{', within noise' if row[f'{what}_in_noise'] else ''}"

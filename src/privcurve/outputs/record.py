@@ -1,8 +1,8 @@
-"""Records of what files with names for people were made for: a small file for each output.
+"""Records of what an output was made from: a small file for each output.
 
-Snakemake's own record is lost with ``.snakemake``, and knows only the command of the code that
-makes an output. So a record here has the version of that code, its options, what it read, and the
-checksums of the files that it wrote.
+Snakemake's own record is lost with ``.snakemake``, and it detects changes only in the command of
+the code that makes an output. A record here has the version of that code, the options, the inputs,
+and the checksums of the files that were written.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def digest(
     seed: Seed,
     seen: Any = None,
 ) -> str:
-    """Return a digest of all that an output is made for: the output is made again if it changes.
+    """Return a digest of everything that determines an output: a new digest means a new output.
 
-    `others` and `audits` are the digests of other outputs and of audits that it reads, `contracts`
-    those of the contracts of the study's own learners, `seen` is what it knows of
-    other studies beside files, as plain JSON.
+    `others` and `audits` are the digests of the outputs and audits that it reads, `contracts` the
+    digests of the contracts of the study's own learners. `seen` has further facts about other
+    studies, as plain JSON.
     """
     reads = request.reads
     return canonical.digest(
@@ -61,11 +61,11 @@ def digest(
 
 
 class Record(NamedTuple):
-    """The small file at `path` that says what some files were made for, and of which data.
+    """A file at `path` that records the sources and data of some files.
 
-    For the datasets in `raw` a changed raw file counts, even if its codes are the same.
-    `study` is the study whose output they are, if any; `inputs` are tables that were read for it;
-    `notes` are on runs that were trained by code which has changed since; the files have them.
+    A changed raw file of a dataset in `raw` counts even if the encoded data is the same. `study` is
+    the study whose output the files are, or None; `inputs` are tables that were read; `notes`,
+    which the files repeat, are about runs trained by code that has changed since.
     """
 
     path: Path
@@ -79,11 +79,11 @@ class Record(NamedTuple):
     def write(
         self, made_for: str, *, complete: bool = True, code: Mapping[str, str] | None = None
     ) -> None:
-        """Record that the files, as they are now, were made for a digest.
+        """Record that the files, in their present state, were made for a digest.
 
-        The digest is of all that they depend on, except the data. They are not `complete` if a
-        training that they are made from has failed and will be tried again. `code` are checksums of
-        the learners that were trained for them alone (:mod:`privcurve.experiments.provenance`).
+        The digest covers everything that determines the files, except the data. Files are not
+        `complete` if one of their trainings failed and will be retried. `code` has checksums of the
+        learners that were trained for these files alone (:mod:`privcurve.experiments.provenance`).
         """
         content: dict[str, Any] = {
             "study": self.study,
@@ -99,7 +99,7 @@ class Record(NamedTuple):
         replace_text(self.path, json.dumps(content, indent=1) + "\n")
 
     def is_current(self, wanted: str) -> bool:
-        """Return whether the files are there, unchanged, and made for the wanted digest."""
+        """Return whether the files exist, are unchanged, and were made for the wanted digest."""
         made = _read(self.path)
         data, sources = made.get("data", {}), made.get("raw", {})
         return (
@@ -114,21 +114,18 @@ class Record(NamedTuple):
 
     @property
     def trained(self) -> Trained:
-        """Which code has trained the models that were trained for the files alone."""
+        """Return which code trained the models that were trained for these files alone."""
         code = _read(self.path).get("code", {})
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
 def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
-    """Return whether a coded dataset is what files were made of, or not known."""
+    """Return whether files were made from this encoded dataset, or it is unknown."""
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 
 
 def study_and_files(path: Path) -> tuple[str | None, list[Path]]:
-    """Return the study and the files that a record is of; none if it can't be read.
-
-    Records of earlier versions name no study.
-    """
+    """Return the study and the files of a record; none if the record can't be read."""
     made = _read(path)
     return made.get("study"), [*map(Path, made.get("files", {}))]
 
@@ -152,7 +149,7 @@ def output_record(context: Context) -> Record:
 
 
 def audit_record(learner: str, dataset: str) -> Record:
-    """Return the record of the audit of a learner; its canaries are put into a dataset."""
+    """Return the record of a learner's audit on a dataset, into which canaries are inserted."""
     return Record(MADE / f"audit~{learner}.json", [AUDITS / f"{learner}.csv"], [dataset])
 
 
@@ -167,12 +164,12 @@ def auditor_digest(learner: str) -> str:
 
 
 def audit_digest(learner: str, dataset: str, seed: Seed) -> str:
-    """Return a digest of all that an audit depends on, except the data."""
+    """Return a digest of everything that determines an audit, except the data."""
     return canonical.digest([auditor_digest(learner), seeds.public_name(seed), dataset])
 
 
 def audited_code(learner: str) -> Trained:
-    """Return which code of a learner was audited, on whatever dataset; empty if none was."""
+    """Return which code of a learner was audited, on any dataset; empty if none was."""
     return audit_record(learner, "").trained
 
 

@@ -1,9 +1,10 @@
-"""Which outputs there are: those of this package, of the papers, and a user's own.
+"""Registry of outputs: the outputs of this package, of the papers, and a user's own.
 
-An output of this package is one file of this folder. Those of a paper are files
-``papers/<paper>/<name>.py``, a user's own ``outputs/<name>.py`` of the folder where the run
-is started; both hold subclasses of :class:`~privcurve.outputs.base.Output`, with a caption for
-the report in ``<word>.rst`` beside them. What begins with ``_`` or ``.`` is no output.
+An output of this package is one file of this folder. Outputs of a paper are files
+``papers/<paper>/<name>.py``; a user's own outputs are files ``outputs/<name>.py`` in the folder
+where the run is started. Both contain subclasses of :class:`~privcurve.outputs.base.Output`, with a
+caption for the report in ``<word>.rst`` next to them. Files whose names begin with ``_`` or ``.``
+are not outputs.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ OWN = Path("outputs")
 def _load_outside_outputs() -> Iterator[Output]:
     """Yield the outputs of papers, and of the folder where the run is started.
 
-    A folder ``papers/<paper>`` there takes the place of the shipped one. No golden test covers
-    outputs that are not shipped, so their versions follow from their file and from the files of its
-    folder that it imports.
+    A folder ``papers/<paper>`` there replaces the shipped one. Golden tests do not cover outputs
+    that are not shipped, so their versions are computed from their file and the files of its folder
+    that it imports.
     """
     shipped = {path.name: path for path in papers.list_shipped()}
     every = {**shipped, **{path.name: path for path in papers.list_others()}}
@@ -35,7 +36,10 @@ def _load_outside_outputs() -> Iterator[Output]:
         for path in sorted(folder.glob("[!_.]*.py")):
             outputs = list(_make_outputs(own.module(path, packages.get(folder, "privcurve_own"))))
             if not outputs:
-                raise ValueError(f"{path} has no output: a class on privcurve.outputs.base.Output")
+                raise ValueError(
+                    f"{path} must define an output, a subclass of "
+                    "privcurve.outputs.base.Output; it has none"
+                )
             for output in outputs:
                 if folder not in shipped.values():
                     version = output.version * 2**32 + own.checksum(path)
@@ -44,7 +48,7 @@ def _load_outside_outputs() -> Iterator[Output]:
 
 
 def _make_outputs(module: ModuleType) -> Iterator[Output]:
-    """Yield an output of each class that a file defines in full."""
+    """Yield an instance of each concrete output class that a module defines."""
     for kind in vars(module).values():
         if not (inspect.isclass(kind) and issubclass(kind, Output)):
             continue
@@ -53,13 +57,13 @@ def _make_outputs(module: ModuleType) -> Iterator[Output]:
 
 
 def _index_by_word(*outputs: Output) -> dict[str, Output]:
-    """Return outputs by their words; refuse two with the same word."""
+    """Return outputs indexed by their words; raise ValueError if two have the same word."""
     table: dict[str, Output] = {}
     for output in outputs:
         if output.word in table:
             raise ValueError(
-                f"{inspect.getfile(type(output))}: there is an output {output.word!r} already; "
-                "give this one another word"
+                f"{inspect.getfile(type(output))}: word must be unique; an output "
+                f"{output.word!r} exists. Choose another word"
             )
         table[output.word] = output
     return table

@@ -1,4 +1,4 @@
-"""One model, explained: what each column adds to its score, in a table and drawn."""
+"""One model, explained: table and figure of what each column adds to its score."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from privcurve.experiments.study import Method
     from privcurve.models.explain import Explanation
 
-# Most columns that a figure shows; its CSV has all.
+# Maximum number of columns in a figure; its CSV has all.
 MOST_PANELS = 12
 BIN_COLUMNS = ["column", "class", "code", "condition", "low", "high", "value", "error"]
 END_COLUMNS = ["column", "importance"]
@@ -27,9 +27,9 @@ END_COLUMNS += [
 
 
 class Shapes(OneModel):
-    """Figure and table of what one model makes of each column.
+    """Figure and table of the score that each column contributes in one model.
 
-    Of a learner with several δ the first is shown, or the one that is asked for.
+    If a learner has several δ, its first δ or the requested one is used.
     """
 
     word: ClassVar[str] = "shapes"
@@ -48,7 +48,7 @@ class Shapes(OneModel):
         if not kind._released:
             raise ValueError(f"{method.name} can't be explained: {kind._why_kept_back}")
         if is_partial(method):
-            needed = "shapes are of one setting, trained on all records"
+            needed = "shapes need one setting, trained on all records"
             raise ValueError(f"{method.name} has a grid or a share of the records: {needed}")
 
     def method(self, request: OutputRequest) -> Method:
@@ -66,7 +66,7 @@ class Shapes(OneModel):
         explanation = explain(model.learner, data.domain)
         n_panels = len(explanation.used[:MOST_PANELS])
         if not n_panels:
-            raise ValueError("a model in which no column has an effect has no shape to draw")
+            raise ValueError("no column of the model has an effect, so there is no shape to draw")
         budget = f"ε = {epsilon:g}, δ = {power(method.delta)}"
         title = f"{dataset_title(data.name)}\n{method.title}, {budget}"
         if model.unseen is not None:
@@ -104,7 +104,7 @@ def values_of(explanation: Explanation) -> pd.DataFrame:
 
 
 def ends_of(explanation: Explanation) -> pd.DataFrame:
-    """Return the importance of each column, its lowest and highest value, and where these are."""
+    """Return each column's importance, its lowest and highest value, and where these occur."""
     rows = []
     for shape in explanation.used:
         row: list[Any] = [shape.column.name, shape.importance]

@@ -1,4 +1,4 @@
-"""A score against whatever varies in a study, in facets: lines or boxes."""
+"""Figure of a score against anything that varies in a study, in facets: lines or boxes."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ LOG = "log"
 SCALES = ("linear", LOG, "categories")
 COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
-# Columns that tell trainings apart, beside parameters and shares.
+# Columns that identify trainings, in addition to parameters and shares.
 TELLING = (
     *("entry", "calibration", "delta", "epsilon", "dataset", "neighbours"),
     *("method", "learner", "setting", "fold", "repeat"),
 )
-# What each training has; what else a learner measures is known when it has been trained.
+# Columns of every training; a learner's other measures are known only after training.
 NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
 SCORES = tuple(name for name in results.SCHEMA.names if name not in NO_SCORES)
-# A `y` as near to a score as this is the score, misspelt: no measure is named so.
+# A `y` this similar to a score is taken as a misspelt score: no measure has such a name.
 NEAR = 0.85
 
 
@@ -44,7 +44,7 @@ class Sweep(Output):
     selects: ClassVar[bool] = False
     options: ClassVar = {
         "x": Option("a parameter that differs between methods, or epsilon", str),
-        "y": Option("a score of a training, or what its learner measures", str, "accuracy"),
+        "y": Option("a score of a training, or another measure of its learner", str, "accuracy"),
         "lines": Option(
             "one or more of entry (a name under the study's learners), calibration, delta, "
             "epsilon, dataset or parameters, as a list",
@@ -53,25 +53,26 @@ class Sweep(Output):
         ),
         "panels": Option("as lines", list, ("dataset",)),
         "at": Option(
-            "values of what else varies, such as {epsilon: 1}; null: of methods that have none",
+            "values of the other varying parameters, such as {epsilon: 1}; null selects "
+            "methods without the parameter",
             dict,
             {},
         ),
         "learners": Option("a list of entries of the study's learners; by default all", list, None),
         "levels": Option(
-            "a list of entries of learners that have no such parameter: they are horizontal lines",
+            "a list of entries of learners without the parameter: they are horizontal lines",
             list,
             (),
         ),
         "scale": Option(
-            f"of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
+            f"scale of the x axis: {', '.join(SCALES)}; on a log axis of epsilon, inf is a "
             "horizontal line",
             str,
             "linear",
         ),
         "compare": Option(
-            "which panels share their y axis: all, those of a dataset, or none; one "
-            f"of {', '.join(COMPARED)}",
+            "panels that share their y axis: all, those of a dataset, or none; one of "
+            f"{', '.join(COMPARED)}",
             str,
             COMPARED[0],
         ),
@@ -84,16 +85,18 @@ class Sweep(Output):
         for option, words in (("scale", SCALES), ("compare", COMPARED)):
             if request.options.get(option, words[0]) not in words:
                 raise ValueError(
-                    f"{option} = {request.options[option]!r} is not {', '.join(words)}"
+                    f"{option} must be one of {', '.join(words)}; got {request.options[option]!r}"
                 )
         x = request.options["x"]
         all_methods = request.wanted_methods(*levels)
         methods = [method for method in all_methods if method_of(method.base) not in levels]
         names = {name for method in methods for name in (*method.varied, *method.settings[0])}
-        names -= {*TELLING}  # a column of that name is no parameter
+        names -= {*TELLING}  # a column with this name is not a parameter
         if x != "epsilon" and x not in names:
             hint = suggestion(x, names)
-            raise ValueError(f"no learner of it has {x!r} under 'vary' or 'fixed'{hint}")
+            raise ValueError(
+                f"x must be a parameter under 'vary' or 'fixed' of a learner; got {x!r}{hint}"
+            )
         for method in methods:
             values = {str(setting.get(x)) for setting in method.settings}
             if len(values) > 1 and request.study.select != ALL:
@@ -104,22 +107,25 @@ class Sweep(Output):
         y = request.options["y"]
         near = difflib.get_close_matches(y.casefold(), SCORES, n=1, cutoff=NEAR)
         if near and y not in (*SCORES, *telling):
-            raise ValueError(f"y: no training has {y!r}; did you mean {near[0]!r}?")
+            raise ValueError(
+                f"y must be a score or measure of a training; got {y!r}; did you mean {near[0]!r}?"
+            )
         for option in ("lines", "panels", "at"):
             for name in request.options[option]:
                 if name not in telling:
                     raise ValueError(
-                        f"{option}: {name!r} is none of {', '.join(TELLING[:5])}, and no learner "
-                        f"of it has it under 'vary' or 'fixed'{suggestion(name, telling)}"
+                        f"{option}: must be one of {', '.join(TELLING[:5])}, or a parameter "
+                        "under 'vary' or 'fixed' of a learner; got "
+                        f"{name!r}{suggestion(name, telling)}"
                     )
         at = request.options["at"]
         for name, wanted in at.items():
             for one in wanted if isinstance(wanted, list) else [wanted]:
                 had = [_may_have(method, name, one) for method in methods]
                 if not any(had) or (name == "dataset" and one not in request.study.datasets):
-                    raise ValueError(f"at: {name}: no curve has {one!r}")
+                    raise ValueError(f"at: {name}: must be a value of a curve; got {one!r}")
         if not any(all(_may_have(method, name, at[name]) for name in at) for method in methods):
-            raise ValueError(f"at = {dict(at)}: no curve has these values")
+            raise ValueError(f"at: must be values of a curve; got {dict(at)}")
         self._check_points(request, methods)
 
     def _check_points(self, request: OutputRequest, methods: Sequence[Method]) -> None:
@@ -157,7 +163,8 @@ class Sweep(Output):
         frame = _add_names(frame, axes, context)
         parts = [(frame, axes)]
         if options.get("scale") == LOG and axes.x == "epsilon":
-            # ε = ∞ has no place on a log axis: it is drawn as a level of the same line.
+            # ε = ∞ has no position on a log axis: it is drawn as a horizontal line of the same
+            # method.
             endless = frame["epsilon"].map(math.isinf)
             if 0 < endless.sum() < len(endless):
                 parts = [(part.reset_index(drop=True), axes) for _, part in frame.groupby(endless)]
@@ -169,11 +176,11 @@ class Sweep(Output):
     def _draw_all(
         self, parts: list[tuple[pd.DataFrame, sweep.Axes]], label: str, options: Mapping[str, Any]
     ) -> tuple[Figure, pd.DataFrame]:
-        """Return the figure of curves and levels, and the points that it shows."""
+        """Return the figure of curves and horizontal lines, and the plotted points."""
         (frame, axes), *flat = parts
         levels = pd.concat([part for part, _ in flat], ignore_index=True) if flat else None
         figure = draw(frame, axes.x, axes.y, label, options["scale"], levels)
-        # A level may be drawn in several panels.
+        # A horizontal line may be drawn in several panels.
         points = [
             sweep.points(part.drop(columns=["panel", "group"]).drop_duplicates(), its)
             for part, its in parts
@@ -182,7 +189,7 @@ class Sweep(Output):
 
 
 def _may_have(method: Method, name: str, wanted: Any) -> bool:
-    """Return whether trainings of a method may have a value that `at` wants."""
+    """Return whether trainings of a method can have a value that `at` selects."""
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
     own |= {"method": (method.name,)}
@@ -198,7 +205,7 @@ def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.Da
     compared = context.options.get("compare", COMPARED[0])
     groups = {"none": panels, "dataset": frame.get("dataset")}.get(compared)
     names = _names(frame, axes.lines, frame, context)
-    # Lines that no key tells apart are named after their methods.
+    # Lines with equal keys get the names of their methods.
     methods = _names(frame, ("entry",), frame, context)
     lines = [name or method for name, method in zip(names, methods, strict=True)]
     return frame.assign(line=lines, panel=panels, group=compared if groups is None else groups)
@@ -216,7 +223,7 @@ def _add_levels(
     shared = tuple(key for key in axes.panels if key == "dataset")
     own = sweep.Axes(axes.x, axes.y, telling, shared).without_x()
     levels, own = sweep.levels(runs, methods, own, context.options["at"])
-    # The dotted line already says that a level is without noise.
+    # The dotted line already marks a level as without noise.
     named_levels = levels.replace({"epsilon": math.inf}, NONE) if "epsilon" in own.lines else levels
     lines = _names(named_levels, own.lines, frame, context)
     panels = frame[[*shared, "panel", "group"]].drop_duplicates()
@@ -227,13 +234,13 @@ def _add_levels(
 def _names(
     frame: pd.DataFrame, keys: tuple[str, ...], every: pd.DataFrame, context: Context
 ) -> list[str]:
-    """Name each row's line or panel by the keys that vary in `every`."""
+    """Return the name of each row's line or panel, from the keys that vary in `every`."""
     titles = {method_of(curve.method.base): curve.method.base_title for curve in context.curves}
     telling = [key for key in keys if every[key].nunique() > 1 or key in ("entry", "dataset")]
     # Converted to objects: a frame without columns still gives one row each.
     rows = [tuple(row) for row in frame[telling].to_numpy(object).tolist()]
     names = {
-        # A key that the method lacks is left out of its name.
+        # The name omits keys that the method lacks.
         row: ", ".join(
             _name(key, value, titles)
             for key, value in zip(telling, row, strict=True)
@@ -241,7 +248,7 @@ def _names(
         )
         for row in dict.fromkeys(rows)
     }
-    # What has the title of another is told apart by its own name.
+    # Equal titles are replaced by the methods' own names.
     counts = Counter(names.values())
     own = {row: ", ".join(map(str, row)) for row in names}
     names = {
@@ -263,16 +270,16 @@ def _name(key: str, value: Any, titles: Mapping[str, str]) -> str:
 
 CATEGORIES = "categories"
 DASHES = (3.2, 1.4)
-# Longest line of a panel's title, in letters.
+# Maximum length of a line in a panel's title, in characters.
 LONGEST_TITLE = 32
-# Width of a letter below the axis, as a share of the panel's width.
+# Width of a character below the axis, as a share of the panel's width.
 LETTER = 0.026
-# The method that is drawn in grey, as in the learning curves: any classifier must beat it.
+# The method drawn in grey, as in the learning curves: any classifier must beat it.
 MAJORITY = "majority"
 SCORE_NAMES = {"n_nodes": "number of nodes"}
 ENDLESS = "the same without noise"
 LEVEL: Any = {"linestyle": (0, (1, 1)), "linewidth": 1.0}
-# Levels at the same height share one line, in alternating dashes of this length.
+# Horizontal lines at the same height share one line, in alternating dashes of this length.
 TURN = 4.0
 
 
@@ -286,7 +293,7 @@ def draw(
 ) -> Figure:
     """Draw means over trainings with a band of one standard deviation.
 
-    Panels of one group have the same y axis: they are to be compared.
+    Panels of one group share their y axis, so that they can be compared.
     """
     style.check_not_empty(frame)
     groups = dict(zip(frame["panel"], frame.get("group", [""] * len(frame)), strict=True))
@@ -326,7 +333,7 @@ def draw(
 def _place_ticks(
     frame: pd.DataFrame, x: str, scale: str
 ) -> tuple[pd.DataFrame, list[float], list[str]]:
-    """Return the frame with numbers as x, and the places and texts of the ticks."""
+    """Return the frame with numeric x, and the positions and labels of the ticks."""
     values = list(dict.fromkeys(frame[x]))
     numeric = all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
     if scale == CATEGORIES or not numeric or not all(map(math.isfinite, values)):
@@ -335,7 +342,7 @@ def _place_ticks(
         places = {value: float(i) for i, value in enumerate(order)}
         return frame.assign(**{x: frame[x].map(places)}), list(places.values()), texts
     if scale == LOG and min(values) <= 0:
-        raise ValueError(f"{x} = {min(values):g} has no place on a log axis")
+        raise ValueError(f"{x} must be > 0 on a log axis; got {min(values):g}")
     ordered = sorted(map(float, values))
     return frame, ordered, [f"{v:.3g}" if v < 1 else f"{v:g}" for v in ordered]
 
@@ -363,7 +370,7 @@ def _draw(
 
 
 def drop_incomplete_points(frame: pd.DataFrame, y: str, keys: list[str]) -> pd.DataFrame:
-    """Return trainings with missing scores at points where a training has failed."""
+    """Return trainings with missing scores at points where a training failed."""
     failed = frame[y].isna().groupby([frame[key] for key in keys]).transform("any")
     return frame.assign(**{y: frame[y].where(~failed)})
 
@@ -378,7 +385,7 @@ def _draw_levels(panel: Axes, heights: pd.Series, looks: Mapping[str, style.Curv
 
 
 def _looks(frame: pd.DataFrame) -> dict[str, style.CurveStyle]:
-    """Return the look of each line: its method's, or its own if the method has several lines."""
+    """Return the style of each line: its method's, or its own if the method has several lines."""
     lines = frame.drop_duplicates("line").set_index("line")
     methods = style.method_looks(map(str, lines["entry"]))
     own = style.method_looks(map(str, lines.index))

@@ -1,4 +1,4 @@
-"""How many claims of each paper hold: one table over all papers."""
+"""Table of how many claims of each paper hold."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ OURS = ", our own questions"
 
 
 class VerdictCounts(Output):
-    """Table: how many verdicts on each paper's claims hold, fail, and so on.
+    """Table: the number of each verdict on each paper's claims.
 
-    Of a study, or of a study of studies, each of which says of which paper it is.
+    It covers a study, or all studies of a study of studies; each names its paper.
     """
 
     word: ClassVar[str] = "verdict_counts"
+    version: ClassVar[int] = 2
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
 
@@ -39,14 +40,16 @@ class VerdictCounts(Output):
 
 CAPTION = "Verdicts on what the papers claim"
 NOTES = (
-    "A claim that is asked of each dataset or method has a verdict for each; 'claims' counts it "
-    "once. Our own questions, which no paper asks, are counted apart.",
+    (
+        "A claim about each dataset or method has a verdict for each; 'claims' counts it once. "
+        "Our own questions, which no paper asks, are counted separately."
+    ),
     "What each verdict means: docs/claims.md.",
 )
 
 
 def counts(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Count the verdicts on each paper's claims, and those on our own questions below them."""
+    """Count the verdicts on each paper's claims, then on our own questions."""
     ours = verdicts["quote"].isna()
     parts = [
         *verdicts[~ours].groupby("paper", sort=False),

@@ -1,4 +1,4 @@
-"""The ε that is needed for a wanted score, interpolated between the compared ones."""
+"""The ε needed for a wanted score, interpolated between the compared ε."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
-# Measures that rank learners; all but losses are scores from 0 to 1.
+# Measures that rank learners; all except losses are scores from 0 to 1.
 METRICS = tuple(MEASURES)
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|<=|≤|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"
 
 
 class Wish(NamedTuple):
-    """A wanted score: at least a number, or at most a number worse than without privacy.
+    """A wanted score: a lower limit, or at most `number` worse than without privacy.
 
-    A loss is at most the number.
+    For a loss, `number` is an upper limit.
     """
 
     metric: str
@@ -36,30 +36,32 @@ class Wish(NamedTuple):
     def parse(cls, text: str) -> Wish:
         """Read ``auc >= 0.9``, ``log_loss <= 0.2`` or ``auc within 0.02``.
 
-        ValueError says what is wrong.
+        ValueError names the fault.
         """
         match = _WISH.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text!r} is not of the form auc>=0.9")
+            raise ValueError(f"a wanted score must be like auc>=0.9; got {text!r}")
         metric, sign, written = match[1].lower().replace(" ", "_"), match[2], match[3]
         if metric not in METRICS:
-            raise ValueError(f"{text!r}: {match[1]!r} is not one of: {', '.join(METRICS)}")
+            raise ValueError(
+                f"{text!r}: the measure must be one of: {', '.join(METRICS)}; got {match[1]!r}"
+            )
         try:
             number = float(written)
         except ValueError:
-            raise ValueError(f"{text!r}: {written!r} is not a number") from None
+            raise ValueError(f"{text!r}: the limit must be a number; got {written!r}") from None
         is_loss, within = metric in LOSSES, sign.lower() == WITHIN
         if not within and is_loss != (sign in ("<=", "≤")):
             better, right = ("smaller", "<=") if is_loss else ("larger", ">=")
             raise ValueError(f"{text!r}: a {better} {match[1]} is better: write {right} for {sign}")
         if not 0 < number < (math.inf if is_loss else 1):
             what = "above 0" if is_loss else "between 0 and 1, as a share is"
-            raise ValueError(f"{text!r}: {written} is not {what}")
+            raise ValueError(f"{text!r}: the limit must be {what}; got {written}")
         return cls(metric, number, within)
 
     @property
     def sign(self) -> int:
-        """1 if more is better; −1 for a loss."""
+        """1 if a higher score is better; −1 for a loss."""
         return -1 if self.metric in LOSSES else 1
 
     def __str__(self) -> str:
@@ -68,7 +70,7 @@ class Wish(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The wish as a part of a sentence."""
+        """The wish as part of a sentence."""
         name = metric_name(self.metric)
         article = "an" if name[0] in "aA" else "a"
         how = f"within {self.number:g} of no privacy" if self.within else f"of {self.number:g}"
@@ -76,22 +78,22 @@ class Wish(NamedTuple):
 
 
 class Needed(NamedTuple):
-    """The ε at which a learner has a wanted score; infinite if no compared one is enough."""
+    """The ε at which a learner reaches a wanted score; infinite if no compared ε suffices."""
 
     target: float
     epsilon: float
-    low: float  # by its score and two standard errors; 0 below the smallest ε
-    high: float  # by its score less two standard errors; infinite above the largest ε
+    low: float  # by its score + two standard errors; 0 below the smallest ε
+    high: float  # by its score − two standard errors; infinite above the largest ε
     sentence: str
 
 
 def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
-    """Return the ε that the learner of a release needs for a wish; None if it has no curve.
+    """Return the ε at which the learner of a release reaches a wish; None if it has no curve.
 
-    Its means are made monotone, as more ε is worse only by noise, and interpolated along log ε.
-    ``low`` and ``high`` come from means two standard errors above and below. The method is fixed
-    before the scores are seen, as the one of all records with the most ε, or the first of these:
-    the best of several at each ε would be optimistic.
+    Means are made monotone, since only noise makes a larger ε worse, and interpolated along log ε.
+    ``low`` and ``high`` come from means two standard errors above and below. The method is chosen
+    before its scores are seen: of the methods that train on all records, the one with the most ε,
+    or the first of several. Choosing the best method at each ε would be optimistic.
     """
     rows = [
         (place, row)
@@ -99,7 +101,8 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
         for _, row in place.eligible.iterrows()
         if row["learner"] == by_rule.DEFAULT
     ]
-    # A study may have it with several δ, settings or shares, each of which is a learner of its own.
+    # A study may have a method with several δ, settings or shares; each counts as a learner of its
+    # own.
     counts = Counter(row["method"] for _, row in rows)
     names = [name for name in places[0].titles if counts[name]]
     method = min(names, key=lambda name: (TRAIN_SHARE in name, -counts[name]), default=None)
@@ -107,7 +110,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
     if not curve or (wish.within and curve[0][0].coded_models.empty):
         return None
     epsilons = [place.epsilon for place, _ in curve]
-    # Of a loss, less is better: its negative is a score.
+    # For a loss, lower is better: its negative is a score.
     means = wish.sign * np.array([float(row[wish.metric]) for _, row in curve])
     errors = np.array([float(row["error"]) for _, row in curve])
     target, last = wish.sign * wish.number, curve[-1]
@@ -142,7 +145,7 @@ def needed_epsilon(places: Sequence[Ranking], wish: Wish) -> Needed | None:
 def _find_crossing(epsilons: Sequence[float], means: Sequence[float], target: float) -> float:
     """Return the ε at which a rising curve reaches a target; 0 before the first, ∞ after the last.
 
-    Between two points it is a line along log ε.
+    Between two points the curve is linear in log ε.
     """
     if means[0] >= target:
         return 0.0

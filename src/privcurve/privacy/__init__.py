@@ -1,6 +1,6 @@
 """Mechanisms, sensitivities, accountants and statements: every privacy constant of privcurve.
 
-Importing this package is light. Modules that need SciPy or dp-accounting import them
+Importing this package is light. Modules that need SciPy import it
 where they use them.
 """
 

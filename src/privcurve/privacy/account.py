@@ -1,4 +1,4 @@
-"""The calls that a fit announces, the calls that it makes, and the check that they agree."""
+"""Accounts: compare the mechanism calls that a fit makes with the calls that it announced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privcurve.privacy.budget import PROVED, REPLACE_ONE
-from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement
 from privcurve.privacy.mechanisms import (
     GAUSSIAN,
     LAPLACE,
@@ -23,21 +23,23 @@ from privcurve.privacy.mechanisms import (
     TWO_LAPLACE,
 )
 from privcurve.privacy.refused import end_fit
-from privcurve.privacy.sums import Sum
+from privcurve.privacy.spent import rho_of_ledger
+from privcurve.privacy.sums import ALL, Sum, is_open
 
-# The share by which a sum of costs may exceed its charge.
+# Relative tolerance of a sum of costs compared with its charge.
 ROUNDING = 1e-9
 
 
-# Pairs of laws with the same cost, either of which a ledger may name: two names of a label; a
-# difference, and its two numbers.
+# Pairs of mechanisms with the same cost, so that a ledger may name either: two names of a noisy
+# label; a difference of two numbers, and the two numbers.
 SAME_COST = ({LOGISTIC, NOISY_LABEL}, {LAPLACE, TWO_LAPLACE})
 
 
 class DoorError(RuntimeError):
-    """A learner called a mechanism that it did not announce, or did not call one that it did.
+    """A learner made a mechanism call that it did not announce, or did not make an announced one.
 
-    Some follow from exact values (a number that is not finite), so each ends its fit.
+    Some of these errors depend on exact values (such as a number that is not finite), so each ends
+    its fit.
     """
 
     def __init__(self, why: str) -> None:
@@ -47,35 +49,40 @@ class DoorError(RuntimeError):
 
 @dataclass(frozen=True)
 class Call:
-    """One announced mechanism call, ready to be made."""
+    """One announced mechanism call."""
 
-    mechanism: str  # whose noise is drawn: a name of `mechanisms.MECHANISMS`
-    # The noise's b, σ, or 1/η of a choice; 0 without noise (ε = ∞), infinite for nothing but noise.
+    mechanism: str  # mechanism whose noise is drawn: a name of `mechanisms.MECHANISMS`
+    # b, σ, or 1/η for a choice; 0 without noise (ε = ∞), infinite for an answer of pure noise
     scale: float
-    # The entry that the call is charged to; None without noise, or for nothing but noise.
+    # The charged ledger entry; None without noise, or for pure noise.
     entry: LedgerEntry | None = None
-    what: str = ""  # the words of the entry, for a data holder, who does not have the ledger
+    what: str = ""  # the entry's `what`, for a party, which does not have the ledger
 
     def rescale(self, factor: float) -> Call:
-        """Return the call for numbers that are `factor` times as large; the factor is public."""
+        """Return the call for numbers multiplied by `factor`; the factor is public."""
         return Call(self.mechanism, self.scale * factor, self.entry, self.what)
 
     @property
     def private(self) -> bool:
-        """Whether there is any noise."""
+        """Whether the answer has noise."""
         return self.scale > 0
 
     @property
     def loss(self) -> float:
-        """The sensitivity over the scale; infinite for a data holder, who has no ledger."""
+        """Sensitivity divided by the scale; infinite for a party, which has no ledger."""
         return self.entry.noise_rate * self.entry.sensitivity if self.entry else math.inf
+
+    @property
+    def loss_of_one(self) -> float:
+        """The loss, or, on a sampled batch, no more than what one record adds over the scale."""
+        return self.loss / 2 if self.entry and self.entry.sampled < 1 else self.loss
 
 
 @lru_cache(maxsize=2**14)
 def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
-    """Return the call that a ledger's entry announces; for None a call without noise.
+    """Return the call that a ledger entry announces; for None, a call without noise.
 
-    `mechanism` names the noise to draw, if the ledger names another mechanism with the same cost.
+    `mechanism` names the noise to draw if the ledger names another mechanism with the same cost.
     """
     if entry is None:
         return Call(mechanism or "", 0.0)
@@ -83,7 +90,7 @@ def call_of(entry: LedgerEntry | None, mechanism: str | None = None) -> Call:
 
 
 def _calls_of(statement: PrivacyStatement) -> Mapping[str, Call]:
-    """Return the calls of a statement's ledger by name; fits of one size and setting share them."""
+    """Return the calls of a statement's ledger by name, cached for similar fits."""
     calls: Mapping[str, Call] | None = vars(statement).get("_calls")
     if calls is None:
         calls = vars(statement)["_calls"] = {
@@ -98,13 +105,13 @@ RULES = "docs/proofs.md, 'Derived sensitivities'"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pending(LedgerEntry):
-    """An announced call whose sensitivity follows from the :class:`~.rows.Sum` that it releases.
+    """An announced call whose sensitivity is derived from the :class:`~.rows.Sum` that it releases.
 
-    Its rate is for a sensitivity of 1, or scores with a range of 1.
+    Its rate is for a sensitivity of 1, or for scores with a range of 1.
     """
 
     def settle(self, bound: float) -> LedgerEntry:
-        """Return the entry for a sensitivity, or a range of scores."""
+        """Return the entry for a sensitivity, or for a range of scores."""
         sensitivity = bound / 2 if self.mechanism in SELECTIONS else bound
         values = {name: getattr(self, name) for name in LedgerEntry.__slots__}
         rate = self.noise_rate / bound
@@ -116,7 +123,7 @@ def _settled_call(entry: Pending, bound: float) -> Call:
     return call_of(entry.settle(bound))
 
 
-# One call for all numbers, or one for each place along the first axes.
+# One call for all numbers, or one for each position along the first axes.
 Calls = Call | Sequence[Any] | NDArray[Any]
 
 # The call of a fit without noise.
@@ -124,9 +131,9 @@ EXACT = call_of(None)
 
 
 class Account:
-    """The calls of a fit, compared with its ledger: the part of a curator that draws nothing.
+    """The calls of a fit, compared with its ledger: the base class of a curator, without any noise.
 
-    `party` and `watch` are those of :class:`~privcurve.privacy.curator.Curator`.
+    `party` and `watch` are the parameters of :class:`~privcurve.privacy.curator.Curator`.
     """
 
     def __init__(self, party: bool, watch: Callable[[float], None] | None) -> None:
@@ -136,43 +143,46 @@ class Account:
         self.parties: list[Any] = []
         self.inners: list[Any] = []
         self._away = False
-        # What floating-point arithmetic leaves of the answers so far: texts of `ledger.FLOATS`.
+        # Effects of floating-point arithmetic on the answers so far: texts of `ledger.FLOATS`.
         self._left: set[str] = set()
         self.sealed_for = ""
-        # A holder's messages by the entry they are charged to, and the most parts of their noise.
+        # A party's messages by the charged entry, and the maximum number of parts of their noise.
         self._charged: dict[str, _Messages] = {}
         self._most_parts = 1
         self._made: list[LedgerEntry] = []
         self._spent = 0.0
         self.statement: PrivacyStatement | None = None
         self.paid: LedgerEntry | None = None
-        # Of a private selection: the name of the law of its number of runs, and that number.
+        # In a private selection: the name of the distribution of the number of runs, and that
+        # number.
         self._law, self._n_runs = "", 1
-        # The announced statement, and whether the fit ended with it; the calls whose sensitivity
-        # was derived, before and after; and how many sums were answered.
+        # The announced statement, and whether the fit ended with it; calls with derived
+        # sensitivities, before and after derivation; and the number of answered sums.
         self._stated: PrivacyStatement | None = None
         self._is_stated = False
         self._settled: dict[LedgerEntry, LedgerEntry] = {}
         self._derived: set[LedgerEntry] = set()
         self._n_sums = 0
-        # Whether the learner is of this project, whose theorems may be sharper than the rules; and
-        # whether one was.
+        # Whether this project's theorems for the learner may be sharper than the rules, and whether
+        # one was.
         self.has_theorems = self._is_sharper = False
         # Columns that were opened as public, and whether labels were.
         self._opened: set[int] = set()
         self._opened_label = False
+        # The names of the calls whose batches were drawn.
+        self._drawn: set[str] = set()
 
     def announce(self, statement: PrivacyStatement) -> None:
-        """Take the ledger of the fit, whose calls can then be made by their names.
+        """Announce the ledger of the fit, whose calls can then be made by name.
 
-        A fit that is not private has no ledger, and all its answers are exact.
+        A fit without privacy has no ledger, and all its answers are exact.
         """
         self._announced, self._stated = _calls_of(statement), statement
         self._n_announced = len(statement.ledger)
         self._exact = not statement.private
 
     def call(self, what: str) -> Call:
-        """Return an announced call by the name of what it releases.
+        """Return the announced call that releases `what`.
 
         Raises
         ------
@@ -180,31 +190,31 @@ class Account:
             If no call has that name.
         """
         if self._announced is None:
-            raise DoorError(f"nothing is announced: {what}")
+            raise DoorError(f"a call needs an announced ledger; none is announced: {what}")
         if self._exact:
             return EXACT
         if what not in self._announced:
             names = ", ".join(list(self._announced)[:5])
-            raise DoorError(f"called, but not announced: {what!r}. Announced are: {names}")
+            raise DoorError(f"a call must be announced; {what!r} is not. Announced are: {names}")
         return self._announced[what]
 
     def price(self, call: Call | str, exact: Any) -> Call:
-        """Return a call with the sensitivity of a sum, which follows from how it was made.
+        """Return a call with the sensitivity of a sum, derived from the construction of the sum.
 
-        Where the call announces a sensitivity, it may not be smaller; a call for anything but a
-        :class:`~.rows.Sum` has to announce one.
+        An announced sensitivity must not be smaller than the derived one. A call that does not
+        release a :class:`~.rows.Sum` must announce its sensitivity.
 
         Parameters
         ----------
         call : Call or str
-            A string is the name of what an announced call releases.
+            A string is the `what` of an announced call.
         exact : Sum or other
             For a choice the scores of all candidates.
 
         Raises
         ------
         DoorError
-            If a smaller sensitivity is announced, or none where it does not follow.
+            If the announced sensitivity is smaller, or if none is announced or derived.
         """
         call = self.call(call) if isinstance(call, str) else call
         entry, stated = call.entry, self._stated
@@ -219,13 +229,17 @@ class Account:
                     + ("score_range" if is_choice else "l1 and l2")
                 )
             return call
-        moves = exact.moves(stated.neighbours)
+        if not is_open(exact):
+            self._check_batches(entry, exact)
+        moves = exact.moves(stated.neighbours, of_batch=entry.sampled < 1)
         bound = float(moves.l1 if call.mechanism == LAPLACE else moves.l2)
         if is_choice:
             bound = exact.score_range(stated.neighbours)
         if isinstance(entry, Pending):
             if not bound:
-                raise DoorError(f"{entry.what}: no record can change it, so it is public")
+                raise DoorError(
+                    f"{entry.what}: no record can change it, so it is public and needs no noise"
+                )
             call = _settled_call(entry, bound)
             assert call.entry is not None
             self._settled[entry] = call.entry
@@ -241,30 +255,62 @@ class Account:
                 )
         return call
 
+    def _begin_batch(self, call: str, rate: float) -> None:
+        """Note that the batch of a call is drawn, which is done once, at the announced rate."""
+        entry = self.call(call).entry
+        if entry is not None and entry.sampled != rate:
+            raise DoorError(
+                f"{call}: a batch is drawn at a rate of {rate:g}, and sampled = {entry.sampled:g} "
+                "is announced: give the same rate"
+            )
+        if call in self._drawn:
+            raise DoorError(f"{call}: a batch is drawn again: a call has one, drawn once")
+        self._drawn.add(call)
+
+    def _check_batches(self, entry: LedgerEntry, exact: Sum) -> None:
+        """Refuse a sum over other records than those that the entry of a call pays for."""
+        wanted = ALL if entry.sampled == 1 else frozenset({entry.what})
+        if exact.batches == wanted:
+            return
+        if entry.sampled == 1:
+            (name, *_) = exact.batches - ALL
+            raise DoorError(
+                f"{entry.what}: a sum over the batch of {name!r}, for which only that call pays: "
+                "announce this one with sampled= too, and draw its own batch"
+            )
+        of = " and ".join(sorted(repr(one) if one else "all records" for one in exact.batches))
+        raise DoorError(
+            f"{entry.what}: announced for its own batch, drawn at a rate of {entry.sampled:g}, and "
+            f"the sum is of {of}: take the sum over curator.batch({entry.what!r}, …)"
+        )
+
     @property
     def derived(self) -> bool:
-        """Whether the sensitivity of each call followed from its sum."""
+        """Whether the sensitivities of all calls are derived from their sums."""
         alone = not (self.parties or self.inners or self._away or self._is_sharper)
         return alone and self._is_stated and 0 < len(self._made) == self._n_sums
 
     def spend(self, what: str, share: float) -> None:
-        """Take a share of the budget, in a fit whose calls depend on answers.
+        """Spend a share of the budget, in a fit whose calls depend on earlier answers.
 
-        Raises DoorError if all shares together are more than the budget.
+        Raises DoorError if the sum of all shares exceeds the budget.
         """
         self._spent += share
         if self._spent > 1 + ROUNDING:
-            raise DoorError(f"{what}: more than the budget, {self._spent:.6g} of it")
+            raise DoorError(
+                f"{what}: shares must add up to at most the budget; they are "
+                f"{self._spent:.6g} of it"
+            )
 
     def report(self, share: float) -> None:
-        """Report how much of a fit is done, by public facts and the answers of calls alone.
+        """Report the finished share of a fit, computed from public facts and answers alone.
 
         Runs of a private selection report nothing, as their number is not released.
         """
         if self._watch is not None:
             self._watch(min(share, 1.0))
 
-    # What was called ---------------------------------------------------------------------
+    # Calls so far -------------------------------------------------------------------------
 
     @property
     def ledger(self) -> tuple[LedgerEntry, ...]:
@@ -272,17 +318,19 @@ class Account:
         return tuple(self._made)
 
     def _charge_all(self, calls: Calls, shape: tuple[int, ...]) -> NDArray[Any]:
-        # The call of each place along the first axes of the shape.
+        # The call for each position along the first axes of the shape.
         table = np.asarray(calls, dtype=object)
         if table.size and table.shape != shape[: table.ndim]:
-            raise ValueError(f"{table.shape} calls do not fit noise of the shape {shape}")
-        # Thousands of calls have few distinct ones, and equal calls are one object.
+            raise ValueError(
+                f"calls must have a shape that matches the noise, {shape}; got {table.shape}"
+            )
+        # Thousands of calls have few distinct ones, and equal calls are the same object.
         for call in {id(call): call for call in table.ravel().tolist()}.values():
             self._charge(call)
         return table
 
     def _charge(self, call: Call | str, laws: Sequence[str] = (), is_derived: bool = False) -> Call:
-        """Charge a call; `laws` are the mechanisms that pay for such an answer, all if empty."""
+        """Charge a call; `laws` are the mechanisms that can pay for the answer (all if empty)."""
         if isinstance(call, str):
             call = self.call(call)
         if laws and call.private and call.mechanism not in laws:
@@ -290,13 +338,17 @@ class Account:
             raise DoorError(f"{call.mechanism} noise does not pay for such an answer: {what}")
         if call.entry is None:
             if self.sealed_for and not call.private:
-                raise DoorError(f"answered without noise, of a private fit: {call.what or call}")
+                raise DoorError(
+                    f"an answer of a private fit must have noise; it has none: {call.what or call}"
+                )
             if not call.scale >= 0:
-                raise DoorError(f"{call.mechanism} noise of the scale {call.scale}")
+                raise DoorError(f"noise scale must be ≥ 0; got {call.scale} ({call.mechanism})")
             if self._party and call.private:
                 self._charged.setdefault(call.what, _Messages()).add(call)
             elif 0 < call.scale < math.inf:
-                raise DoorError(f"{call.mechanism} noise that no ledger's entry announces")
+                raise DoorError(
+                    f"{call.mechanism} noise must be announced by a ledger entry; it is not"
+                )
             return call
         if call.mechanism != call.entry.mechanism:
             _check_law(call.mechanism, call.entry)
@@ -306,47 +358,49 @@ class Account:
                 "answer: announce it (l1, l2, score_range or margins)"
             )
         if not call.scale > 0:
-            raise DoorError(f"charged, but answered without noise: {call.entry.what}")
+            raise DoorError(f"{call.entry.what}: a charged answer must have noise; it has none")
         if self._n_announced:
             self.report(len(self._made) / self._n_announced)
         self._made.append(call.entry)
-        # That several answers may be charged as one is their learner's word.
+        # Only the learner claims that several answers may be charged as one.
         self._n_sums += is_derived and call.entry.calls == 1
         return call
 
     def check(self, statement: PrivacyStatement, by_package: bool = False) -> PrivacyStatement:
-        """Check that the calls are those that were announced, and cost no more than is stated.
+        """Check that the calls are the announced ones, and cost at most what is stated.
 
-        Return the statement with the sensitivities that were derived.
+        Return the statement with the derived sensitivities.
 
         Parameters
         ----------
         statement : PrivacyStatement
         by_package : bool
-            Whether another package (a peer) draws the noise, without any call here.
+            Whether another library draws the noise, without any call here.
 
         Raises
         ------
         DoorError
-            If they are not.
+            If the check fails.
         """
         self._is_stated = statement is self._stated
         statement = self.statement = self._settle(statement)
         spent = statement.epsilon_spent
         if not spent <= statement.epsilon * (1 + ROUNDING):
-            raise DoorError(f"the calls add up to epsilon = {spent}, not {statement.epsilon}")
+            raise DoorError(
+                f"the calls must add up to epsilon = {statement.epsilon}; they add up to {spent}"
+            )
         self._check_parties(statement)
         columns_are_public = self._opened <= {*statement.public_columns}
         label_is_public = not self._opened_label or statement.public_label
         if statement.private and not (columns_are_public and label_is_public):
-            raise DoorError("opened as public, and not said to be: columns or labels")
+            raise DoorError("columns or labels opened as public must be public in the statement")
         if self.inners or self._law:
             self._check_runs(statement)
         elif self.ledger == statement.ledger:
             # Most fits call the ledger in its order; counting calls takes as long as a small fit.
             return statement
         announced, made = Counter(statement.ledger), Counter(self._made)
-        # The ledger of a private selection is that of one run.
+        # The ledger of a private selection is the ledger of one run.
         runs = self._n_runs
         for entry, times in made.items():
             charged = announced[entry]
@@ -358,7 +412,7 @@ class Account:
                 raise DoorError(f"called more often than it is charged: {entry.what}")
         if not by_package:
             for entry, times in announced.items():
-                # Holders were checked above; a tree's calls to them depend on their answers.
+                # Parties were checked above; the calls of a tree depend on their answers.
                 of_holders = self.parties and not made[entry]
                 if made[entry] < runs * times and not of_holders:
                     raise DoorError(f"announced in the ledger, but not called: {entry.what}")
@@ -367,7 +421,7 @@ class Account:
         return statement
 
     def _settle(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return a statement with the sensitivities that were derived; fits alike share one."""
+        """Return a statement with the derived sensitivities, cached for equal fits."""
         if not self._settled:
             return statement
         ledger = tuple(self._settled.get(entry, entry) for entry in statement.ledger)
@@ -377,7 +431,7 @@ class Account:
         return last
 
     def _check_parties(self, statement: PrivacyStatement) -> None:
-        """Check that holders made only announced calls, and all made the same ones.
+        """Check that parties made only announced calls, and that all made the same ones.
 
         Published protocols do not name the entries of their messages.
         """
@@ -389,44 +443,56 @@ class Account:
             party.statement = statement
         for what in everything:
             if what not in whats and (what or named):
-                raise DoorError(f"a party's message that the ledger lacks: {what or 'unnamed'}")
+                raise DoorError(
+                    f"each message of a party must be in the ledger; missing is {what or 'unnamed'}"
+                )
         if present and whats and not everything:
             raise DoorError(f"announced in the ledger, but not called: {min(whats)}")
         for party in present:
             if party._most_parts > len(self.parties):
-                raise DoorError(f"a party adds one part in {party._most_parts} of the noise")
+                raise DoorError(
+                    "a party must add its share of the noise; it adds one part in "
+                    f"{party._most_parts}"
+                )
             for what, messages in party._charged.items():
                 if what:
                     messages.check(whats[what])
             if named and (missing := everything - set(party._charged)):
-                raise DoorError(f"a party's message without noise: {min(missing)}")
+                raise DoorError(f"each message of a party must have noise; {min(missing)} has none")
 
     def _check_runs(self, statement: PrivacyStatement) -> None:
-        """Check that the runs are those that were drawn, by the law that the statement adds up."""
+        """Check the number of runs, and that the statement composes their distribution."""
         if not statement.private:
             return
         if statement.composition != self._law:
             law = self._law or "no law"
-            raise DoorError(f"runs by {law}, but their cost by {statement.composition}")
+            raise DoorError(
+                f"the runs are drawn by {law}, but their cost is by {statement.composition}"
+            )
         if len(self.inners) != self._n_runs:
-            raise DoorError(f"{len(self.inners)} runs, but {self._n_runs} were drawn")
+            raise DoorError(
+                f"there must be {self._n_runs} runs, as drawn; there are {len(self.inners)}"
+            )
 
     def _check_paid(self) -> None:
-        """Check that a run spent no more than the selection pays for it."""
+        """Check that a run spent at most what the selection pays for it."""
         if self.paid is None:
             return
         run, paid = self.statement, self.paid
         if run is None or not run.private:
-            raise DoorError(f"a run that spends nothing: {paid.what}")
+            raise DoorError(f"a run must spend privacy; it spends none: {paid.what}")
         if run.neighbours != REPLACE_ONE:
-            raise DoorError(f"a run for {run.neighbours} neighbours: {paid.what}")
+            raise DoorError(
+                "a run must have the neighbours of its selection; it has "
+                f"{run.neighbours}: {paid.what}"
+            )
         pure = paid.rho is None
         spent = run.epsilon if pure else rho_of_ledger(run.ledger)
         charged = paid.epsilon if pure else paid.rho
         assert charged is not None
         if spent > charged * (1 + ROUNDING) or (pure and run.delta > 0):
             name = "epsilon" if pure else "rho"
-            raise DoorError(f"a run spends {name} = {spent}, and is charged {charged}: {paid.what}")
+            raise DoorError(f"a run must spend {name} ≤ {charged}; it spends {spent}: {paid.what}")
 
 
 @dataclass
@@ -434,7 +500,7 @@ class _Messages:
     """The messages of a party that are charged to one entry of the ledger."""
 
     mechanism: str = ""
-    least: float = math.inf  # scale of the noise
+    least: float = math.inf  # smallest scale of the noise
     n: int = 0
 
     def add(self, call: Call) -> None:
@@ -444,17 +510,19 @@ class _Messages:
     def check(self, entry: LedgerEntry) -> None:
         _check_law(self.mechanism, entry)
         if self.n > entry.calls:
-            raise DoorError(f"a party's messages are more than {entry.calls}: {entry.what}")
+            raise DoorError(
+                f"a party must send at most {entry.calls} messages; it sends more: {entry.what}"
+            )
         # The noise of a choice (a vote) depends on the party's own number of records.
         scale = call_of(entry).scale
         if self.mechanism in (LAPLACE, GAUSSIAN) and self.least < scale * (1 - ROUNDING):
             raise DoorError(
-                f"a party's noise has the scale {self.least}, not {scale}: {entry.what}"
+                f"a party's noise scale must be {scale}; got {self.least}: {entry.what}"
             )
 
 
 def _check_law(mechanism: str, entry: LedgerEntry) -> None:
-    """Refuse noise of another law than its entry announces, unless both laws cost the same."""
+    """Refuse noise of another mechanism than announced, unless both have the same cost."""
     if mechanism != entry.mechanism and {mechanism, entry.mechanism} not in SAME_COST:
         why = f"{mechanism} noise, where {entry.mechanism} is announced"
         raise DoorError(f"{why}: {entry.what}")

@@ -1,4 +1,4 @@
-"""The words of a guarantee: neighbours, calibrations, and the one check of ε and δ."""
+"""Terms of a guarantee: neighbouring relations, calibrations, and the check of ε and δ."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ CALIBRATIONS = (PUBLISHED, PROVED)
 
 # Smaller numbers lose precision.
 LEAST_DELTA = 1e-300
-# The square of a larger number, times a number of records, may be no float.
+# The square of a larger number, times a number of records, may exceed the largest float.
 MOST_EPSILON = 1e100
 
-# A δ of at least this share of one over the number of records calls for a warning.
+# A δ of at least this share of 1/n, with n records, causes a warning.
 SMALL_SHARE = 0.1
-# For rounding: 1e-3 of 100 records is that share.
+# For rounding: 1e-3 with 100 records equals that share.
 _TOLERANCE = 1e-9
 
-# The warning beside every comparison on private records.
+# The warning printed with every comparison on private records.
 LOOKED = """\
 This comparison has looked at the records: its numbers are exact statistics of them, and ε covers
 none of them. Keep them to those who may see the records. A model of the learner that came out
@@ -41,7 +41,7 @@ the choice paid for (--private-choice).\
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation: which data sets are neighbours."""
+    """A neighbouring relation: which datasets are neighbours."""
 
     name: str
     description: str
@@ -81,16 +81,16 @@ NEIGHBOURS = (
 
 
 def relation(neighbours: str) -> Relation:
-    """Return a neighbour relation by its name."""
+    """Return a neighbouring relation by its name."""
     for one in NEIGHBOURS:
         if one.name == neighbours:
             return one
     names = ", ".join(repr(one.name) for one in NEIGHBOURS)
-    raise ValueError(f"neighbours = {neighbours!r} is not one of: {names}")
+    raise ValueError(f"neighbours must be one of {names}; got {neighbours!r}")
 
 
 def implies(stated: str, wanted: str) -> bool:
-    """Return whether a guarantee for one relation of neighbours also holds for another.
+    """Return whether a guarantee for one neighbouring relation also holds for another.
 
     Neighbours that differ in private columns alone are neighbours under ``replace-one``.
     """
@@ -98,18 +98,18 @@ def implies(stated: str, wanted: str) -> bool:
 
 
 def replace_one_guarantee(epsilon: float, delta: float) -> tuple[float, float]:
-    """Return the guarantee for ``replace-one`` neighbours of what has one for ``add-remove``.
+    """Return the ``replace-one`` guarantee of a mechanism with an ``add-remove`` guarantee.
 
-    To replace a record is to leave one out and to add one: a group of two changes.
+    Replacing a record means removing one and adding one: a group of two changes.
     """
     return group_guarantee(epsilon, delta, 2)
 
 
 def group_guarantee(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return the guarantee for `size` changes one after another of what has (ε, δ) for one.
+    """Return the guarantee for `size` consecutive changes if one change has (ε, δ).
 
-    Each change multiplies by e^ε and adds δ: after k of them p is at most
-    e^(kε) p + δ (1 + e^ε + … + e^((k−1)ε)) (docs/proofs.md, 'Several records a person').
+    Each change multiplies by e^ε and adds δ: after k changes p is at most e^(kε) p + δ (1 + e^ε + …
+    + e^((k−1)ε)) (docs/proofs.md, 'Several records a person').
     """
     if not delta:
         return size * epsilon, 0.0
@@ -122,26 +122,27 @@ _DIGITS = Context(prec=40)
 
 
 def exp(x: float) -> float:
-    """Return e^x by decimals, as a statement should not wait for a compiler."""
+    """Return e^x with decimals, so that a statement does not need a compiler."""
     return float(_DIGITS.exp(Decimal(x)))
 
 
 def most_right_guesses(epsilon: float, delta: float) -> float:
-    """Return the largest share of right guesses about one record, of two that are as likely.
+    """Return the largest probability of guessing which of two equally likely records was used.
 
-    Let a and b be the probabilities of guessing right if it is the first, and if it is the second.
-    Then a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
+    Let a and b be the probabilities of a right guess if it is the first or the second record. Then
+    a ≤ e^ε (1 − b) + δ and b ≤ e^ε (1 − a) + δ; so (a + b)/2 ≤ (e^ε + δ)/(1 + e^ε).
     """
     odds = exp(-epsilon)
     return min(1.0, (1 + delta * odds) / (1 + odds))
 
 
-def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return the ε and δ of one change with which `size` changes have (ε, δ).
+def budget_within_group(epsilon: float, delta: float, size: int | None) -> tuple[float, float]:
+    """Return the ε and δ of one change with which `size` changes have (ε, δ); None stands for one.
 
-    That undoes :func:`group_guarantee`. δ may be too small to compute with then, which
-    :func:`check_budget` refuses.
+    This inverts :func:`group_guarantee`. The resulting δ may be too small to compute with;
+    :func:`check_budget` refuses it then.
     """
+    size = size or 1
     each = epsilon / size
     return each, delta / _group_factor(each, size) if delta else 0.0
 
@@ -149,7 +150,7 @@ def budget_within_group(epsilon: float, delta: float, size: int) -> tuple[float,
 def _group_factor(epsilon: float, size: int) -> float:
     """Return (e^(kε) − 1)/(e^ε − 1) as a sum; infinite if it overflows."""
     if size == 1:
-        # This holds for an infinite ε too.
+        # This also holds for an infinite ε.
         return 1.0
     if epsilon * (size - 1) >= 700:
         return math.inf
@@ -166,45 +167,47 @@ def check_calibration(calibration: str) -> None:
 
 
 def explain_renamed(word: Any) -> str:
-    """Return the end of a message about a calibration that has another name now, or nothing."""
+    """Return the end of a message about a renamed calibration, or an empty text."""
     return f": it is called {PROVED!r} now" if word == STORED else ""
 
 
 def check_budget(epsilon: Any, delta: Any, who: str = "") -> None:
-    """Check a budget: the one check of ε and δ; `who` begins a message, e.g. a learner's name.
+    """Check a budget: the only check of ε and δ; `who` begins the message, e.g. a learner's name.
 
-    Raises ValueError if ε is not a number in (0, ∞] or δ not one in [0, 1): True and False, NaN and
-    text are no numbers. Nor may δ be so small that its logarithm is lost to rounding.
+    Raises ValueError if ε is not a number in (0, ∞] or δ not a number in [0, 1): booleans, NaN and
+    text are not numbers. It also refuses a δ so small that its logarithm is lost to rounding.
     """
     who = f"{who}: " if who else ""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if _is_number(value) and sys.float_info.max < abs(value) < math.inf:
-            raise ValueError(f"{who}{name} is larger than any float (1.8e308): give a smaller one")
+            raise ValueError(
+                f"{who}{name} must be at most the largest float (1.8e308); give a smaller one"
+            )
     if not (_is_number(epsilon) and epsilon > 0):
-        raise ValueError(f"{who}epsilon = {epsilon!r} is not a number above 0 (inf: not private)")
+        raise ValueError(f"{who}epsilon must be a number > 0 (inf: not private); got {epsilon!r}")
     if MOST_EPSILON < epsilon < math.inf:
         raise ValueError(
             f"{who}epsilon must be at most {MOST_EPSILON:g}, or inf (not private); got "
             f"{float(epsilon)!r}, which is too large to compute with"
         )
     if not (_is_number(delta) and 0 <= delta < 1):
-        raise ValueError(f"{who}delta = {delta!r} is not a number in [0, 1)")
+        raise ValueError(f"{who}delta must be a number in [0, 1); got {delta!r}")
     if 0 < delta < LEAST_DELTA:
         raise ValueError(
-            f"{who}delta = {delta!r} is too small to compute with: give 0, or at least "
-            f"{LEAST_DELTA:g}"
+            f"{who}delta must be 0 or at least {LEAST_DELTA:g}; got {delta!r}, which is too "
+            "small to compute with"
         )
 
 
 def _is_number(value: Any) -> bool:
-    # NumPy registers its numbers as `Real`, and not its bool.
+    # NumPy registers its numbers as `Real`, but not its bool.
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def explain_delta(delta: float, n: int | None, neighbours: str, person: str = "") -> str:
-    """Say what a δ means for n records; None: their number is not public.
+    """Return the meaning of a δ for n records; None: their number is not public.
 
-    `person` names the column of persons, where δ is theirs.
+    `person` names the column of persons, if δ protects persons.
     """
     whose = f"all records of each {person}" if person else "each record whole"
     meaning = (
@@ -218,12 +221,12 @@ def explain_delta(delta: float, n: int | None, neighbours: str, person: str = ""
 
 
 def is_large_delta(delta: float, n: int | None) -> bool:
-    """Return whether a δ calls for a warning; any δ does if the number of records is not public."""
+    """Return whether a δ causes a warning; any δ does if the number of records is not public."""
     return delta > 0 and (n is None or delta * n >= SMALL_SHARE * (1 - _TOLERANCE))
 
 
 def suggest_delta(n: int | None) -> str:
-    """Say which δ is small enough for n records; without their number, for two."""
+    """Return advice on a δ small enough for n records; without their number, for two."""
     return f"Give a delta below {SMALL_SHARE / (n or 2):.2g}"
 
 
@@ -236,5 +239,5 @@ _THREE_DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 
 
 def round_up(x: float) -> str:
-    """Write a number above 0 with three digits, rounded up."""
+    """Write a positive number with three digits, rounded up."""
     return f"{float(_THREE_DIGITS.create_decimal_from_float(x)):.3g}"

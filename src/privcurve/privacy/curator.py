@@ -1,9 +1,9 @@
-"""The one door between records and a model: each answer about records goes through a curator.
+"""The curator: the only access of a model to records.
 
-A learner announces its mechanism calls (its ledger), and then asks a :class:`Curator` to add noise
+A learner announces its mechanism calls (its ledger). It then asks a :class:`Curator` to add noise
 to numbers, to choose among candidates, or for noise that a compiled loop adds to its own scores.
-Nothing else draws noise, and at the end of a fit what was called must be what was announced. The
-contract (``privcurve.audit.contract``) puts another curator in its place, whose answers follow a
+Only the curator draws noise, and at the end of a fit the calls must equal the announced ones. The
+contract (``privcurve.audit.contract``) replaces the curator by another one, whose answers follow a
 script, and so sees everything in a learner that its records can change.
 """
 
@@ -56,29 +56,29 @@ Answer = TypeVar("Answer")
 
 
 class Curator(Account):
-    """Answers questions about records, with the noise that their ledger announces.
+    """Answers questions about records, with the noise that the fit's ledger announces.
 
     Parameters
     ----------
     source : numpy.random.Generator
-        The source of noise and of the start of public coins; of a kind in `seeds.KINDS`.
+        The source of noise and of the start of public coins; its kind is in `seeds.KINDS`.
     party : bool
-        Whether it belongs to a data holder, whose calls name their entries, as it has no ledger.
+        Whether it belongs to a party, whose calls name their entries, as it has no ledger.
     watch : callable, optional
-        Gets the shares that :meth:`report` gets.
+        Called with the shares passed to :meth:`report`.
 
     Attributes
     ----------
     sealed_for : str
-        The learner whose fit sees only sealed values; the noise that it gets is sealed too.
+        The learner whose fit sees only sealed values; noise for it is sealed too.
     inners : list of Curator
         The curators of the runs of a private selection.
     paid : LedgerEntry or None
         The entry of the selection that pays for this run, if it is one.
     parties : list of Curator
-        The curators of data holders in this process; each record is with one of them.
+        The curators of parties in this process; each record belongs to one of them.
     statement : PrivacyStatement or None
-        The statement that the calls were checked against; None before the end of the fit.
+        The statement against which the calls were checked; None before the end of the fit.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Curator(Account):
 
     @cached_property
     def coins(self) -> np.random.Generator:
-        """Public coins, which may end up in a model, so their stream is not that of noise."""
+        """Public coins, with a stream of their own, as they may become part of a model."""
         return seeds.child_of(self._source)
 
     @property
@@ -103,19 +103,19 @@ class Curator(Account):
 
     @property
     def float_exclusions(self) -> tuple[str, ...]:
-        """The exclusions of a statement about floating-point arithmetic, by the answers given."""
+        """The exclusions of a statement about floating-point arithmetic, from the answers given."""
         left = self._left.union(*(party._left for party in self.parties))
         return tuple(text for text in FLOATS if text in left)
 
     # Answers -------------------------------------------------------------------------
 
     def numbers(self, call: Call | str, exact: ArrayLike) -> Floats:
-        """Return numbers with exact whole noise, on a grid that follows from the noise's scale.
+        """Return numbers with exact whole noise, on a grid that is derived from the noise's scale.
 
         Parameters
         ----------
         call : Call or str
-            A string is the name of what an announced call releases.
+            A string is the `what` of an announced call.
         exact : array-like
 
         Returns
@@ -125,8 +125,8 @@ class Curator(Account):
         Raises
         ------
         DoorError
-            If an exact number is not finite, or all together are beyond `grid.LARGEST`
-            sensitivities, where floating-point sums no longer keep to the announced sensitivity.
+            If an exact number is not finite, or their sum exceeds `grid.LARGEST` sensitivities,
+            beyond which floating-point sums may exceed the announced sensitivity.
         """
         values = self._values(exact)
         call = self._charge(self.price(call, exact), NUMBERS, self._is_derived(exact))
@@ -134,8 +134,8 @@ class Curator(Account):
             return values.copy()
         if not np.abs(_require_finite(values)).sum() <= LARGEST * call.loss * call.scale:
             raise DoorError(
-                f"exact numbers that add up to more than {LARGEST:g} times their sensitivity, "
-                "beyond which floating-point sums do not keep to it: release sums of fewer records"
+                f"the sum of exact numbers must be at most {LARGEST:g} times their sensitivity, "
+                "beyond which floating-point sums may exceed it: release sums of fewer records"
             )
         return self._numbers(call, values)
 
@@ -147,7 +147,7 @@ class Curator(Account):
     def signs(self, call: Call | str, margins: Floats, records: Ints | None = None) -> Bools:
         """Draw a label for each margin, and return which are +; without noise, margins above 0.
 
-        The probability of + is that of ``margin + noise > 0``. Only the labels are released.
+        The probability of + is P(``margin + noise > 0``). Only the labels are released.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Curator(Account):
         margins : ndarray
         records : ndarray of the shape of `margins`, optional
             The record of each margin, if their order follows from the records. All noise has the
-            same law, so a replay gives a record the same label wherever it comes.
+            same distribution, so a replay gives a record the same label at any position.
         """
         values, call = self._values(margins), self._charge(call, LABELS)
         if not call.private:
@@ -164,7 +164,7 @@ class Curator(Account):
         return self._signs(call, _require_finite(values), open_values(records))
 
     def choose(self, call: Call | str, scores: ArrayLike) -> int:
-        """Return the place of the chosen candidate; without noise, the first of the best.
+        """Return the index of the chosen candidate; without noise, the first of the best.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class Curator(Account):
         )
 
     def threshold(self, call: Call | str, ends: Floats, scores: Floats) -> float:
-        """Choose a point of an interval by a score that is constant on pieces of it.
+        """Choose a point of an interval by a piecewise constant score.
 
         Parameters
         ----------
@@ -202,22 +202,22 @@ class Curator(Account):
         return self._threshold(call, points, values)
 
     def noise(self, calls: Calls, shape: tuple[int, ...]) -> Floats:
-        """Return standard noise, to which a compiled loop adds its scores.
+        """Return standard noise; a compiled loop adds its scores to it.
 
-        The loop writes ``noise + score/scale`` in place and takes the largest of a row (a
-        choice), or the sign (a label): a replay reads there what the scores were.
+        The loop writes ``noise + score/scale`` in place and takes the largest of a row (a choice),
+        or the sign (a label). A replay reads the scores from the written numbers.
 
         Parameters
         ----------
         calls : Call, or (nested) sequence or array of Call
-            One for all, or one for each place along the first axes; all of one mechanism.
+            One for all, or one for each position along the first axes; all of one mechanism.
         shape : tuple of int
             For a choice the last axis has its candidates.
 
         Returns
         -------
         ndarray of `shape`
-            Sealed where records are.
+            Sealed if the records are.
         """
         self._left.add(OF_CHOICES)
         return self._as_noise(self._noise(self._charge_all(calls, shape), shape))
@@ -226,7 +226,7 @@ class Curator(Account):
         return cast(Floats, Noise(noise, self.sealed_for)) if self.sealed_for else noise
 
     def uniform(self, calls: Call | Sequence[Any], shape: tuple[int, ...]) -> Floats:
-        """Return uniform numbers, with each of which a compiled loop draws one candidate.
+        """Return uniform numbers; a compiled loop draws one candidate with each of them.
 
         Parameters
         ----------
@@ -248,12 +248,12 @@ class Curator(Account):
             Its scale is a whole number, from 1 up to `mechanisms.LARGEST_SCALE`.
         exact : ndarray of int64, or Sum of such
         """
-        values = self._require_whole(call, exact)
-        self._charge(self.price(call, exact), NUMBERS, self._is_derived(exact))
+        values = self._require_whole(call := self.price(call, exact), exact)
+        self._charge(call, NUMBERS, self._is_derived(exact))
         return self._whole_numbers(call, values) if call.private else values.copy()
 
     def choose_exactly(self, call: Call, scores: Ints) -> int:
-        """Return the place of the candidate chosen with exact probabilities (``privacy.discrete``).
+        """Return the index of the candidate chosen with exact probabilities (``privacy.discrete``).
 
         Parameters
         ----------
@@ -266,12 +266,14 @@ class Curator(Account):
         return self._choose_exactly(call, values) if call.private else int(np.argmax(values))
 
     def draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
-        """Draw the number of runs of a private selection and the candidate of each; a secret.
+        """Draw the (secret) number of runs of a private selection and the candidate of each.
 
-        The statement must be composed by this law. Raises DoorError if runs are drawn again.
+        The statement must use this distribution. Raises DoorError if runs are drawn again.
         """
         if self._law:
-            raise DoorError("the runs of a private selection are drawn again: they are drawn once")
+            raise DoorError(
+                "the runs of a private selection must be drawn once; they are drawn again"
+            )
         drawn = self._draw_runs(n_candidates, law)
         self._law, self._n_runs = law.name, len(drawn)
         return drawn
@@ -288,17 +290,18 @@ class Curator(Account):
         return self.inners[-n:]
 
     def share(self, call: Call, exact: ArrayLike, parts: int = 1, unit: float = 0.0) -> Floats:
-        """Return messages with a share of the noise; `parts` shares are the noise of the call.
+        """Return messages with a share of the noise; `parts` shares add up to the call's noise.
 
         Parameters
         ----------
         call : Call
-            Laplace or Gaussian; the scale is that of all shares together.
+            Laplace or Gaussian; the scale is for the sum of all shares.
         exact : array-like
-            A message of numbers for each place along the first axis; each message is charged.
+            A message of numbers for each position along the first axis; each message is charged.
         parts : int
         unit : float
-            What shares are rounded to, and exact numbers are whole multiples of; a power of two.
+            Unit to which shares are rounded, and of which exact numbers are multiples; a power of
+            two.
             0: there is one part, on the grid of :meth:`numbers`.
         """
         values = self._values(exact)
@@ -308,20 +311,22 @@ class Curator(Account):
         if not call.private:
             return values.copy()
         if parts > 1 and not unit:
-            raise DoorError("a part of the noise, of no unit that parts are rounded to")
+            raise DoorError(
+                "a part of the noise must have a unit to which parts are rounded; it has none"
+            )
         if call.mechanism == LAPLACE and parts > 1:
             self._left.add(OF_SHARES)
         return self._share(call, _require_finite(values), parts, unit)
 
     def party(self, n: int) -> list[Curator]:
-        """Return the curators of `n` data holders, each with its own stream."""
+        """Return the curators of `n` parties, each with its own stream."""
         for start in seeds.stream_starts(self._source, n, SEED):
             self.parties.append(self._holder(start))
             self.parties[-1].sealed_for = self.sealed_for
         return self.parties[-n:]
 
     def leave(self) -> None:
-        """Note that a holder answers in its own process, so that its calls are not seen here."""
+        """Note that a party answers in its own process, so that its calls are not seen here."""
         self._away = True
         self._left |= {OF_CHOICES, OF_SHARES}
 
@@ -329,10 +334,12 @@ class Curator(Account):
         """Return the stream of noise, for a compiled loop that draws choices by rejection.
 
         No script can answer for such a loop, so it is for published noise and open records only.
-        Whoever has the stream can draw all noise that is still to come.
+        Code that has the stream can draw all later noise.
         """
         if self.sealed_for:
-            raise DoorError("the stream of noise, of a private fit: coins are public ones")
+            raise DoorError(
+                "the stream of noise must not be used in a private fit: use public coins"
+            )
         self._left.add(OF_STREAMS)
         self._charge_all(calls, (len(calls),))
         return self._source
@@ -357,14 +364,15 @@ class Curator(Account):
         call : Call or str
             By objective or box perturbation.
         dimension : int
-            Of the model θ; public.
+            Dimension of the model θ; public.
         gradient : callable
             The gradient of the objective without b·θ: a one-to-one function of θ.
         minimise : callable
             Returns the θ whose gradient is −b, given b.
         old : bool
-            Whether b is drawn by NumPy's old samplers, as diffprivlib does; under a public seed
-            also by its old generator, which this one seeds.
+            Whether b is drawn by NumPy's old samplers, as in diffprivlib; under a public seed also
+            by
+            its old generator, which this one seeds.
 
         Returns
         -------
@@ -385,8 +393,8 @@ class Curator(Account):
     def shuffle(self, records: Ints) -> Ints:
         """Return numbers of records in a random order: a public coin.
 
-        Its law does not depend on the order in which they come. So a replay deals neighbours'
-        records alike even if that order follows from the records.
+        Its distribution does not depend on their original order. So a replay distributes
+        neighbours' records equally even if that order follows from the records.
         """
         drawn = self._shuffle(open_values(records))
         return cast(Ints, seal(drawn, self.sealed_for, 0)) if self.sealed_for else drawn
@@ -404,14 +412,14 @@ class Curator(Account):
         return gather(codes[:, list(columns)], labels, counts, n_bins[list(columns)])
 
     def rows(self, records: Records, n_classes: int = 2) -> tuple[Rows, Rows]:
-        """Return codes and labels as rows, whose sums have the sensitivity that follows.
+        """Return codes and labels as rows, whose sums have a derived sensitivity.
 
         Parameters
         ----------
         records : Records
-            Those of the fit, sealed or open.
+            The records of the fit, or of a batch of the fit, sealed or open.
         n_classes : int
-            Of a learner that takes more than two: labels are then 0 … n_classes − 1; greater ones
+            For a learner of more than two classes: labels are then 0 … n_classes − 1; greater ones
             count as the last.
 
         Returns
@@ -422,53 +430,86 @@ class Curator(Account):
         Raises
         ------
         ValueError
-            If there are more records than whole sums have room for.
+            If there are more records than whole sums can represent.
         """
         if not isinstance(records, Records):
-            raise DoorError("rows of records in parts, which no fit has together: ask for Totals")
+            raise DoorError("partitioned records have no rows in one process: ask for Totals")
         exact, stated = records.exact, self._stated
         if exact.n > MOST_RECORDS:
-            raise ValueError(f"sums of rows are of up to {MOST_RECORDS:,} records")
+            raise ValueError(f"sums of rows must be over at most {MOST_RECORDS:,} records")
         public = stated.public_columns if stated is not None else ()
         is_public = stated is not None and stated.public_label
         private = tuple(j for j in range(len(exact.n_bins)) if j not in public)
         low, high = (-1, 1) if exact.labels.dtype == np.int8 else (0, n_classes - 1)
-        of, labels = Of(records.learner, exact.counts), exact.labels
+        of, labels = Of(records.learner, exact.counts, records.batch), exact.labels
         labels = labels if labels.dtype == np.int8 else np.minimum(labels, high)
         return (
             Rows.like(exact.codes, of, codes_between(tuple((exact.n_bins - 1).tolist()), private)),
             Rows.like(labels, of, labels_between(low, high, is_public)),
         )
 
+    def batch(self, call: str, records: Records, rate: float) -> Records:
+        """Draw the Poisson batch of a call: each record is in it at a rate, independently.
+
+        A call has one batch, and a batch answers one call, by a sum of its rows or in a loop.
+        Raises DoorError if the announced rate differs, or if the call has its batch already.
+
+        Parameters
+        ----------
+        call : str
+            The name of an announced call, whose `sampled` is the rate.
+        records : Records
+            The records of the fit, sealed or open.
+        rate : float
+            In (0, 1]; public. The draw's is less by 2⁻⁶⁴ at most; at 1 all records are returned.
+
+        Returns
+        -------
+        Records, sealed if `records` are; their number is sealed too.
+        """
+        if not isinstance(records, Records) or records.batch:
+            raise DoorError(f"{call}: a batch is drawn of all records of a fit in one memory alone")
+        self._begin_batch(call, rate)
+        if rate >= 1:
+            return records
+        return records.as_batch(self._draw_batch(call, records.exact, rate), call)
+
     def _is_derived(self, exact: Any) -> bool:
-        """Return whether the sensitivity of exact values follows; loops are for this project's."""
+        """Return whether the sensitivity is derived; loops require a learner of this project."""
         return isinstance(exact, Sum) and (self.has_theorems or not isinstance(exact, LoopSum))
 
     def _open(self, exact: Any) -> Any:
-        """Return exact values; refuse those of another fit."""
+        """Return exact values; refuse values of another fit."""
         if not self.sealed_for and has_sealed(exact) and not is_open(exact):
-            raise DoorError("asked of a curator that is not the fit's")
+            raise DoorError("a question must be put to the fit's curator; this is another one")
         return public_rows(exact)
 
     def _values(self, exact: Any) -> Floats:
         return np.asarray(self._open(exact), dtype=np.float64)
 
     def _require_whole(self, call: Call, exact: Any) -> Ints:
-        """Return whole numbers; refuse others, as whole noise would show their fractions."""
+        """Return whole numbers; refuse others, as whole noise would reveal their fractions."""
         values = np.asarray(self._open(exact))
         if values.dtype.kind not in "iu":
-            raise DoorError(f"whole noise on {values.dtype} numbers, whose fractions it would show")
+            raise DoorError(f"whole noise needs whole numbers; got {values.dtype}")
         if call.private and not (call.scale % 1 == 0 and call.scale <= LARGEST_SCALE):
-            raise DoorError(f"whole noise of the scale {call.scale}, which is not whole")
+            raise DoorError(f"the scale of whole noise must be whole; got {call.scale}")
         return values
 
-    # How they are drawn ----------------------------------------------------------------
+    # Drawing -------------------------------------------------------------------------------
 
     def _numbers(self, call: Call, exact: Floats) -> Floats:
-        grid = grid_of(call.mechanism, call.scale, call.loss, exact.size)
+        grid = grid_of(call.mechanism, call.scale, call.loss_of_one, exact.size)
         noise = self._draw_whole(call.mechanism, grid.scale, exact.shape)
         # A float sum is the whole sum, rounded: a function of that alone, however large it is.
         return np.asarray((np.rint(exact / grid.unit) + noise) * grid.unit)
+
+    def _draw_batch(self, call: str, records: Records, rate: float) -> Records:
+        from privcurve.privacy.draws import successes
+
+        hits = successes(self._source, records.counts, rate)
+        taken = hits > 0
+        return Records(records.codes[taken], records.labels[taken], hits[taken], records.n_bins)
 
     def _draw_runs(self, n_candidates: int, law: Runs) -> list[int]:
         return self._source.integers(n_candidates, size=law.draw(self._source)).tolist()
@@ -547,16 +588,12 @@ class Curator(Account):
 
 
 def _require_finite(exact: Floats) -> Floats:
-    """Return exact values if they are finite; noise does not hide others."""
+    """Return exact values if they are finite; noise does not hide infinite values and NaN."""
     if not np.isfinite(exact).all():
-        raise DoorError("an exact value that is no finite number, which noise does not hide")
+        raise DoorError("exact values must be finite: noise does not hide infinity and NaN")
     return exact
 
 
 def party_of(start: Start) -> Curator:
-    """Return the curator of one data holder, wherever it runs.
-
-    Its stream starts with bytes or whole numbers that only the holder knows. 32 bytes of entropy
-    are a key of ChaCha20.
-    """
+    """Return a party's curator; only the party knows the bytes or whole numbers of `start`."""
     return Curator(seeds.stream(start), party=True)

@@ -1,15 +1,15 @@
-"""Exact samplers: whole numbers of noise, and choices, made of fair bits and integers alone.
+"""Exact samplers: integer noise and choices from fair bits and integers alone.
 
-A mechanism whose sums are whole numbers and whose noise is drawn here is what its proof says, to
-the last bit: no number is rounded that depends on a record. What is left is NumPy's generator,
-taken as a source of independent fair bits.
+A mechanism with integer sums and this noise is exactly the mechanism of its proof: no number that
+depends on a record is rounded. The remaining assumption is that NumPy's generator yields
+independent fair bits.
 
-All of it comes from coins with the probability e^{-a/b} (Canonne, Kamath and Steinke, "The Discrete
-Gaussian for Differential Privacy", 2020, Algorithms 1-3). Gaussian noise is that of the *real*
-Gaussian, rounded down: to a whole number k it adds a uniform fraction x by one more rejection, as
-e^{-(k+x)²/2σ²} = e^{-k²/2σ²} · e^{-kx/σ²} · e^{-x²/2σ²}. With whole sums S, S + ⌊Z⌋ = ⌊S + Z⌋ is
-post-processing of the Gaussian mechanism, so each theorem about that holds, the exact profile of
-its privacy among them; the discrete Gaussian of that paper has zCDP alone.
+All samplers use coins with the probability e^{-a/b} (Canonne, Kamath and Steinke, "The Discrete
+Gaussian for Differential Privacy", 2020, Algorithms 1-3). Gaussian noise is *real* Gaussian noise,
+rounded down: to an integer k the sampler adds a uniform fraction x by one more rejection, as
+e^{-(k+x)²/2σ²} = e^{-k²/2σ²} · e^{-kx/σ²} · e^{-x²/2σ²}. With integer sums S, S + ⌊Z⌋ = ⌊S + Z⌋ is
+post-processing of the Gaussian mechanism, so each theorem about that mechanism holds, including its
+exact privacy profile; the discrete Gaussian of that paper has only zCDP.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def _word(rng: np.random.Generator) -> int:
 
 @jit
 def _draw_below(rng: np.random.Generator, m: int) -> int:
-    """Draw a whole number of 0, …, m - 1."""
-    # As many ones as m - 1 has digits.
+    """Draw an integer from 0, …, m - 1."""
+    # As many ones as m - 1 has binary digits.
     mask = m - 1
     for shift in (1, 2, 4, 8, 16, 32):
         mask |= mask >> shift
@@ -40,7 +40,7 @@ def _draw_below(rng: np.random.Generator, m: int) -> int:
 
 @jit
 def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of the probability e^{-a/b}, 0 <= a <= b."""
+    """Toss a coin with probability e^{-a/b}, 0 <= a <= b."""
     k = 1
     while _draw_below(rng, b * k) < a:
         k += 1
@@ -49,7 +49,7 @@ def _coin_e_fraction(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @jit
 def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of probability e^{-a/b}, a >= 0, b from 1 to `mechanisms.LARGEST_SCALE`."""
+    """Toss a coin with probability e^{-a/b}, a >= 0, b from 1 to `mechanisms.LARGEST_SCALE`."""
     for _ in range(a // b):
         if not _coin_e_fraction(rng, 1, 1):
             return False
@@ -58,7 +58,7 @@ def coin_e(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @jit
 def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
-    """Toss a coin of the probability e^{-(a/b)²/2}."""
+    """Toss a coin with probability e^{-(a/b)²/2}."""
     quotient, rest = a // b, a % b
     for _ in range(quotient * quotient):
         if not _coin_e_fraction(rng, 1, 2):
@@ -74,7 +74,7 @@ def _coin_e_square(rng: np.random.Generator, a: int, b: int) -> bool:
 
 @jit
 def _geometric(rng: np.random.Generator, scale: int) -> int:
-    """Draw k = 0, 1, … with probabilities in proportion to e^{-k/scale}."""
+    """Draw k = 0, 1, … with probabilities proportional to e^{-k/scale}."""
     while True:
         low = _draw_below(rng, scale)
         if _coin_e_fraction(rng, low, scale):
@@ -87,13 +87,13 @@ def _geometric(rng: np.random.Generator, scale: int) -> int:
 
 @jit
 def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
-    """Draw ⌊|Z|⌋ of a real Gaussian Z of standard deviation `scale`."""
+    """Draw ⌊|Z|⌋ for a real Gaussian Z with standard deviation `scale`."""
     while True:
         k = _geometric(rng, scale)
         # Now k has the probabilities of a discrete half Gaussian: e^{-k/σ} e^{-(k-σ)²/2σ²}.
         if not _coin_e_square(rng, abs(k - scale), scale):
             continue
-        # The fraction x, as many words of it as it takes.
+        # The fraction x, with as many words as needed.
         x = np.empty(0, dtype=np.int64)
         accepted = True
         quotient, rest = k // scale, k % scale
@@ -123,7 +123,7 @@ def _half_gaussian(rng: np.random.Generator, scale: int) -> int:
 
 @jit
 def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Ints]:
-    """Compare a fresh uniform number with the fraction whose words are x; return x, if longer."""
+    """Compare a new uniform number with the fraction of the words x; return x, possibly longer."""
     i = 0
     while True:
         if i == len(x):
@@ -140,9 +140,9 @@ def _compare_with_fraction(rng: np.random.Generator, x: Ints) -> tuple[bool, Int
 
 @jit
 def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
-    """Draw ⌊Z⌋ of real Gaussians Z of mean 0 and standard deviation `scale`; its mean is -1/2.
+    """Draw ⌊Z⌋ for real Gaussians Z with mean 0 and standard deviation `scale`; its mean is -1/2.
 
-    The scale is from 1 up to `mechanisms.LARGEST_SCALE`, as everywhere here.
+    The scale is from 1 up to `mechanisms.LARGEST_SCALE`.
     """
     drawn = np.empty(size, dtype=np.int64)
     for i in range(size):
@@ -153,9 +153,9 @@ def rounded_gaussian(rng: np.random.Generator, scale: int, size: int) -> Ints:
 
 @jit
 def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
-    """Draw whole numbers k with probabilities in proportion to e^{-|k|/scale}.
+    """Draw integers k with probabilities proportional to e^{-|k|/scale}.
 
-    A vector of whole numbers with an L1 sensitivity of Δ is Δ/scale-DP with this noise.
+    A vector of integers with an L1 sensitivity of Δ is Δ/scale-DP with this noise.
     """
     drawn = np.empty(size, dtype=np.int64)
     for i in range(size):
@@ -172,9 +172,9 @@ def discrete_laplace(rng: np.random.Generator, scale: int, size: int) -> Ints:
 def choose(rng: np.random.Generator, scores: Ints, scale: int, flip: bool) -> int:
     """Choose a candidate by permute-and-flip or by the exponential mechanism; the scale is 1/η.
 
-    Each candidate's coin comes up with the probability e^{-(best - score)/scale}. Permute-and-flip
-    goes through the candidates in a random order and takes the first whose coin does; the
-    exponential mechanism draws candidates until one's does.
+    Each candidate's coin is heads with the probability e^{-(best - score)/scale}. Permute-and-flip
+    tosses the candidates' coins in random order and returns the first candidate with heads; the
+    exponential mechanism draws candidates until a coin is heads.
     """
     best = scores.max()
     order = np.arange(len(scores))

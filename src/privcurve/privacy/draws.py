@@ -1,10 +1,11 @@
 """Noise from random words: the same numbers on every machine.
 
-NumPy's own samplers take logarithms and powers from the C library, whose last bits are the
-machine's. These draw the same numbers but for such bits, in the same order: normal and exponential
-ones by a ziggurat (Marsaglia and Tsang, "The ziggurat method for generating random variables",
-2000), gamma ones by Marsaglia and Tsang, "A simple method for generating gamma variables" (2000),
-and below a shape of 1 by Ahrens and Dieter (1974), others by the inverse of their distribution.
+NumPy's own samplers use logarithms and powers of the C library, whose last bits depend on the
+machine. The samplers here draw the same numbers up to such bits, in the same order: normal and
+exponential numbers by a ziggurat (Marsaglia and Tsang, "The ziggurat method for generating random
+variables", 2000), gamma numbers by Marsaglia and Tsang, "A simple method for generating gamma
+variables" (2000), with a shape below 1 by Ahrens and Dieter (1974), and others by the inverse of
+their distribution.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from privcurve.coding import Floats
+from privcurve.coding import Floats, Ints
 from privcurve.kernels.arithmetic import compiled, exp, fast_log, log, log1p, normal_cdf, total
 
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
 
-# Stands in for a uniform number of 0, which means one below 2⁻⁵³.
+# Replaces a uniform number of 0, which means one below 2⁻⁵³.
 _LEAST = 2.0**-54
 
-# Where the tail begins of e^(−x²/2) and of e^(−x), so that 256 layers of the tail's area, with what
-# the lowest has below it, come up to 1: a test sees that they do.
+# Where the tails of e^(−x²/2) and of e^(−x) begin, such that 256 layers with the tail's area, plus
+# the lowest layer's part below, add up to 1; a test checks this.
 _NORMAL_TAIL, _TAIL = 3.6541528853610088, 7.69711747013105
 _LAYERS = 256
 
@@ -33,9 +34,9 @@ _LAYERS = 256
 def _layers(
     tail: float, beyond: float, height: Callable[[float], float], inverse: Callable[[float], float]
 ) -> tuple[Floats, Floats, Floats]:
-    """Return each layer's width, share that lies under the curve, and height at its end.
+    """Return each layer's width, share under the curve, and height at its end.
 
-    Layer 0 is the one with the tail, whose area is `beyond`.
+    Layer 0 has the tail, whose area is `beyond`.
     """
     ends = np.empty(_LAYERS)
     area = beyond + tail * height(tail)
@@ -66,7 +67,7 @@ def _unit(word: np.uint64) -> float:
     return int(word >> np.uint64(11)) * 2.0**-53
 
 
-# Each function returns a number and the place of the next word, −1 if it needs more words.
+# Each function returns a number and the index of the next word, −1 if it needs more words.
 
 
 @compiled
@@ -120,7 +121,7 @@ def _normal(words: Words, at: int) -> tuple[float, int]:
 
 @compiled
 def _small_gamma(words: Words, at: int, shape: float) -> tuple[float, int]:
-    """Draw for a shape below 1."""
+    """Draw a gamma number for a shape below 1."""
     while at < len(words):
         u = _unit(words[at])
         v, at = _exponential(words, at + 1)
@@ -138,7 +139,7 @@ def _small_gamma(words: Words, at: int, shape: float) -> tuple[float, int]:
 
 @compiled
 def _large_gamma(words: Words, at: int, shape: float) -> tuple[float, int]:
-    """Draw for a shape above 1."""
+    """Draw a gamma number for a shape above 1."""
     b = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * b)
     while at < len(words):
@@ -159,7 +160,7 @@ def _large_gamma(words: Words, at: int, shape: float) -> tuple[float, int]:
 
 @compiled
 def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
-    """Return whether a candidate is taken."""
+    """Return whether a candidate is accepted."""
     if u < 1.0 - 0.0331 * (x * x) * (x * x):
         return True
     return log(u) < 0.5 * x * x + b * (1.0 - cube + log(cube))
@@ -167,10 +168,10 @@ def _is_gamma(x: float, cube: float, u: float, b: float) -> bool:
 
 @compiled
 def _fill_exponentials(words: Words, out: Floats, shape: float) -> tuple[int, int]:
-    """Draw as many numbers as there are words for; return how many, and how many words it took."""
+    """Draw numbers until the words are used up; return the counts of numbers and of used words."""
     at = 0
     for i in range(len(out)):
-        # Nearly all numbers take one word: inline that case.
+        # Nearly all numbers take one word: this inlines that case.
         if at < len(words):
             word = words[at] >> np.uint64(3)
             layer, bits = word & np.uint64(255), np.int64(word >> np.uint64(8))
@@ -252,9 +253,17 @@ def _draw_by_inverse(
 
 def _random_words(rng: np.random.Generator, n: int) -> Words:
     """Return `n` words of 64 random bits."""
-    if isinstance(rng.bit_generator, np.random.MT19937):  # whose words have 32
+    if isinstance(rng.bit_generator, np.random.MT19937):  # whose words have 32 bits
         return rng.integers(0, 2**64 - 1, n, dtype=np.uint64, endpoint=True)
     return np.asarray(rng.bit_generator.random_raw(n))
+
+
+def successes(rng: np.random.Generator, counts: Ints, rate: float) -> Ints:
+    """Draw how many of so many tries succeed, at a rate below 1, less by 2⁻⁶⁴ at most."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    hits = _random_words(rng, int(starts[-1])) < np.uint64(int(rate * 2.0**64))
+    total = np.concatenate([[0], np.cumsum(hits)])
+    return np.diff(total[starts])
 
 
 def _draw_from_words(
@@ -266,7 +275,7 @@ def _draw_from_words(
     drawn = np.empty(size)
     left, words = drawn.reshape(-1), np.empty(0, dtype=np.uint64)
     while len(left):
-        # Each number takes a word at least, and the first one more than there are.
+        # Each number takes at least one word, and the first one more words than there were.
         fresh = _random_words(rng, len(left))
         words = np.concatenate([words, fresh]) if len(words) else fresh
         done, used = fill(words, left, shape)
@@ -304,12 +313,12 @@ def normal(rng: np.random.Generator, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def gamma(rng: np.random.Generator, size: Shape, shape: float) -> Floats:
-    """Draw gamma numbers of a shape other than 1."""
+    """Draw gamma numbers with a shape other than 1."""
     return _draw_from_words(_fill_gammas, rng, size, float(shape))
 
 
 def dirichlet(rng: np.random.Generator, size: int, concentration: float) -> Floats:
-    """Draw shares by Dirichlet's law."""
+    """Draw shares from a Dirichlet distribution."""
     shares = gamma(rng, size, concentration)
     return np.asarray(shares / total(shares))
 
@@ -320,7 +329,7 @@ Source = np.random.Generator | np.random.RandomState
 
 
 def old_normals(source: Source) -> Iterator[float]:
-    """Draw normal numbers as NumPy's old generator does, by the polar method."""
+    """Draw normal numbers like NumPy's old generator, by the polar method."""
     while True:
         x, y = 2.0 * source.random() - 1.0, 2.0 * source.random() - 1.0
         square = x * x + y * y
@@ -331,7 +340,7 @@ def old_normals(source: Source) -> Iterator[float]:
 
 
 def old_gamma(source: Source, normals: Iterator[float], shape: float) -> float:
-    """Draw a gamma number as NumPy's old generator does, the normal ones of it being `normals`."""
+    """Draw a gamma number like NumPy's old generator, with its normal numbers from `normals`."""
     if shape == 1.0:
         return float(-log(1.0 - source.random()))
     while shape < 1.0:

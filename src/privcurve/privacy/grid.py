@@ -1,9 +1,9 @@
-"""The grid on which numbers are released: rounded to whole units, with exact whole noise.
+"""The grid of released numbers: rounded to whole units, with exact whole noise.
 
-Floating-point noise tells what it hides: often only one of two neighbouring exact numbers can give
-an answer (Mironov, "On significance of the least significant bits for differential privacy", CCS
-2012). Here a unit follows from the scale of the noise alone, so every unit is a possible answer to
-every exact number. Proof: docs/proofs.md, 'Floating point', F1.
+Floating-point noise can reveal what it should hide: often only one of two neighbouring exact
+numbers can give an answer (Mironov, "On significance of the least significant bits for differential
+privacy", CCS 2012). Here the unit is derived from the scale of the noise alone, so every multiple
+of it is a possible answer for every exact number. Proof: docs/proofs.md, 'Floating point', F1.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import NamedTuple
 
 from privcurve.privacy.mechanisms import GAUSSIAN, LARGEST_SCALE
 
-# A unit is a power of two; the scale of noise is at least 2^(BITS - 1) and below 2^BITS of them.
+# A unit is a power of two; the scale of noise is at least 2^(BITS - 1) and below 2^BITS units.
 BITS = 40
-# The part of the scale that is added because exact numbers are computed in floating point, and how
-# many sensitivities these numbers may add up to, so that half of it is enough.
+# The share of the scale that is added because exact numbers are computed in floating point, and the
+# maximum sum of these numbers in sensitivities, for which half of that share suffices.
 SLACK = 2.0**-20
 LARGEST = 2.0**30
 
 
 class Grid(NamedTuple):
-    """The grid of one call, by public facts: its unit, and the scale of whole noise in units."""
+    """The grid of one call, from public facts: its unit, and the scale of whole noise in units."""
 
     unit: float
     scale: int
 
 
 def unit_of(scale: float) -> float:
-    """Return the unit of numbers whose noise has a scale; without noise it has no meaning."""
+    """Return the unit of numbers with noise of a scale; without noise it has no meaning."""
     return 2.0 ** (math.frexp(scale)[1] - BITS)
 
 
@@ -51,14 +51,14 @@ def grid_of(mechanism: str, scale: float, loss: float, size: int) -> Grid:
     Raises
     ------
     ValueError
-        If ε is so small that the exact samplers have no room for the noise.
+        If ε is so small that the exact samplers cannot represent the noise.
     """
     unit = unit_of(scale)
     rounding = (math.sqrt(size) if mechanism == GAUSSIAN else size) / loss
     units = math.ceil(scale / unit * (1 + SLACK) + rounding)
     if units > LARGEST_SCALE:
         raise ValueError(
-            f"epsilon must be larger: {mechanism} noise of scale {scale:g} on {size} numbers has "
-            "no room in 64 bits"
+            f"epsilon must be larger: {mechanism} noise of scale {scale:g} on {size} numbers "
+            "does not fit in 64 bits"
         )
     return Grid(unit, units)

@@ -1,4 +1,4 @@
-"""The privacy statement of a fitted learner, and the ledger behind it."""
+"""The privacy statement of a fitted learner, and its ledger."""
 
 from __future__ import annotations
 
@@ -12,14 +12,6 @@ from typing import Any, Self
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy.accountants import compose as accountants
-from privcurve.privacy.accountants.cost import (
-    BOUNDED_RANGE_KIND,
-    GAUSSIAN_KIND,
-    LAPLACE_KIND,
-    PURE_KIND,
-    ZCDP_KIND,
-    Cost,
-)
 from privcurve.privacy.budget import (
     ADD_REMOVE,
     PRIVATE_COLUMNS,
@@ -35,6 +27,7 @@ from privcurve.privacy.budget import (
 )
 from privcurve.privacy.mechanisms import MECHANISMS
 from privcurve.privacy.seeds import ANY_GENERATOR, OF_NUMBER
+from privcurve.privacy.spent import epsilon_of_ledger
 from privcurve.stored import spoken, stored
 
 ASSUMED_N = "the number of records"
@@ -47,7 +40,7 @@ ASSUMED_POSITIONS = (
     "that each class occurs among the records (labels were positions of classes that are numbers)"
 )
 
-# The assumptions of every coded learner.
+# The assumptions of every learner of encoded data.
 ASSUMED = (ASSUMED_N, ASSUMED_BINS, ASSUMED_LABELS)
 # Assumptions of learners that use these facts.
 ASSUMED_ORDER = "which columns are ordered"
@@ -58,8 +51,8 @@ NOT_SEED = (
     "or a second fit with the same seed: a seed is used once"
 )
 
-# What floating-point arithmetic leaves, by how a fit gives its answers (docs/proofs.md,
-# 'Floating point', F1 and F2). Released numbers are on a grid, with exact noise, and leave nothing.
+# Effects of floating-point arithmetic, by the kind of answers in a fit (docs/proofs.md, 'Floating
+# point', F1 and F2). Released numbers are on a grid, with exact noise, and have none.
 ANY_FLOATS = "floating-point arithmetic, "
 NOT_FLOATS = (
     f"{ANY_FLOATS}except in released numbers, whose noise is exact: choices, labels, shares of a "
@@ -93,29 +86,28 @@ SEALED = (
     "intent (docs/audit.md lists known ways out)."
 )
 OF_RULES = "Sensitivities follow from how sums are made (docs/proofs.md, 'Derived sensitivities')."
-# Of a learner of a user's own.
+# For a user's own learner.
 AUTHORS_WORD = "it is its author's word, of which this project proves nothing"
 NOT_IMPLIED = "what public columns tell of private ones (a category that implies another)"
 
 ASSUMED_EACH_PERSON = "how many records each person has, up to {}"
 NOT_ALIASES = "persons who stand under several names in the records: each name is a person"
 
-# What no statement covers; a fit has its own words for `OF_NUMBER` and `NOT_FLOATS` (`of_fit`).
+# What no statement covers; a fit has its own texts for `OF_NUMBER` and `NOT_FLOATS` (`of_fit`).
 NOT_COVERED = (NOT_SEED, OF_NUMBER, NOT_FLOATS, NOT_SELECTION, NOT_OTHERS, NOT_TIMING)
 
 # Significant digits of an ε or δ that is computed from other numbers.
 _DIGITS = 12
 
-# Statuses beside PROVED: each sensitivity follows from its sum; its author's word; or wrong.
+# Statuses in addition to PROVED: sensitivities derived from the sums; claimed by the author; wrong.
 DERIVED, CLAIMED, REFUTED = "derived", "claimed", "refuted"
 KNOWN = (DERIVED, PROVED)
-_STORED_CLAIMED = "not proved"  # by earlier versions
 STATUSES = (*KNOWN, CLAIMED, REFUTED)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One mechanism call.
+    """One mechanism call, or several that are charged together.
 
     Attributes
     ----------
@@ -126,19 +118,21 @@ class LedgerEntry:
     noise_rate : float
         η (exponential, permute-and-flip), 1/scale (Laplace), 1/σ (Gaussian).
     sensitivity : float
-        Of the score or value, in the unit that `noise_rate` multiplies.
+        Sensitivity of the score or value, in the unit that `noise_rate` multiplies.
     epsilon : float
         Pure ε of this call; infinite if it has none.
     bounded_range : float, optional
-        η · range of the score's change, when the mechanism is bounded-range.
+        η · range of the score's change, if the mechanism is bounded-range.
     rho : float, optional
-        ρ of zero-concentrated differential privacy, when known directly.
+        ρ of zero-concentrated differential privacy, if known directly.
     source : str
         Where the guarantee is proved: a page of proofs and its section, or a theorem of a paper.
     calls : int
         How many choices or numbers are charged together here.
     parallel : str
-        Why they may be, e.g. ``the nodes of a tree``: each looks at records of its own.
+        Why they may be, e.g. ``the nodes of a tree``: each sees other records.
+    sampled : float
+        The rate of the Poisson batch that the call reads; 1: the call reads all records.
     """
 
     mechanism: str
@@ -151,9 +145,10 @@ class LedgerEntry:
     source: str = ""
     calls: int = 1
     parallel: str = ""
+    sampled: float = 1.0
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit, and these two fields tell most of them apart.
+        # Entries are counted in every fit, and these two fields distinguish most of them.
         return hash((self.what, self.noise_rate))
 
 
@@ -169,34 +164,34 @@ class PrivacyStatement:
     neighbours : str
         Name of a relation of ``budget.NEIGHBOURS``.
     calibration : str or None
-        ``published`` (noise as the paper prints it) or ``proved`` (as proved).
+        ``published`` (noise as printed in the paper) or ``proved`` (as proved).
     composition : str
-        Name of the accountant that adds up the ledger (see ``accountants.compose.ACCOUNTANTS``).
+        Name of the accountant that composes the ledger (see ``accountants.compose.ACCOUNTANTS``).
     ledger : tuple of LedgerEntry
         Mechanism calls of the fit (releases spend a budget: ``releases.budget_ledger``).
     assumptions, exclusions : tuple of str
-        What is assumed public; what the guarantee does not cover.
+        Facts that are assumed public; exclusions from the guarantee.
     status : str
         A word of `STATUSES`; docs/privacy.md says what each means.
     caveat : str
         Why the claim is not proved, or what refutes it; else empty.
     proved_epsilon : float or None
-        The ε that is proved in place of a claim that is not, for `neighbours`; infinite if
-        there is none, None if nothing is known.
+        The ε that is proved instead of an unproved claim, for `neighbours`; infinite if no finite
+        ε is proved, None if nothing is known.
     public_columns : tuple of str or int
-        Under ``private-columns``: what is not protected, by name or by index.
+        Under ``private-columns``: the columns that are not protected, by name or by index.
     public_label : bool
         Under ``private-columns``: whether labels are not protected either.
     sealed : bool
         Whether the fit saw sealed records.
     at_most : int or None
-        How many records of one person there can be, where neighbours differ in all records of a
-        person, and ε and δ are those of persons; None where they differ in one record.
+        Maximum number of records of one person, if neighbours differ in all records of a person
+        and ε and δ protect persons; None if they differ in one record.
 
     Raises
     ------
     ValueError
-        If a word is unknown, a caveat is missing or without need, or public columns are given
+        If a word is unknown, a caveat is missing or superfluous, or public columns are given
         for another relation than ``private-columns``.
     """
 
@@ -223,14 +218,15 @@ class PrivacyStatement:
             raise ValueError(f"status must be {' or '.join(STATUSES)}; got {self.status!r}")
         if (self.status in KNOWN) == bool(self.caveat):
             raise ValueError(
-                f"status = {self.status!r} does not go with the caveat {self.caveat!r}"
+                f"caveat must {'be empty' if self.caveat else 'have a reason'} with the status "
+                f"{self.status}; got {self.caveat!r}"
             )
         if self.at_most is not None and self.at_most < 1:
-            raise ValueError(f"at_most = {self.at_most} is not 1 or more")
+            raise ValueError(f"at_most must be ≥ 1; got {self.at_most}")
         if (self.public_columns or self.public_label) and self.neighbours != PRIVATE_COLUMNS:
             raise ValueError(
-                f"public columns or a public label need neighbours = {PRIVATE_COLUMNS!r}, "
-                f"not {self.neighbours!r}"
+                f"neighbours must be {PRIVATE_COLUMNS!r} for public columns or a public label; "
+                f"got {self.neighbours!r}"
             )
 
     @classmethod
@@ -248,18 +244,21 @@ class PrivacyStatement:
     def epsilon_spent(self) -> float:
         """ε of the ledger under the statement's accountant and δ.
 
-        A fit ends with an error if it is above `epsilon` by more than 1e-9 of it. Infinite for a
-        method without privacy.
+        A fit fails if it exceeds `epsilon` by more than a relative 1e-9. Infinite without privacy.
         """
         if not self.private:
             return math.inf
-        size = self.at_most or 1
-        near, delta = budget_within_group(self.epsilon, self.delta, size)
-        return size * epsilon_of_ledger(self.composition, self.ledger, delta, near=near)
+        near, delta = budget_within_group(self.epsilon, self.delta, self.at_most)
+        return (self.at_most or 1) * epsilon_of_ledger(
+            self.composition, self.ledger, delta, near=near, neighbours=self.neighbours
+        )
 
-    def of_persons(self, at_most: int) -> Self:
-        """Return the statement for persons of up to `at_most` records each, by group privacy."""
-        if not self.private:
+    def of_persons(self, at_most: int | None) -> Self:
+        """Return the statement for persons of up to `at_most` records each, by group privacy.
+
+        None stands for a statement about records, which stays.
+        """
+        if at_most is None or not self.private:
             return self
         epsilon, delta = group_guarantee(self.epsilon, self.delta, at_most)
         proved = self.proved_epsilon
@@ -279,20 +278,20 @@ class PrivacyStatement:
         )
 
     def as_claimed(self, caveat: str) -> Self:
-        """Return the statement with the status ``claimed``; itself if it is less than proved."""
+        """Return the statement with status ``claimed``, or unchanged if it is not proved."""
         if not self.private or self.status != PROVED:
             return self
         return replace(self, status=CLAIMED, caveat=caveat)
 
     @property
     def reservations(self) -> tuple[str, ...]:
-        """What is particular to this claim: its caveat, and exclusions that not all claims have."""
+        """The caveat of this claim, and the exclusions that not all claims have."""
         others = [text for text in self.exclusions if text not in NOT_COVERED]
         own = tuple(text for text in others if not text.startswith((ANY_GENERATOR, ANY_FLOATS)))
         return (f"{self.status}: {self.caveat}", *own) if self.caveat else own
 
     def of_fit(self, generator: str, floats: Sequence[str] = (NOT_FLOATS,)) -> Self:
-        """Return the statement with a fit's generator, and what floating point leaves of it."""
+        """Return the statement with a fit's generator and its floating-point exclusions."""
         exclusions: list[str] = []
         for text in self.exclusions:
             if text == NOT_FLOATS:
@@ -305,16 +304,22 @@ class PrivacyStatement:
         """Write the statement as JSON; an infinite number is the string ``"inf"``."""
         document = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "ledger"}
         document["calibration"] = stored(self.calibration)
-        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}  # in older files
+        # absent in older files
+        lacking = {"at_most": self.at_most is None, "sealed": not self.sealed}
         document = {key: item for key, item in document.items() if not lacking.get(key)}
         document["ledger"] = [
-            {f.name: getattr(entry, f.name) for f in fields(LedgerEntry)} for entry in self.ledger
+            {
+                f.name: getattr(entry, f.name)
+                for f in fields(LedgerEntry)
+                if f.name != "sampled" or entry.sampled < 1  # not in older files
+            }
+            for entry in self.ledger
         ]
         return json.dumps(_plain(document), ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what :meth:`to_json` wrote.
+        """Read the result of :meth:`to_json`.
 
         Raises
         ------
@@ -326,10 +331,8 @@ class PrivacyStatement:
             ledger = tuple(LedgerEntry(**_floats(row)) for row in document.pop("ledger"))
             for name in ("assumptions", "exclusions"):
                 document[name] = tuple(document[name])
-            document["public_columns"] = tuple(document.get("public_columns", ()))
+            document["public_columns"] = tuple(document["public_columns"])
             document["calibration"] = spoken(document["calibration"])
-            if document.setdefault("status", PROVED) == _STORED_CLAIMED:
-                document["status"] = CLAIMED
             return cls(**_floats(document), ledger=ledger)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"not a privacy statement: {error}") from error
@@ -415,13 +418,18 @@ class PrivacyStatement:
         return f"{several} {_join_words([str(column) for column in self.public_columns])}"
 
     def describe_ledger(self) -> str:
-        """Describe in a sentence the calls of the ledger and how their costs add up."""
+        """Return a sentence on the calls of the ledger and the composition of their costs."""
         if not self.ledger:
             return "The model is made of no use of the data."
-        calls: Counter[str] = Counter()
+        calls: Counter[tuple[str, float]] = Counter()
         for entry in self.ledger:
-            calls[entry.mechanism] += entry.calls
-        made = _join_words([_count_words(name, number) for name, number in calls.items()])
+            calls[entry.mechanism, entry.sampled] += entry.calls
+        made = _join_words(
+            [
+                _count_words(name, number) + _batch_words(rate)
+                for (name, rate), number in calls.items()
+            ]
+        )
         steps = f"{len(self.ledger):,} step{'s' if len(self.ledger) > 1 else ''}"
         parallel = _join_words(list(dict.fromkeys(e.parallel for e in self.ledger if e.parallel)))
         if parallel:
@@ -449,20 +457,20 @@ def state(
     caveat: str = "",
     proved_epsilon: float | None = None,
 ) -> PrivacyStatement:
-    """Make the statement of a learner by the public columns that it reads.
+    """Return the statement of a learner, depending on the public columns that it reads.
 
     Parameters
     ----------
     learner, epsilon, delta, calibration, composition, ledger, status, caveat, proved_epsilon
-        See :class:`PrivacyStatement`. At ε = ∞ it is that of a method
+        See :class:`PrivacyStatement`. At ε = ∞ the result is the statement of a method
         without privacy.
     neighbours : str
-        Where there are no public columns.
+        The relation if there are no public columns.
     public : sequence of int or None
-        Positions of the columns that are read without noise, beside the label; None if
+        Positions of the columns that are read without noise, in addition to the label; None if
         nothing is, and the guarantee is about replacing a record.
     assumptions, exclusions : sequence of str
-        What there is beside the usual ones; exclusions come first.
+        Additions to the usual ones; these exclusions come first.
     """
     if not is_private(epsilon):
         return PrivacyStatement.not_private(learner)
@@ -489,16 +497,16 @@ def assumptions_for(neighbours: str) -> tuple[str, ...]:
 
 
 def state_public(learner: str, public: Sequence[int]) -> PrivacyStatement:
-    """Make the statement of a learner that reads only public columns and labels: ε = 0."""
+    """Return the statement of a learner that reads only public columns and labels: ε = 0."""
     nothing: Any = (REPLACE_ONE, None, accountants.BASIC, ())
     return with_public(PrivacyStatement(learner, 0.0, 0.0, *nothing, status=PROVED), public)
 
 
 def with_public(statement: PrivacyStatement, public: Sequence[int]) -> PrivacyStatement:
-    """Turn a statement about replaced records into that of a learner with a public start.
+    """Convert a replace-one statement to the statement of a learner with a public start.
 
-    Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that
-    is the same for both adds nothing.
+    Neighbours under ``private-columns`` are neighbours under ``replace-one``, and a start that is
+    equal for both adds nothing.
     """
     if not statement.private:
         return statement
@@ -522,8 +530,15 @@ def _count_words(name: str, number: int) -> str:
     return f"{number:,} {mechanism.unit}{'s' if number > 1 else ''} {mechanism.words}"
 
 
+def _batch_words(rate: float) -> str:
+    """Write of which records a call is, where not of all."""
+    if rate == 1:
+        return ""
+    return f", each of a batch that has each record with a chance of {100 * rate:.4g} %"
+
+
 def _bound(epsilon: float) -> str:
-    """Write how much likelier an outcome can be, with enough digits to differ from 1."""
+    """Write the maximum ratio of an outcome's probabilities, with digits to differ from 1."""
     if epsilon < 0.01:
         return f"differing by at most {round_up(100 * arithmetic.expm1(epsilon))} %"
     factor = round_up(exp(epsilon)) if epsilon < 20 else f"exp({epsilon:g})"
@@ -553,47 +568,8 @@ _NUMBERS = {
 
 
 def _floats(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a document with numbers in place of the words for infinite ones."""
+    """Return a row of a document with numbers instead of the words for infinite ones."""
     return {
         key: float(value) if key in _NUMBERS and value is not None else value
         for key, value in row.items()
     }
-
-
-def epsilon_of_ledger(
-    accountant: str, ledger: Sequence[LedgerEntry], delta: float, near: float | None = None
-) -> float:
-    """Compose a ledger.
-
-    Accountants of pure privacy use the entries' ε; the others use the sharpest guarantee
-    that an entry carries.
-    """
-    chosen = accountants.accountant(accountant)
-    if chosen.name == accountants.BASIC:
-        return math.fsum(entry.epsilon for entry in ledger)
-    return accountants.compose(accountant, _costs(ledger, chosen.pure), delta, near)
-
-
-def rho_of_ledger(ledger: Sequence[LedgerEntry]) -> float:
-    """Sum ρ (zCDP) of a ledger; infinite if a call has neither ρ nor ε."""
-    return accountants.total_rho(_costs(ledger, pure=False))
-
-
-def _costs(ledger: Sequence[LedgerEntry], pure: bool) -> list[Cost]:
-    groups = Counter(_kind_and_amount(entry, pure) for entry in ledger)
-    return [Cost(kind, amount, count) for (kind, amount), count in groups.items()]
-
-
-def _kind_and_amount(entry: LedgerEntry, pure: bool) -> tuple[str, float]:
-    if pure:
-        return PURE_KIND, entry.epsilon
-    if entry.bounded_range is not None:
-        return BOUNDED_RANGE_KIND, entry.bounded_range
-    kind = MECHANISMS[entry.mechanism].kind if entry.mechanism in MECHANISMS else PURE_KIND
-    if kind == GAUSSIAN_KIND:
-        return kind, entry.noise_rate * entry.sensitivity
-    if kind == LAPLACE_KIND:
-        return kind, entry.epsilon
-    if entry.rho is not None:
-        return ZCDP_KIND, math.sqrt(2 * entry.rho)
-    return PURE_KIND, entry.epsilon

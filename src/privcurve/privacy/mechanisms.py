@@ -1,13 +1,12 @@
 """The randomised mechanisms: the sampler, the probabilities and the cost of each.
 
-`MECHANISMS` has them by name; every learner draws its noise there, every ledger names them
-so. All but the vector of objective perturbation are *noise beside a number*: a choice takes
-the candidate with the largest rate · score + noise, a label is the sign of rate · margin +
-noise, a release is value + noise/rate. Higher scores are better.
+`MECHANISMS` has them by name; every learner draws its noise from it, every ledger uses its names.
+All except the vector of objective perturbation are *noise added to a number*: a choice takes the
+candidate with the largest rate · score + noise, a label is the sign of rate · margin + noise, a
+release is value + noise/rate. Higher scores are better.
 
-What a choice costs depends on the *range* of the scores' change between neighbours,
-max δ − min δ over candidates (docs/proofs.md, 'Choices'): see
-:func:`score_range`.
+The cost of a choice depends on the *range* of the scores' change between neighbours, max δ − min δ
+over candidates (docs/proofs.md, 'Choices'): see :func:`score_range`.
 """
 
 from __future__ import annotations
@@ -42,58 +41,59 @@ GAUSSIAN = "gaussian"
 OBJECTIVE_PERTURBATION = "objective_perturbation"
 BOX_PERTURBATION = "box_perturbation"
 
-# The word with which the calibration selects the mechanism: see `resolve`.
+# The word that lets the calibration select the mechanism: see `resolve`.
 AUTO = "auto"
 
 # The largest scale of the exact samplers (`privacy.discrete`), whose products then fit in a word.
-# It is here because the samplers are compiled, and refusing a budget should need no compiler.
+# It is defined here because the samplers are compiled, and refusing a budget should not need a
+# compiler.
 LARGEST_SCALE = 2**46
 
-# Points of the grid on which a point of an interval is chosen.
+# Number of points of the grid on which a point of an interval is chosen.
 POINTS = 2**40
 
-# Objective perturbation draws from NumPy's old generator, to get diffprivlib's numbers.
+# Objective perturbation draws from NumPy's old generator to reproduce diffprivlib's numbers.
 Source = np.random.Generator | np.random.RandomState
 Shape = int | tuple[int, ...]
 
 
 class Draw(Protocol):
-    """How a mechanism's noise is drawn."""
+    """A function that draws a mechanism's noise."""
 
     def __call__(self, rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-        """Draw noise of a shape and scale."""
+        """Draw noise with a shape and scale."""
 
 
 @dataclass(frozen=True)
 class Mechanism:
-    """One mechanism, by its name in ledgers and in `MECHANISMS`."""
+    """One mechanism, with its name in ledgers and in `MECHANISMS`."""
 
     name: str
-    # As in a statement: "3 choices by permute-and-flip".
+    # The unit in a statement: "3 choices by permute-and-flip".
     unit: str
     words: str
-    # What a call costs, see ``accountants.cost.Cost``.
+    # The kind of a call's cost, see ``accountants.cost.Cost``.
     kind: str
     # For a vector the size is its dimension.
     draw: Draw
     # probabilities(scores, rate): the probability of each candidate of a choice, or of the label +
-    # for each margin; None where there is no choice.
+    # for each margin; None for a mechanism without a choice.
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
         """Return the range of the privacy loss of an ε-private call; None if it may be 2ε.
 
-        For a choice, ε is the rate times the scores' range; for labels, the rate times the
-        L1 sensitivity of all margins: the leaves' intervals add up to that.
+        For a choice, ε is the rate times the scores' range; for labels, the rate times the L1
+        sensitivity of all margins, which bounds the sum of the leaves' intervals.
         """
         return epsilon if self.kind == BOUNDED_RANGE_KIND else None
 
 
 def score_range(sensitivity: float, neighbours: str) -> float:
-    """Range 2Δ of the change of scores, each of which changes by at most Δ.
+    """Return the range 2Δ of the change of scores that change by at most Δ each.
 
-    If an added record moved all scores in one direction, it would be Δ for add/remove; where a
-    record is replaced it would not.
+    For add/remove it would be Δ if an added record moved all scores in one direction; for replaced
+    records it is 2Δ even then.
     """
     relation(neighbours)
     return 2 * sensitivity
@@ -103,7 +103,7 @@ def score_range(sensitivity: float, neighbours: str) -> float:
 
 
 def _law(name: str) -> Draw:
-    """Return the sampler of a law by its name in ``privacy.draws``, which needs a compiler."""
+    """Return the sampler of a distribution by its name in ``privacy.draws`` (imported late)."""
 
     def draw(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
         from privcurve.privacy import draws
@@ -124,10 +124,10 @@ def _mirrored_logistic(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    """Draw a vector whose density falls as e^{−‖b‖/scale}: a direction, and a Gamma(d) norm.
+    """Draw a vector with density ∝ e^{−‖b‖/scale}: a direction, and a Gamma(d) norm.
 
-    The sums of four are diffprivlib's, against attacks on floating-point numbers; the law of
-    either is what it would be with one.
+    The sums of four numbers are diffprivlib's defence against attacks on floating-point numbers;
+    the distribution is the same as with one number.
     """
     from privcurve.privacy.draws import old_gamma, old_normals
 
@@ -139,10 +139,10 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
 
 
 def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
-    """Draw a vector whose density falls as e^{−‖b‖_∞/scale}.
+    """Draw a vector with density ∝ e^{−‖b‖_∞/scale}.
 
-    A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point
-    has the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, 'Box noise').
+    A Gamma(k + 1) number times a point of the cube [−1, 1]^k: the largest entry of the point has
+    the density k·u^{k−1}, so ‖b‖_∞ is Gamma(k) (docs/proofs.md, 'Box noise').
     """
     from privcurve.privacy.draws import gamma
 
@@ -151,7 +151,7 @@ def _box_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     return np.asarray(length * (2.0 * rng.random(size) - 1.0))
 
 
-# Chances -------------------------------------------------------------------------------
+# Probabilities -------------------------------------------------------------------------
 
 
 def exponential_probabilities(scores: ArrayLike, rate: float) -> Floats:
@@ -167,9 +167,8 @@ def permute_and_flip_probabilities(scores: ArrayLike, rate: float) -> Floats:
     """Return permute-and-flip's probabilities, exactly.
 
     With qᵢ = exp(η(sᵢ − max s)), P(r) = q_r ∫₀¹ Π_{i≠r} (1 − qᵢu) du. The integrand is a
-    polynomial, so Gauss–Legendre quadrature of the right order has no error but rounding,
-    and all its terms are positive. What is given and returned is as of
-    :func:`exponential_probabilities`.
+    polynomial, so Gauss–Legendre quadrature of the right order has only rounding errors, and all
+    its terms are positive. Parameters and result are as in :func:`exponential_probabilities`.
     """
     chances = _flip_chances(scores, rate)
     nodes, weights = _quadrature((chances.size + 1) // 2)
@@ -198,7 +197,7 @@ def _flip_chances(scores: ArrayLike, rate: float) -> Floats:
 
 
 def _label_probabilities(wrong: Callable[[Floats], Floats]) -> Callable[[ArrayLike, float], Floats]:
-    """Turn P(noise > x), x ≥ 0, of symmetric noise into the probability of + for each margin."""
+    """Convert P(noise > x), x ≥ 0, of symmetric noise to the probability of + for each margin."""
 
     def probabilities(margins: ArrayLike, rate: float) -> Floats:
         x = rate * np.asarray(margins, dtype=np.float64)
@@ -238,7 +237,7 @@ _TABLE = (
     Mechanism(
         LAPLACE, "number", "with Laplace noise", LAPLACE_KIND, _law("laplace"), _laplace_labels
     ),
-    # One such number on the weight of either label: the thesis' leaves.
+    # One Laplace number on the weight of each label: the thesis' leaves.
     Mechanism(
         TWO_LAPLACE,
         "number",
@@ -261,8 +260,8 @@ _TABLE = (
     ),
     # (Δ/σ)²/2-zCDP, Δ the L2 sensitivity; no pure ε.
     Mechanism(GAUSSIAN, "vector", "with Gaussian noise", GAUSSIAN_KIND, _law("normal")),
-    # Δ/scale-DP for the vector, Δ its L2 sensitivity; what is minimised with it costs
-    # more: calibration/objective.py.
+    # Δ/scale-DP for the vector, Δ its L2 sensitivity; minimising an objective with it costs more:
+    # calibration/objective.py.
     Mechanism(
         OBJECTIVE_PERTURBATION, "objective", "with a random linear term", PURE_KIND, _norm_vector
     ),
@@ -280,8 +279,8 @@ MECHANISMS: Mapping[str, Mechanism] = MappingProxyType({one.name: one for one in
 # Mechanisms that choose a candidate by its score.
 SELECTIONS = (EXPONENTIAL, PERMUTE_AND_FLIP)
 
-# Mechanisms whose cost is that of the numbers with their noise, and those whose cost is that of the
-# labels by margins with their noise. Whoever has such numbers can make a label or a choice of them.
+# Mechanisms whose cost is the cost of the numbers with noise. (For labels it is the cost of the
+# margins with noise.) A label or a choice can be computed from such numbers.
 NUMBERS = (LAPLACE, GAUSSIAN)
 LABELS = (*NUMBERS, TWO_LAPLACE, LOGISTIC, NOISY_LABEL)
 
@@ -292,9 +291,9 @@ OBJECTIVES = (OBJECTIVE_PERTURBATION, BOX_PERTURBATION)
 def resolve(mechanism: str, delta: float, calibration: str) -> str:
     """Return the selection mechanism for a word: ``auto``, or its own name.
 
-    It is permute-and-flip for proved pure privacy, else the exponential mechanism.
+    ``auto`` is permute-and-flip for proved pure privacy, else the exponential mechanism.
 
-    Raises ValueError if a word is unknown, or permute-and-flip asked for with δ > 0.
+    Raises ValueError if a word is unknown, or if permute-and-flip is requested with δ > 0.
     """
     check_calibration(calibration)
     if mechanism == AUTO:
@@ -302,23 +301,23 @@ def resolve(mechanism: str, delta: float, calibration: str) -> str:
         return PERMUTE_AND_FLIP if pure else EXPONENTIAL
     if mechanism not in SELECTIONS:
         raise ValueError(
-            f"mechanism = {mechanism!r} is not one of {AUTO!r}, "
-            f"{', '.join(repr(name) for name in SELECTIONS)}"
+            f"mechanism must be one of {AUTO!r}, "
+            f"{', '.join(repr(name) for name in SELECTIONS)}; got {mechanism!r}"
         )
     if mechanism == PERMUTE_AND_FLIP and delta > 0:
         raise ValueError(
-            "permute-and-flip is not bounded-range, so delta > 0 gains nothing with it: "
-            "use mechanism='exponential', or delta = 0"
+            "mechanism must be 'exponential' for delta > 0; got permute-and-flip, which is not "
+            "bounded-range and so gains nothing from delta"
         )
     return mechanism
 
 
 def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.Generator) -> float:
-    """Sample the exponential mechanism on an interval where the score is piecewise constant.
+    """Sample the exponential mechanism on an interval with a piecewise constant score.
 
-    The interval, from the first of the ends to the last, is public; the ends do not decrease. Its
-    density at x is ∝ exp(η s(x)), η the rate, on a public grid of `POINTS` points: where
-    the score jumps, which follows from records, does not show in the digits of a point.
+    The interval, from the first of the ends to the last, is public; the ends do not decrease. The
+    density at x is ∝ exp(η s(x)), η the rate, on a public grid of `POINTS` points: so the digits of
+    a point do not reveal where the score jumps, which depends on records.
     """
     ends, scores = np.asarray(ends, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     low, width = float(ends[0]), float(ends[-1] - ends[0])
@@ -341,17 +340,17 @@ def draw_piece(ends: ArrayLike, scores: ArrayLike, rate: float, rng: np.random.G
 def draw_share(
     mechanism: str, rng: np.random.Generator, shape: tuple[int, ...], scale: float, parts: int
 ) -> Ints:
-    """Draw whole shares of noise for `shape[0]` messages; `parts` add up to noise of `scale`.
+    """Draw whole shares of noise for `shape[0]` messages; `parts` shares have noise of `scale`.
 
-    m shares of Gaussian noise have a variance of σ²/m each, and are rounded to the nearest whole
-    number: exact. A share of Laplace noise is the difference of two Gamma(1/m) numbers, m of which
-    add up to Laplace's law; m > 1 of them are drawn in floating point.
+    m shares of Gaussian noise have a variance of σ²/m each, and are rounded to the nearest integer:
+    exact. A share of Laplace noise is the difference of two Gamma(1/m) numbers; m shares add up to
+    a Laplace distribution. If m > 1, they are drawn in floating point.
     """
     from privcurve.privacy.discrete import discrete_laplace, rounded_gaussian
 
     size = math.prod(shape)
     if mechanism == GAUSSIAN:
-        # ⌊(⌊2Z⌋ + 1)/2⌋ is the whole number nearest to Z.
+        # ⌊(⌊2Z⌋ + 1)/2⌋ is the integer nearest to Z.
         doubled: Ints = rounded_gaussian(rng, math.ceil(2 * scale / math.sqrt(parts)), size)
         return (doubled + 1 >> 1).reshape(shape)
     if parts == 1:

@@ -1,7 +1,7 @@
-"""How far a record can move a sum: bounds of what it adds, and of what changes if it is replaced.
+"""Bounds of how far a record can move a sum, if it is added or if it is replaced.
 
 All numbers here are public. They are exact, or rounded up; the one square root of an L2 norm is
-rounded to nearest, which the slack of `grid.SLACK` pays for (docs/proofs.md, 'Derived
+rounded to nearest, for which the slack of `grid.SLACK` pays (docs/proofs.md, 'Derived
 sensitivities').
 """
 
@@ -18,12 +18,12 @@ from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
 
-# What two roundings of a number to nearest move its distance from another by, as a share of it.
+# Relative change of the distance of two numbers if both are rounded to nearest.
 ULP = 2.0**-52
 
 
 def add_up(values: ArrayLike) -> float:
-    """Return a sum of numbers, rounded up where it is not exact."""
+    """Return a sum of numbers, rounded up if it is not exact."""
     numbers = np.asarray(values, dtype=np.float64).ravel().tolist()
     total = math.fsum(numbers)
     if math.isfinite(total) and math.fsum([*numbers, -total]) > 0:
@@ -32,9 +32,9 @@ def add_up(values: ArrayLike) -> float:
 
 
 def multiply_up(a: float, b: float) -> float:
-    """Return a product of two numbers that are not negative, rounded up where it is not exact."""
+    """Return a product of two nonnegative numbers, rounded up if it is not exact."""
     product = a * b
-    # Fractions take a hundred times as long as a product, and most factors are powers of two.
+    # Fractions take a hundred times longer than a product, and most factors are powers of two.
     if math.frexp(a)[0] == 0.5 or math.frexp(b)[0] == 0.5 or not math.isfinite(product):
         return product
     return product if Fraction(product) >= Fraction(a) * Fraction(b) else math.nextafter(
@@ -42,9 +42,9 @@ def multiply_up(a: float, b: float) -> float:
 
 
 def _each_up(a: Floats, b: Any) -> Floats:
-    """Return products of numbers that are not negative, rounded up where they may not be exact.
+    """Return products of nonnegative numbers, rounded up where they may not be exact.
 
-    None but that of 0 is 0.
+    Only products with 0 are 0.
     """
     product = a * b
     # The product of two numbers of 24 bits is exact.
@@ -77,12 +77,12 @@ class Moves:
 
     @classmethod
     def of(cls, entries: Floats) -> Self:
-        """Return what bounds of entries say."""
+        """Return the bounds that follow from bounds of the entries."""
         return cls(entries, add_up(entries), 1.0, add_up(_each_up(entries, entries)))
 
     @classmethod
     def between(cls, low: Floats, high: Floats) -> Self:
-        """Return how far apart two vectors between bounds are."""
+        """Return bounds of the distance of two vectors that lie between `low` and `high`."""
         return cls.of(_widths(low, high))
 
     def within(self, other: Moves) -> Self:
@@ -117,7 +117,7 @@ class Moves:
         return type(self)(entries, add_up([self.l1, other.l1]), l2, 1.0)
 
     def loosened(self, error: float) -> Self:
-        """Return the bounds of numbers that are off by an error at most; what is 0 stays so."""
+        """Return the bounds of numbers with errors of at most `error`; bounds of 0 stay 0."""
         if not error:
             return self
         moved = self.entries > 0
@@ -128,15 +128,15 @@ class Moves:
 
     @property
     def is_zero(self) -> bool:
-        """Whether nothing moves."""
+        """Whether all bounds are 0."""
         return not np.any(self.entries)
 
     def with_entries(self, entries: Floats) -> Self:
-        """Return the bounds with others of the entries."""
+        """Return these bounds with other bounds of the entries."""
         return replace(self, entries=entries)
 
     def take(self, index: Any) -> Self:
-        """Return the bounds of some of the entries."""
+        """Return the bounds of selected entries."""
         places = np.arange(self.entries.size).reshape(self.entries.shape)[index]
         some = type(self).of(self.entries[index])
         if len(np.unique(places)) < np.size(places):
@@ -145,7 +145,7 @@ class Moves:
 
     def mapped(self, matrix: Floats) -> Self:
         """Return the bounds of a product of the last axis with a public matrix or vector."""
-        # A plan reads this file, and needs no Numba.
+        # A plan imports this file without Numba.
         from privcurve.kernels.rows import times_matrix
 
         sizes = np.abs(matrix)
@@ -162,7 +162,7 @@ class Moves:
 
 
 def join(parts: Sequence[Moves], entries: Floats) -> Moves:
-    """Return the bounds of vectors one after another; `entries` are those of all."""
+    """Return the bounds of concatenated vectors; `entries` are the bounds of all entries."""
     l1 = add_up([part.l1 for part in parts])
     if len({part.factor for part in parts}) == 1:
         return Moves(entries, l1, parts[0].factor, add_up([part.square for part in parts]))

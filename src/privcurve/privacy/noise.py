@@ -1,7 +1,7 @@
-"""The one calibration: from announced mechanism calls and a budget to noise.
+"""The calibration of announced mechanism calls to a budget.
 
-And what no learner announces: the statement of a private selection, and the noise of counts that a
-release or an evaluation asks for.
+It also has what no learner announces: the statement of a private selection, and the noise of counts
+for a release or an evaluation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from privcurve.coding import Floats
 from privcurve.privacy.account import RULES, Pending
 from privcurve.privacy.accountants.compose import BASIC
-from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost
+from privcurve.privacy.accountants.cost import BOUNDED_RANGE_KIND, GAUSSIAN_KIND, Cost, on_batches
 from privcurve.privacy.budget import PROVED, REPLACE_ONE, check_budget, is_private
 from privcurve.privacy.calibration.search import BEST_OF, calibrate
 from privcurve.privacy.curator import Call
@@ -45,18 +45,18 @@ from privcurve.privacy.selection import UNITS, SelectionBudget
 class Announced:
     """Mechanism calls that a learner announces, by public facts alone.
 
-    One of `l1` (with `l2`), `score_range` and `margins` says what is called: numbers with noise, a
-    choice by noisy scores, or labels drawn by their margins. Without any, the call is for a
-    :class:`~privcurve.privacy.rows.Sum`, from which the sensitivity follows.
+    One of `l1` (with `l2`), `score_range` and `margins` determines the call: numbers with noise, a
+    choice by noisy scores, or labels drawn by their margins. Without any of them, the call is for a
+    :class:`~privcurve.privacy.rows.Sum`, from which the sensitivity is derived.
 
     Attributes
     ----------
     what : str
         What a call releases, for the ledger; ``{}`` in it is the number of the call, from 1.
     share : float
-        Of the budget, for all `times` together: of ε where δ = 0, of ρ (zCDP) where δ > 0.
+        Share of the budget, for all `times` together: of ε if δ = 0, of ρ (zCDP) if δ > 0.
     times : int
-        How many such calls there are, one after another, each charged by itself.
+        Number of such calls, one after another, each charged separately.
     l1, l2 : float
         Sensitivity of the numbers: in the L1 norm for Laplace noise (δ = 0), in the L2 norm for
         Gaussian noise (δ > 0).
@@ -71,14 +71,18 @@ class Announced:
     calls : int
         How many choices or numbers of a call are charged together.
     parallel : str
-        Why they may be: the disjoint parts of the records, of which each choice or number sees one.
+        Why they may be: disjoint parts of the records, each seen by one choice or number.
     source : str
         Where the sensitivity is proved.
     by : str
-        A mechanism in place of the usual one for δ.
+        A mechanism instead of the usual one for δ.
     parts : int
         Into how many parts a call divides its budget, as some papers needlessly do: noise is for
         one part.
+    sampled : float
+        Of sums with δ > 0: the rate q at which each record is in the Poisson batch of a call
+        (``Curator.batch``), of which the call releases a sum. `share` is then of what the calls
+        would cost on all records.
     """
 
     what: str
@@ -94,20 +98,30 @@ class Announced:
     source: str = ""
     by: str = ""
     parts: int = 1
+    sampled: float = 1.0
 
     def __post_init__(self) -> None:
         kinds = (self.l1 > 0 or self.l2 > 0, self.score_range > 0, self.margins > 0)
         if sum(kinds) > 1 or (any(kinds) and self.choice):
             one = "numbers (l1, l2), a choice (score_range) or labels (margins)"
-            raise ValueError(f"{self.what}: announce one of {one}, or none")
+            raise ValueError(f"{self.what}: announce only one of {one}, or none")
         if self.is_derived and (self.parts, self.calls) != (1, 1):
-            raise ValueError(f"{self.what}: calls in parts announce their sensitivity")
+            raise ValueError(f"{self.what}: a call in parts must announce its sensitivity")
+        if not 0 < self.sampled <= 1:
+            raise ValueError(f"{self.what}: sampled must be a rate in (0, 1]; got {self.sampled}")
+        if self.sampled < 1 and (self.choice or self.by or not self.is_derived):
+            raise ValueError(
+                f"{self.what}: sampled must go with a sum of rows, which carries its sensitivity; "
+                "leave out l1, l2, score_range, margins, choice and by"
+            )
         if not (self.times >= 1 and 0 < self.share <= 1 + 1e-12):
-            raise ValueError(f"{self.what}: times = {self.times}, share = {self.share}")
+            raise ValueError(
+                f"{self.what}: times must be ≥ 1 and share > 0; got {self.times} and {self.share}"
+            )
 
     @property
     def is_derived(self) -> bool:
-        """Whether its sensitivity follows from what it releases."""
+        """Whether its sensitivity is derived from what it releases."""
         return not (self.l1 or self.l2 or self.score_range or self.margins)
 
     def mechanism(self, pure: bool) -> str:
@@ -121,12 +135,17 @@ class Announced:
         return LAPLACE if pure else GAUSSIAN
 
     def check_mechanism(self, pure: bool) -> None:
-        """Refuse (ValueError) a mechanism that costs more than :meth:`cost` or ε says."""
+        """Refuse (ValueError) a mechanism whose cost exceeds :meth:`cost` or ε."""
+        if pure and self.sampled < 1:
+            raise ValueError(
+                f"{self.what}: delta must be above 0 where batches are sampled: they are accounted "
+                "with Gaussian noise alone"
+            )
         kind = MECHANISMS[self.mechanism(pure)].kind
         is_refused = kind == GAUSSIAN_KIND if pure else kind != self.cost().kind
         if is_refused:
             relation = "= 0" if pure else "> 0"
-            raise ValueError(f"{self.what}: {self.by} noise is not for delta {relation}")
+            raise ValueError(f"{self.what}: {self.by} noise does not support delta {relation}")
 
     def bound(self, pure: bool) -> float:
         """Return the factor that turns a rate into a call's cost: a range, or the noise's norm."""
@@ -139,14 +158,14 @@ class Announced:
         return bound
 
     def cost(self) -> Cost:
-        """Return the cost of the calls for δ > 0, in proportion to that of the other calls."""
+        """Return the cost of the calls for δ > 0, in proportion to the cost of the other calls."""
         if self.score_range or self.margins or self.choice:
-            # A choice of range r costs ρ = r²/8, Gaussian noise a²/2.
+            # A choice of range r costs ρ = r²/8, Gaussian noise of size a costs a²/2.
             return Cost(BOUNDED_RANGE_KIND, math.sqrt(8 * self.share / self.times), self.times)
         return Cost(GAUSSIAN_KIND, math.sqrt(2 * self.share / self.times), self.times)
 
     def entries(self, amount: float, pure: bool) -> list[LedgerEntry]:
-        """Return the ledger's entries, each of which costs `amount`."""
+        """Return the ledger's entries, each with the cost `amount`."""
         bound, mechanism = self.bound(pure), self.mechanism(pure)
         kind = Pending if self.is_derived else LedgerEntry
         return [
@@ -160,6 +179,7 @@ class Announced:
                 source=RULES if self.is_derived else self.source,
                 calls=self.calls,
                 parallel=self.parallel,
+                sampled=self.sampled,
             )
             for k in range(1, self.times + 1)
         ]
@@ -185,7 +205,7 @@ def noise_of(
     ----------
     learner : str
     announced : tuple of Announced
-        In the order of the ledger; their shares add up to 1. With several rounds, those of a round.
+        In the order of the ledger; their shares add up to 1. With several rounds, the calls of one.
     epsilon, delta : float
         The budget; ε may be infinite.
     status, calibration : str
@@ -193,7 +213,7 @@ def noise_of(
     rounds : int
         The number of rounds, with equal budgets; ``{}`` in `what` of a call becomes its round.
     accountants : tuple of str
-        For δ > 0: the best of these is used; by default of all that fit.
+        For δ > 0: the best of these is used; by default the best of all that fit.
     **words
         Other arguments of :func:`~privcurve.privacy.ledger.state`.
 
@@ -204,7 +224,7 @@ def noise_of(
     Raises
     ------
     ValueError
-        If the budget is out of range, shares do not add up to 1, or a mechanism is not for δ.
+        If the budget is out of range, shares do not add up to 1, or a mechanism does not support δ.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
@@ -217,7 +237,9 @@ def noise_of(
         )
     total = math.fsum(calls.share for calls in announced)
     if abs(total - 1) > 1e-9:
-        raise ValueError(f"{learner}: the shares of its calls add up to {total}, not to 1")
+        raise ValueError(
+            f"{learner}: the shares of its calls must add up to 1; they add up to {total}"
+        )
     pure = delta == 0
     for calls in announced:
         calls.check_mechanism(pure)
@@ -225,12 +247,15 @@ def noise_of(
         accountant = BASIC
         amounts = [calls.share * epsilon / calls.times for calls in announced]
     else:
-        costs = tuple(calls.cost() for calls in announced)
-        # Equal costs are put together, as there may be hundreds.
-        counts: Counter[tuple[str, float]] = Counter()
+        neighbours = words.get("neighbours", REPLACE_ONE)
+        costs = tuple(on_batches(calls.cost(), calls.sampled, neighbours) for calls in announced)
+        # Equal costs are combined, as there may be hundreds.
+        counts: Counter[tuple[str, float, float]] = Counter()
         for cost in costs:
-            counts[cost.kind, cost.amount] += cost.count
-        together = tuple(Cost(*key, count) for key, count in counts.items())
+            counts[cost.kind, cost.amount, cost.rate] += cost.count
+        together = tuple(
+            Cost(kind, amount, count, rate) for (kind, amount, rate), count in counts.items()
+        )
         scale, accountant = calibrate(together, epsilon, delta, accountants)
         amounts = [cost.amount * scale for cost in costs]
     ledger = [
@@ -264,16 +289,16 @@ def selection_statement(
     assumptions: Sequence[str] = (),
     exclusions: Sequence[str] = (),
 ) -> PrivacyStatement:
-    """Make the statement of a private selection, which depends on no record and no coin.
+    """Return the statement of a private selection, which depends on no record and no coin.
 
-    Its ledger is that of one run: a training and its score, the number of training records that it
+    Its ledger is for one run: a training and its score, the number of training records that it
     predicts correctly. A replaced record moves the score of a given model by at most one. `base`
-    names the learners whose settings are tried; assumptions and exclusions are those of all
+    names the learners whose settings are tried; assumptions and exclusions are the union over all
     settings, as any of them may be kept.
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
-    # The selection of settings is covered, as it is private. Its score is a whole number: what
-    # floating-point arithmetic leaves is what it leaves of the settings.
+    # The selection of settings is covered, as it is private. Its score is a whole number, so the
+    # effects of floating-point arithmetic are the settings' effects.
     others = [text for text in NOT_COVERED if text not in (NOT_SELECTION, NOT_FLOATS)]
     training = LedgerEntry(
         mechanism="training",
@@ -300,7 +325,7 @@ def selection_statement(
     )
 
 
-# Counts of records that a release asks for -----------------------------------------------------
+# Counts of records for a release ----------------------------------------------------------------
 
 # Noise of a count is a whole number of parts of a record; a record has this many.
 PARTS = 2**10
@@ -310,13 +335,12 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
     """Return the call that releases counts of records, in parts of a record (`PARTS`).
 
     The noise is discrete Laplace noise (``Curator.whole_numbers``). Neighbours move all counts
-    together by at most `l1`, so the release is ε-DP. Raises ValueError if ε, finite, is so small
-    that the sampler has no room for its noise.
+    together by at most `l1`, so the release is ε-DP. Raises ValueError if ε is finite and so small
+    that its noise does not fit in 64 bits.
     """
     if not epsilon * LARGEST_SCALE > l1 * PARTS:
         raise ValueError(
-            f"epsilon = {epsilon:g} is so small that its noise has no room in 64 bits: "
-            "give a larger one"
+            f"epsilon must be larger; got {epsilon:g}, whose noise does not fit in 64 bits"
         )
     scale = math.ceil(l1 * PARTS / epsilon)
     entry = LedgerEntry(
@@ -331,6 +355,6 @@ def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
 
 
 def freeze(array: Floats) -> Floats:
-    """Return an array as read-only, as a cache hands it out again."""
+    """Return an array made read-only, as a cache returns it several times."""
     array.flags.writeable = False
     return array

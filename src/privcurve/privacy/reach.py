@@ -1,4 +1,4 @@
-"""What a kernel, which sees exact values, can write into beside its results."""
+"""Find what a kernel, which sees exact values, could write to other than its results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from privcurve.privacy.refused import SealedError
 
-# Types whose values can't be changed.
+# Types with immutable values.
 PLAIN = frozenset({int, float, bool, str, type(None)})
 
 _FIXED = (np.generic, ModuleType, range, np.dtype, frozenset, MappingProxyType)
@@ -20,7 +20,7 @@ _STORES = ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR")
 
 
 def can_change(value: Any) -> bool:
-    """Return whether a value can be written into: functions, types and modules count as fixed."""
+    """Return whether a value is mutable: functions, types and modules count as immutable."""
     if isinstance(value, tuple):
         return any(map(can_change, value))
     if isinstance(value, np.ndarray):
@@ -30,7 +30,7 @@ def can_change(value: Any) -> bool:
 
 
 def steps_outside(code: CodeType) -> Iterator[dis.Instruction]:
-    """Yield the instructions of a function that reach beyond its own variables."""
+    """Yield the instructions of a function that access anything but its own variables."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", *_STORES):
             yield step
@@ -39,10 +39,12 @@ def steps_outside(code: CodeType) -> Iterator[dis.Instruction]:
 
 
 def refuse_outside(learner: str, loop: FunctionType, step: dis.Instruction) -> None:
-    """Refuse a kernel that sets an attribute or a global, or reads one that it could change."""
-    remedy = "return it; hand over what is read, or make it a tuple or a read-only array"
+    """Refuse a kernel that sets an attribute or a global, or reads a mutable one."""
+    remedy = "return it; pass what is read as an argument, or make it a tuple or a read-only array"
     if step.opname in _STORES:
-        raise SealedError(learner, f"{loop.__name__} sets {step.argval} outside of it", remedy)
+        raise SealedError(
+            learner, f"kernel {loop.__name__} sets {step.argval} outside of it", remedy
+        )
     if can_change(loop.__globals__.get(step.argval)):
-        what = f"{loop.__name__} reads {step.argval} of its module, which can be changed"
+        what = f"kernel {loop.__name__} reads {step.argval} of its module, which is mutable"
         raise SealedError(learner, what, remedy)

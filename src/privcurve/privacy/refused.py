@@ -1,4 +1,4 @@
-"""What ends a private fit: a look at exact values, and who has looked."""
+"""Errors that end a private fit: an access to exact values, and the line with the access."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ REMEDY = (
     "(privcurve.privacy.sealed.kernel)"
 )
 
-# Files that are not the learner's: they are skipped in the search for the line that looks.
+# Files that do not belong to the learner: they are skipped in the search for the accessing line.
 _NOT_A_LEARNER = (
     __file__, str(Path(__file__).with_name("sealed.py")), str(Path(np.__file__).parent)
 )  # fmt: skip
 
 
 class SealedError(RuntimeError):
-    """A learner looked at exact values: which, on what line, and what to do instead."""
+    """A learner accessed exact values; names the values, the line and the remedy."""
 
     def __init__(self, learner: str, what: str, remedy: str = REMEDY, place: str = "") -> None:
         place = place or _line()
@@ -34,14 +34,14 @@ class SealedError(RuntimeError):
 
 
 class FitName(str):
-    """The name of a learner as an object of one fit, to which each of its sealed values refers."""
+    """The name of a learner as an object of one fit, referenced by each of its sealed values."""
 
     # The first error of the fit, which ends the fit even if the learner catches it.
     refused: RuntimeError | None = None
 
 
-# The private fit that runs in this thread. Callbacks that an event loop registers during the
-# fit keep a copy of the context, so a plain reference would pass for a sealed value that is left.
+# The private fit of this thread. Callbacks that an event loop registers during the fit keep a copy
+# of the context, so with a plain reference they would look like a remaining sealed value.
 _FIT: ContextVar[ReferenceType[FitName] | None] = ContextVar("fit", default=None)
 
 
@@ -63,7 +63,7 @@ def end_fit(error: RuntimeError) -> None:
 
 
 def _line() -> str:
-    """Return the line of the learner that looks."""
+    """Return the learner's line that accesses exact values."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_A_LEARNER):
         frame = frame.f_back
@@ -71,6 +71,6 @@ def _line() -> str:
 
 
 def name_line(path: str, number: int) -> str:
-    """Return what errors call a line of a file."""
+    """Return the text for a line of a file in errors."""
     place = "/".join(Path(path).parts[-2:])
     return f"{place}, line {number} ({linecache.getline(path, number).strip()})"

@@ -1,8 +1,8 @@
-"""Sealed arrays that know their sensitivity: rows, of which each follows from its own record.
+"""Sealed arrays with known sensitivity: rows, each computed from its own record alone.
 
-Rows carry public bounds, and rules (docs/proofs.md, 'Derived sensitivities', D1 to D9) say how
-these follow through arithmetic. A sum of rows carries what one record can change of it, so that no
-learner announces that. What has no rule is sealed like any other exact value, without bounds.
+Rows have public bounds, and rules (docs/proofs.md, 'Derived sensitivities', D1 to D9) define how
+arithmetic changes them. A sum of rows has a bound of its change by one record, so that no learner
+needs to announce it. Results without a rule are sealed like any other exact value, without bounds.
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ from privcurve.privacy.sums import (
 
 
 class Of(NamedTuple):
-    """Whose rows they are: the learner's, and of the records that count so often each."""
+    """The owner of rows: the learner, and the records with their counts.
+
+    `batch` is the name of the sampled batch of these records; empty for all records.
+    """
 
     learner: str
     counts: Ints
+    batch: str = ""
 
 
 NOBODY = Of("", np.zeros(0, dtype=np.int64))
@@ -45,7 +49,7 @@ NOBODY = Of("", np.zeros(0, dtype=np.int64))
 
 @lru_cache(maxsize=256)
 def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
-    """Return no rows of codes from 0 to `most` each, of which those of private columns change."""
+    """Return empty rows of codes from 0 to `most`; only private columns can change."""
     ends, moving = np.array(most, dtype=np.float64), np.zeros(len(most))
     moving[list(private)] = 1.0
     none = np.zeros((0, len(most)), dtype=np.uint8)
@@ -54,18 +58,18 @@ def codes_between(most: tuple[int, ...], private: tuple[int, ...]) -> Rows:
 
 @lru_cache(maxsize=256)
 def labels_between(low: int, high: int, is_public: bool) -> Rows:
-    """Return no labels between two numbers, which do not change where they are public."""
+    """Return empty rows of labels between two numbers, which can't change if they are public."""
     change = _still(()) if is_public else None
     return Rows.make(np.zeros(0), NOBODY, low, high, 1.0, change=change)
 
 
 class Rows(Bounded):
-    """Numbers of records: row i follows from record i alone, and is between public bounds.
+    """Numbers of records: row i depends on record i alone, and lies between public bounds.
 
-    They take NumPy's arithmetic with public numbers and with rows of the same records, comparisons,
-    `np.minimum`, `np.maximum`, `np.clip`, `np.exp` and other monotone functions, products with a
-    public matrix, public columns as an index, `np.column_stack`, and the methods below. Bounds have
-    to be finite. `sum` counts each row as often as it stands for a record.
+    Rows support NumPy's arithmetic with public numbers and with rows of the same records,
+    comparisons, `np.minimum`, `np.maximum`, `np.clip`, `np.exp` and other monotone functions,
+    products with a public matrix, public columns as an index, `np.column_stack`, and the methods
+    below. Bounds must be finite. `sum` weights each row with its number of records.
     """
 
     __slots__ = ("_high", "_low", "_of")
@@ -84,7 +88,7 @@ class Rows(Bounded):
         size: Moves | None = None,
         change: Moves | None = None,
     ) -> Rows:
-        """Return rows between bounds (D1), with sharper ones of their size and change."""
+        """Return rows between bounds (D1), with sharper `size` and `change` if given."""
         shape = values.shape[1:]
         least, most = (np.broadcast_to(np.asarray(one, np.float64), shape) for one in (low, high))
         _require_finite(least, most)
@@ -99,7 +103,7 @@ class Rows(Bounded):
             nearer = np.minimum(apart.entries, change.entries)
             apart = Moves.of(nearer).within(change)
         if not apart.is_zero:
-            # Two rows are apart by twice their length; of no negative entries, by less (D2).
+            # Two rows differ by at most twice their length; without negative entries, by less (D2).
             aligned = bool((least >= 0).all() or (most <= 0).all())
             factor, square = (1.0, 2.0) if aligned else (2.0, 1.0)
             twice = Moves(apart.entries, 2 * size.l1, factor * size.factor, square * size.square)
@@ -123,7 +127,7 @@ class Rows(Bounded):
         return self._array.astype(np.float64)
 
     def _is_beside(self, other: Any) -> bool:
-        """Return whether others are rows of the same records."""
+        """Return whether `other` has rows of the same records."""
         return isinstance(other, Rows) and other._of.counts is self._of.counts
 
     # NumPy's ---------------------------------------------------------------------------------
@@ -159,7 +163,8 @@ class Rows(Bounded):
         if all(type(part) in _BASIC for part in rest):
             values = self._array[index]
         else:
-            # Lists of columns may move the axis of records: take entries of each record instead.
+            # Lists of columns may move the axis of records, so entries of each record are taken
+            # instead.
             n, size = len(self._array), self._low.size
             places = np.arange(size).reshape(self._low.shape)[others]
             flat = self._array.reshape(n, size)
@@ -181,21 +186,21 @@ class Rows(Bounded):
         return total if axis == 0 or self.ndim == 1 else total.over(np.ones(total.shape))
 
     def astype(self, dtype: Any) -> Any:
-        """Return itself as float64, in which all arithmetic with rows is."""
+        """Return itself for float64, the only type of rows in arithmetic."""
         return self if np.dtype(dtype) == np.float64 else super().astype(dtype)
 
-    # What NumPy has no words for -------------------------------------------------------------
+    # Operations that NumPy does not have -----------------------------------------------------
 
     def clip_rows(self, longest: float) -> Rows:
-        """Return rows whose L2 norm is at most `longest`, longer ones shortened (D6)."""
+        """Return rows with an L2 norm of at most `longest`; longer ones are shortened (D6)."""
         if not (0 < longest < math.inf and self.ndim == 2):
-            raise ValueError(f"longest must be above 0, and rows have columns; got {longest!r}")
+            raise ValueError(f"longest must be > 0, and rows must have columns; got {longest!r}")
         from privcurve.kernels.rows import clip_norms
 
         values = clip_norms(np.ascontiguousarray(self._numbers()), float(longest))
         low = np.maximum(np.minimum(self._low, 0.0), -longest)
         high = np.minimum(np.maximum(self._high, 0.0), longest)
-        entries, (size, change, _, _) = np.maximum(-low, high), self._bounds
+        entries, (size, change, *_) = np.maximum(-low, high), self._bounds
         most = math.sqrt(len(low)) * longest * (1 + 2 * ULP)
         size = Moves(entries, most, float(longest), 1.0).within(size.with_entries(entries))
         return Rows.make(values, self._of, low, high, 0.0, size, change if change.is_zero else None)
@@ -212,17 +217,18 @@ class Rows(Bounded):
         return Rows.make(numbers[codes], self._of, *ends, unit_of(numbers), size, change)
 
     def one_hot(self, n_codes: int) -> Rows:
-        """Return a one in the column of each code (D7)."""
+        """Return rows with a 1 in the column of each code, and 0 elsewhere (D7)."""
         return self.look_up(np.eye(n_codes))
 
     def outer(self) -> Rows:
-        """Return the products of each row with itself, in a matrix (D8)."""
-        rows, (size, change, unit, _) = self._numbers(), self._bounds
+        """Return the outer product of each row with itself, as a matrix (D8)."""
+        rows, (size, change, unit, *_) = self._numbers(), self._bounds
         low, high = _corners(
             np.multiply, (self._low[:, None], self._high[:, None]), (self._low, self._high)
         )
         entries = size.entries[:, None] * size.entries * (1 + 2 * ULP)
-        # The norm of such a matrix is the squared norm of the row; two have no obtuse angle.
+        # The norm of such a matrix is the squared norm of the row; two such matrices have no obtuse
+        # angle.
         norm = multiply_up(multiply_up(size.factor, size.factor), size.square)
         l1 = multiply_up(size.l1, size.l1)
         still = _still(entries.shape)
@@ -233,10 +239,11 @@ class Rows(Bounded):
         return self._make(products, low, high, bounds.each(lambda moves: moves.loosened(error)))
 
     def by(self, codes: Rows, n_codes: int) -> Sum:
-        """Return the sums of the rows of each code, one below the other (D9)."""
+        """Return the sums of the rows of each code, stacked (D9)."""
         if not self._is_beside(codes):
-            self._refuse("sums by what are no codes of the same records")
-        total, (size, change, unit, _) = self._added(codes._codes(n_codes), n_codes)
+            self._refuse("sums by values that are not codes of the same records")
+        total, bounds = self._added(codes._codes(n_codes), n_codes)
+        size, change = bounds.size, bounds.change
         if not codes._bounds.change.is_zero:
             # A record leaves one cell and enters another, or stays in its own.
             moved = Moves(
@@ -246,19 +253,19 @@ class Rows(Bounded):
             most = max(moved.l1, change.l1)
             change = Moves(moved.entries, most, farther.factor, farther.square)
         shape = total.shape
-        bounds = Bounds(size, change, unit)
+        bounds = bounds._replace(size=size, change=change)
         return Sum.make(open_values(total), self._learner, bounds.each(
             lambda moves: moves.with_entries(np.broadcast_to(moves.entries, shape))))  # fmt: skip
 
     # Rules -----------------------------------------------------------------------------------
 
     def _codes(self, n_codes: int) -> Ints:
-        """Return whole numbers from 0 to before `n_codes`, one for each record."""
+        """Return integers from 0 to `n_codes` − 1, one for each record."""
         inside = self.ndim == 1 and self._low >= 0 and self._high <= n_codes - 1
         if not (inside and self._bounds.unit >= 1):
             raise ValueError(
-                f"codes must be whole numbers from 0 to {n_codes - 1}, one for each record; these "
-                f"are between {self._low} and {self._high}"
+                f"codes must be whole numbers from 0 to {n_codes - 1}, one per record; got "
+                f"numbers between {self._low} and {self._high}"
             )
         return cast(Ints, self._array.astype(np.int64))
 
@@ -276,7 +283,7 @@ class Rows(Bounded):
             if function in (np.abs, np.square):
                 low = np.where((self._low < 0) & (self._high > 0), 0.0, low)
             _require_finite(low, high)
-            # A computed function may be a little less than monotone.
+            # A computed function may deviate slightly from monotonicity.
             values = np.clip(function(self._numbers()), low, high)
         if keeps == LENGTHS:
             return self._make(values, low, high, self._bounds)
@@ -305,7 +312,7 @@ class Rows(Bounded):
         return self._make(values, low, high, bounds.each(lambda moves: moves.loosened(error)))
 
     def _side(self, one: Any) -> _Side | None:
-        """Return rows of the same records, or public numbers for all, as what is combined."""
+        """Return one operand: rows of the same records, or public numbers for all records."""
         if self._is_beside(one) and one.ndim == self.ndim:
             return _Side(one._numbers(), one._low, one._high, one._bounds)
         numbers = None if isinstance(one, Rows) else public_numbers(one)
@@ -313,7 +320,7 @@ class Rows(Bounded):
             return None
         if numbers.ndim == self.ndim:
             if len(numbers) != 1:
-                return None  # along the records: refused
+                return None  # varies along the records: refused
             numbers = numbers[0]
         bounds = Bounds(Moves.of(np.abs(numbers)), _still(numbers.shape), unit_of(numbers))
         return _Side(numbers, numbers, numbers, bounds)
@@ -338,9 +345,9 @@ class Rows(Bounded):
         return self._make(np.clip(values, low, high), low, high, bounds)
 
     def _added(self, codes: Ints | None, n_codes: int) -> tuple[Sum, Bounds]:
-        """Add up the rows, by codes if there are some, in whole units of a public grid (D9)."""
+        """Add up the rows, by codes if given, in whole units of a public grid (D9)."""
         most = max(largest_of(self._low), largest_of(self._high))
-        (size, change, unit, _), error = self._bounds, 0.0
+        (size, change, unit, *_), error = self._bounds, 0.0
         if not (unit and most <= MOST_UNITS * unit):
             error = unit = math.ldexp(1.0, math.frexp(most)[1]) / MOST_UNITS
         shape = self._low.shape if codes is None else (n_codes, *self._low.shape)
@@ -355,20 +362,20 @@ class Rows(Bounded):
             on_grid = (np.rint(end / unit) * unit for end in (self._low, self._high))
             near, apart = change.loosened(error), Moves.between(*on_grid)
             size, change = size.loosened(error / 2), near if near.is_zero else near.within(apart)
-        bounds = Bounds(size, change, unit)
+        bounds = Bounds(size, change, unit, batches=frozenset({self._of.batch}))
         return Sum.make(unit * sums.reshape(shape), self._learner, bounds), bounds
 
 
 def _require_finite(low: Floats, high: Floats) -> None:
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         raise ValueError(
-            "rows must have finite bounds; the last step has none (a quotient by what may be 0, a "
-            "logarithm, or too large a number): np.clip what goes into it"
+            "rows must have finite bounds; the last step has none (a quotient by a number that "
+            "may be 0, a logarithm, or too large a number): apply np.clip before it"
         )
 
 
 class _Side(NamedTuple):
-    """One of two numbers of each record that are combined."""
+    """One of the two operands of a combination."""
 
     numbers: Floats
     low: Floats
@@ -383,18 +390,18 @@ class _Side(NamedTuple):
 
 
 def _still(shape: tuple[int, ...]) -> Moves:
-    """Return the bounds of what does not move."""
+    """Return bounds of 0: nothing moves."""
     return Moves(np.zeros(shape), 0.0, 0.0, 1.0)
 
 
 def _corners(ufunc: np.ufunc, first: Any, second: Any) -> tuple[Floats, Floats]:
-    """Return the bounds of a function that is monotone in either number."""
+    """Return the bounds of a function that is monotone in both numbers."""
     ends = [ufunc(a, b) for a, b in itertools.product(first, second)]
     return cast(Floats, np.minimum.reduce(ends)), cast(Floats, np.maximum.reduce(ends))
 
 
 def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bounds:
-    """Return the bounds of a combination, beside those of its entries."""
+    """Return the bounds of a combination, except the bounds of its entries."""
     moving = (a.change.entries > 0) | (b.change.entries > 0)
     apart = Moves.of(np.where(moving, apart.entries, 0.0))
     anything = Moves(np.full(moving.shape, np.inf), math.inf, math.inf, 1.0)
@@ -416,7 +423,7 @@ def _rule(ufunc: np.ufunc, a: Bounds, b: Bounds, apart: Moves, ends: Any) -> Bou
     return Bounds(size, change, a.unit * b.unit)
 
 
-# Parts of an index that leave axes in their order.
+# Parts of an index that keep the order of the axes.
 _BASIC = {int, slice, type(None), type(Ellipsis)}
 
 _TESTS = {
@@ -431,7 +438,7 @@ def _tanhs(values: Any) -> Floats:
     return 2.0 * arithmetic.expits(2.0 * np.asarray(values)) - 1.0
 
 
-# What a function of one number keeps: lengths and distances; or whole numbers.
+# Properties that a function of one number preserves: lengths and distances; or whole numbers.
 LENGTHS, WHOLE, NOTHING = "lengths", "whole", ""
 
 
@@ -440,8 +447,8 @@ def _own(name: str) -> Callable[[Any], Floats]:
     return lambda values: np.asarray(getattr(arithmetic, name)(values))
 
 
-# Monotone and even functions. A library's exponential may depend on where in an array a number is;
-# these do not.
+# Monotone and even functions. A library's exponential may depend on a number's position in an
+# array; these do not.
 _UNARY: Mapping[Any, tuple[Callable[[Any], Any], str]] = {
     np.exp: (_own("exps"), NOTHING), np.expm1: (_own("expm1s"), NOTHING),
     np.log: (_own("logs"), NOTHING), np.log1p: (_own("log1ps"), NOTHING),

@@ -1,10 +1,10 @@
-"""Exact values that a learner computes with; an accidental look at them ends its fit.
+"""Sealed values: exact values that a learner computes with, but whose inspection ends its fit.
 
-A private fit gets records whose arrays are :class:`Sealed`. NumPy's arithmetic takes them (NEP 13
-and 18), compiled loops take them through :func:`kernel`, and what comes out is sealed again. To
-branch on one, convert, print, store or iterate it raises :class:`SealedError`, and so does whatever
-has a shape that follows from values. How many rows a table has says how many records are alike:
-the length of that axis is sealed too.
+A private fit gets records whose arrays are :class:`Sealed`. NumPy's arithmetic accepts them (NEP 13
+and 18), compiled loops accept them through :func:`kernel`, and results are sealed again. Branching
+on a sealed value, converting, printing, storing or iterating it raises :class:`SealedError`, and so
+does any operation whose result has a shape that depends on values. The number of rows of a table
+reveals how many records are equal: the length of that axis is sealed too.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ from privcurve.privacy.refused import SealedError
 
 WHOLE = "whole"
 BY_VALUE = "a result whose shape follows from values"
-ALONG_ROWS = "a public array, or a place, along the rows"
+ALONG_ROWS = "a public array, or an index, along the rows"
 
-NUMBER = "the number of records, where one may be added"
+NUMBER = "the number of records, if records may be added"
 
 
 class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of exact values; `_rows` is the axis whose length is sealed too, None if none is.
-
-    `_learner` is whose fit it is of.
-    """
+    """An array of exact values of the fit of `_learner`; the axis `_rows` has a sealed length."""
 
     __slots__ = ("_array", "_learner", "_rows")
 
@@ -46,21 +43,21 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def _wrap(self, array: Any, rows: int | None) -> Sealed:
         return Sealed(array, self._learner, rows)
 
-    # What is public ---------------------------------------------------------------------
+    # Public properties ---------------------------------------------------------------------
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """As of an array."""
+        """Like an array's."""
         return self._array.dtype
 
     @property
     def ndim(self) -> int:
-        """As of an array."""
+        """Like an array's."""
         return self._array.ndim
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """As of an array; the number of rows is sealed."""
+        """Like an array's; the number of rows is sealed."""
         shape: list[Any] = list(self._array.shape)
         if self._rows is not None:
             shape[self._rows] = self._wrap(shape[self._rows], None)
@@ -68,7 +65,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def size(self) -> Any:
-        """As of an array; sealed if the number of rows is."""
+        """Like an array's; sealed if the number of rows is."""
         size = self._array.size
         return size if self._rows is None else self._wrap(size, None)
 
@@ -77,38 +74,38 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             self._refuse("len")
         return len(self._array)
 
-    # What makes other sealed values -----------------------------------------------------
+    # Operations with sealed results -------------------------------------------------------
 
     @property
     def T(self) -> Sealed:  # noqa: N802, as of an array
-        """As of an array."""
+        """Like an array's."""
         rows = None if self._rows is None else self.ndim - 1 - self._rows
         return self._wrap(self._array.T, rows)
 
     def astype(self, dtype: Any) -> Sealed:
-        """As of an array, but for objects and texts, which tell values by their type."""
+        """Like an array's, except for objects and texts, whose type would reveal values."""
         if self.dtype.hasobject or not _is_of_numbers(np.dtype(dtype)):
-            self._refuse("another type than that of numbers")
+            self._refuse("a type other than numbers")
         return self._wrap(self._quietly(self._array.astype, dtype), self._rows)
 
     def copy(self) -> Sealed:
-        """As of an array."""
+        """Like an array's."""
         return self._wrap(self._array.copy(), self._rows)
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Sealed:
-        """As of an array."""
+        """Like an array's."""
         return cast(Sealed, np.sum(self, axis=axis, keepdims=keepdims))
 
     def max(self, axis: Any = None, initial: float = -np.inf) -> Sealed:
-        """As of an array; `initial` is the answer if there are no rows."""
+        """Like an array's; `initial` is the result if there are no rows."""
         return cast(Sealed, np.max(self, axis=axis, initial=initial))
 
     def ravel(self) -> Sealed:
-        """As of an array."""
+        """Like an array's."""
         return self.reshape(-1)
 
     def reshape(self, *shape: Any) -> Sealed:
-        """As of an array."""
+        """Like an array's."""
         rows = self._rows
         if rows is not None:
             wanted = shape[0] if isinstance(shape[0], tuple) else shape
@@ -127,7 +124,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
     def __setitem__(self, index: Any, value: Any) -> None:
         rows, values = self._rows_at(index), open_values(value)
         if rows is not None and np.ndim(values):
-            # Counted from the last axis, as in broadcasting; a length of 1 fits any.
+            # Counted from the last axis, as in broadcasting; a length of 1 always fits.
             place = np.ndim(self._array[index]) - rows
             own = getattr(value, "_rows", None)
             fits = np.ndim(values) < place or np.shape(values)[-place] == 1
@@ -139,7 +136,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return call_quietly(self._learner, method, given, {})
 
     def _rows_at(self, index: Any) -> int | None:
-        """Return the axis of rows of the values that a public index takes; refuse to index rows."""
+        """Return the axis of rows of the result of a public index; refuse an index along rows."""
         if self._rows is None:
             return None
         if type(index) is int and self._rows:
@@ -157,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # Two tables that differ only in the number of rows show where the results differ.
+        # Two tables that differ only in the number of rows show on which axis the results differ.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -171,7 +168,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         plain = [one for one in inputs if type(one) not in PLAIN and not isinstance(one, Sealed)]
         objects = any(np.asarray(one).dtype.kind == "O" for one in plain if not has_sealed(one))
         if objects or (ufunc.ntypes < 2 and "".join(ufunc.types).startswith("O")):
-            self._refuse(f"{ufunc.__name__} of objects, which may look")
+            self._refuse(f"{ufunc.__name__} of objects, which may inspect values")
         if ufunc is np.matmul:
             rows = self._rows_of_product(*inputs)
         elif method == "__call__":
@@ -181,7 +178,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             if method == "reduce":
                 rows = self._rows_left(more.get("axis", 0), bool(more.get("keepdims")))
                 if ufunc not in (np.add, np.logical_or, np.logical_and) and "initial" not in more:
-                    self._refuse_rows(f"{ufunc.__name__} of rows, of which there may be none")
+                    self._refuse_rows(f"{ufunc.__name__} of rows, which may be empty")
             elif rows is not None and more.get("axis", 0) % self.ndim == rows:
                 self._refuse(ALONG_ROWS)
         else:
@@ -205,13 +202,13 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         self, function: Any, types: Any, inputs: tuple[Any, ...], more: dict[str, Any]
     ) -> Any:
         rule = _RULES.get(function)
-        # Other arguments may be shapes, axes or places, which must be public.
+        # Other arguments may be shapes, axes or indices, which must be public.
         others = inputs[1:] if function in _OF_ONE else ()
         if rule is None or (function is np.where and len(inputs) < 3) or has_sealed(others):
             self._refuse(f"np.{function.__name__}, {BY_VALUE}")
-        # What comes after these may be an array to write into.
+        # Further positional arguments may be an array to write into.
         if "out" in more or len(inputs) > 2 + (function in (np.where, np.clip)):
-            self._refuse(f"np.{function.__name__} into an array, or with more arguments by place")
+            self._refuse(f"np.{function.__name__} into an array, or with more positional arguments")
         if _sealed_names(more):
             self._refuse(BY_VALUE)
         self._check_type(more)
@@ -222,19 +219,19 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return seal(result, self._learner, rows)
 
     def _check_type(self, more: Mapping[str, Any]) -> None:
-        """Refuse a result of objects: one of Python's has a type that follows from its value."""
+        """Refuse a result of objects: the type of a Python object depends on its value."""
         wanted = more.get("dtype")
         if wanted is not None and not _is_of_numbers(np.dtype(wanted)):
             self._refuse("a result of objects or texts")
 
-    # Where the rows of a result are -------------------------------------------------------
+    # The axis of rows of a result ---------------------------------------------------------
 
     def _refuse_rows(self, what: str = ALONG_ROWS) -> None:
         if self._rows is not None:
             self._refuse(what)
 
     def _rows_left(self, axis: Any, keepdims: bool) -> int | None:
-        """Return the axis of rows of sums over some axes."""
+        """Return the axis of rows of sums over `axis`."""
         if self._rows is None or axis is None:
             return None
         axes = {one % self.ndim for one in (axis if isinstance(axis, tuple) else (axis,))}
@@ -243,7 +240,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         return self._rows if keepdims else self._rows - sum(one < self._rows for one in axes)
 
     def _broadcast_rows(self, inputs: Any) -> int | None:
-        """Return the axis of rows of a broadcast, in which other arrays have the length 1."""
+        """Return the axis of rows of a broadcast; the other arrays have length 1 there."""
         place = most = 0
         others = []
         for one in inputs:
@@ -278,16 +275,31 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
             return 0
         return dims[0] - 1 if rows[1] is not None and rows[1] != inner[1] else None
 
-    # What is a look -------------------------------------------------------------------------
+    # Operations that inspect values -----------------------------------------------------------
 
     @property
     def _numba_type_(self) -> NoReturn:
-        self._refuse("a compiled loop that is no kernel")
+        self._refuse("a compiled loop that is not a kernel")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         self._refuse(f".{name}")
+
+
+class Drawn(Sealed):
+    """Values of the records of a sampled batch, by its name."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(self, array: Any, learner: str, batch: str) -> None:
+        super().__init__(array, learner, 0)
+        self._batch = batch
+
+
+def batches_of(values: Iterable[Any]) -> frozenset[str]:
+    """Return the batches that values are of, also in tuples; "" for what is of all records."""
+    return frozenset(getattr(one, "_batch", "") for one in _leaves(values)) or frozenset({""})
 
 
 def _make_refusal(name: str) -> Callable[..., Any]:
@@ -321,7 +333,7 @@ def _rows_after_sum(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, An
 def _rows_after_max(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, Any]) -> int | None:
     rows = _rows_after_sum(self, inputs, more)
     if rows is None and "initial" not in more:
-        self._refuse_rows("the largest of rows, of which there may be none")
+        self._refuse_rows("the largest of rows, which may be empty")
     return rows
 
 
@@ -342,7 +354,7 @@ def _rows_of_public(self: Sealed, inputs: tuple[Any, ...], more: Mapping[str, An
     return None
 
 
-# Functions whose result has a shape that follows from the shapes of their arguments alone, and
+# Functions whose result has a shape that depends only on the shapes of their arguments, and
 # functions that find its axis of rows.
 _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | None]] = {
     **dict.fromkeys((np.where, np.clip, np.round, np.nan_to_num), _rows_elementwise),
@@ -358,7 +370,7 @@ _RULES: dict[Any, Callable[[Sealed, tuple[Any, ...], Mapping[str, Any]], int | N
         _rows_of_public,
     ),
 }  # fmt: skip
-# Functions with a single array as argument.
+# Functions with a single array argument.
 _OF_ONE = {
     np.sum, np.mean, np.any, np.all, np.max, np.min, np.zeros_like, np.ones_like, np.cumsum,
     np.diff, np.split, np.diag, np.reshape, np.ravel, np.transpose, np.sort, np.argsort, np.argmax,
@@ -366,15 +378,15 @@ _OF_ONE = {
 }  # fmt: skip
 
 
-# Who opens ---------------------------------------------------------------------------------------
+# Opening sealed values ---------------------------------------------------------------------------
 
 
-# Types that :func:`open_values` need not search: the quickest test for most values.
+# Types that :func:`open_values` need not search: the fastest test for most values.
 _OPEN = PLAIN | {np.ndarray}
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[Sealed]:
-    """Yield the sealed arrays among values, also in nested tuples and lists."""
+    """Yield the sealed arrays among values, including nested tuples and lists."""
     for one in values:
         if type(one) in _OPEN:
             continue
@@ -390,7 +402,7 @@ def has_sealed(value: Any) -> bool:
 
 
 def open_values(value: Any) -> Any:
-    """Return exact values, also in tuples and lists: for curators, kernels, parts and holders."""
+    """Return exact values, also in tuples and lists: for curators, kernels, parts and parties."""
     if type(value) in _OPEN:
         return value
     if isinstance(value, Sealed):
@@ -419,12 +431,12 @@ def _open_named(more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_of_numbers(kind: np.dtype[Any]) -> bool:
-    """Return whether all values of a type have one size, which texts and objects have not."""
+    """Return whether all values of a type have the same size, unlike texts and objects."""
     return kind.kind in "biufc"
 
 
 def seal(value: Any, learner: str, rows: Any = None) -> Any:
-    """Seal arrays and numbers, also in tuples and lists; `rows` may then be one for each."""
+    """Seal arrays and numbers, also in tuples and lists; `rows` may have an entry for each."""
     if type(value) is np.ndarray and (rows is None or type(rows) is int):
         return _seal_array(value, learner, rows)
     if value is None or isinstance(value, Sealed):
@@ -443,27 +455,27 @@ def _seal_array(array: Any, learner: str, rows: int | None) -> Sealed:
     if not _is_of_numbers(array.dtype):
         raise SealedError(
             learner, f"a result of the type {array.dtype}",
-            "let a kernel return numbers, or say rows=WHOLE",
+            "let a kernel return numbers, or set rows=WHOLE",
         )  # fmt: skip
     return Sealed(array, learner, rows)
 
 
 def kernel(function: Any = None, rows: Any = None) -> Any:
-    """Return a function that opens its arguments and seals what it returns.
+    """Return a function that opens its arguments and seals its results.
 
-    Where nothing is sealed it is the function itself. It may write into sealed arrays alone: of
-    public ones it gets copies, and it has none by closure, default, object or global of its module.
-    What the functions that it calls write is not watched. One that returns nothing is annotated
-    ``-> None``, and others return no None, by which exact values would be told. What it returns has
-    a shape and type that follow from public arguments, but for the rows.
+    If nothing is sealed it calls `function` directly. A kernel may write only into sealed arrays:
+    it gets copies of public ones, and may not use a mutable closure variable, default, object or
+    global of its module. Functions that it calls are not checked. A kernel that returns nothing is
+    annotated ``-> None``; others must not return None, which could reveal exact values. The shape
+    and type of a result depend only on public arguments, except for the number of rows.
 
     Parameters
     ----------
     function : callable
-        Of arrays, numbers and words, also in tuples; compiled, or in Python.
+        Takes arrays, numbers and words, also in tuples; compiled, or in Python.
     rows : int, None or tuple
-        Which axis of the result is that of rows; of a tuple one for each. `WHOLE`: its shapes
-        follow from values too, so that it is sealed as one.
+        The axis of rows of the result; for a tuple, one for each. `WHOLE`: its shapes also depend
+        on values, so that it is sealed as a whole.
     """
     if function is None:
         return partial(kernel, rows=rows)
@@ -474,10 +486,10 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
     beside += getattr(loop, "__defaults__", None) or ()
     beside += [*(getattr(loop, "__kwdefaults__", None) or {}).values()]
     remembers = any(map(can_change, [*beside, getattr(loop, "__self__", None)]))
-    # An object of a class with a `__call__` in Python has attributes to write into.
+    # An object of a class with a Python `__call__` has attributes, which are mutable.
     remembers = remembers or isinstance(type(loop).__call__, FunctionType)
     cells = getattr(loop, "__closure__", None) or ()
-    # Numba takes the globals of a compiled loop for constants.
+    # Numba compiles the globals of a loop as constants.
     plain = isinstance(loop, FunctionType) and not hasattr(function, "py_func")
     outside = list(steps_outside(loop.__code__)) if plain else []
     writes = getattr(loop, "__annotations__", {}).get("return", "") in (None, "None")
@@ -492,22 +504,22 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
         named = {name: _lend(one, learner) for name, one in more.items()} if more else more
         for step in outside:
             refuse_outside(learner, loop, step)
-        outside.clear()  # it is what it was at the first call
+        outside.clear()  # unchanged since the first call
         reached = [cell.cell_contents for cell in cells] if cells else ()
         result = call_open(learner, function, arguments, named)
         if remembers or (cells and any(cell.cell_contents is not one or can_change(one)
                for cell, one in zip(cells, reached, strict=True))):  # fmt: skip
             name = getattr(loop, "__name__", type(loop).__name__)
-            what = f"{name} encloses what can be changed"
-            raise SealedError(learner, what, "hand it over as an argument")
+            remedy = "a kernel must not write exact records elsewhere: pass it as an argument"
+            raise SealedError(learner, f"kernel {name} closes over a mutable variable", remedy)
         if any(type(one) not in (Sealed, Noise) for one in _leaves((result,))):
-            # A kernel sees exact values, so what it says of bounds is its own word.
+            # A kernel sees exact values, so the bounds it returns would be unverified.
             raise SealedError(learner, f"{loop.__name__} returns rows or sums", "return an array")
         if _holds_none(result) != writes:
-            what = "a value, though it is annotated -> None" if writes else "None"
+            what = "a value, although it is annotated -> None" if writes else "None"
             raise SealedError(
                 learner, f"{loop.__name__} returns {what}",
-                "annotate a kernel -> None if it never returns anything, and no other",
+                "annotate a kernel with -> None if it never returns a value, and only then",
             )  # fmt: skip
         return seal(result, learner, rows)
 
@@ -515,22 +527,21 @@ def kernel(function: Any = None, rows: Any = None) -> Any:
 
 
 def _holds_none(result: Any) -> bool:
-    """Return whether a result, or a part of it, is None: the one value that can't be sealed."""
+    """Return whether a result, or a part of it, is None: the only value that can't be sealed."""
     if isinstance(result, (tuple, list)):
         return any(map(_holds_none, result))
     return result is None
 
 
-# Values at the places of rows.
+# Values at the indices of rows.
 take = kernel(np.take, rows=0)
 
 
 def mechanism(function: Any, released: bool = True) -> Any:
-    """Return a compiled loop that adds the curator's noise to its scores, and chooses by that.
+    """Return a compiled loop that adds the curator's noise to its scores, and chooses by the sum.
 
-    What it returns is open, or sealed if it is not `released`; what it writes into public arrays is
-    open. These are the few loops that the contract has to watch: it reads in their noise what they
-    added to it.
+    Its result is open, or sealed if it is not `released`; its output in public arrays is open. Only
+    these loops have to be watched by the contract: it reads from their noise what they added to it.
     """
 
     @wraps(function)
@@ -548,25 +559,27 @@ def mechanism(function: Any, released: bool = True) -> Any:
 
 
 def call_quietly(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function of open values; hide them in its errors and in NumPy's warnings."""
+    """Call a function with open values; hide them in its errors and in NumPy's warnings."""
     with np.errstate(all="ignore"):
         return call_open(learner, function, given, more)
 
 
 def call_open(learner: str, function: Any, given: Any, more: Mapping[str, Any]) -> Any:
-    """Call a function of open values; hide them in its errors."""
-    # The fit has turned off NumPy's warnings: to do so in each call takes longer than a kernel.
+    """Call a function with open values; hide them in its errors."""
+    # The fit has turned off NumPy's warnings: doing so in each call takes longer than a kernel.
     try:
         return function(*given, **more)
     except Exception as error:
-        # A partial has no name; an AttributeError here would show the original error.
+        # A partial has no name; an AttributeError here would reveal the original error.
         name = getattr(function, "__name__", "a kernel")
         failed = f"{name} ends with {type(error).__name__}"
-    raise SealedError(learner, failed, "with epsilon = inf, where nothing is, it is said")
+    raise SealedError(
+        learner, failed, "with epsilon = inf nothing is sealed, and the error is printed"
+    )
 
 
 def _lend(value: Any, learner: str) -> Any:
-    """Return an argument of a kernel: sealed arrays open, copies of others."""
+    """Return an argument for a kernel: sealed arrays opened, copies of others."""
     if isinstance(value, Sealed):
         return value._open()
     if isinstance(value, np.ndarray):
@@ -575,11 +588,13 @@ def _lend(value: Any, learner: str) -> Any:
         return _remake(value, [_lend(one, learner) for one in value])
     if value is None or isinstance(value, (int, float, str, np.generic)) or callable(value):
         return value
-    raise SealedError(learner, f"a {type(value).__name__} handed to a kernel", "give it arrays")
+    raise SealedError(
+        learner, f"a {type(value).__name__} as an argument of a kernel", "pass arrays"
+    )
 
 
 def public_rows(value: Any) -> Any:
     """Return exact values with a public number of rows; refuse others."""
     if isinstance(value, Sealed):
-        value._refuse_rows("numbers by row, whose length tells how many records are alike")
+        value._refuse_rows("numbers by row, whose length reveals how many records are equal")
     return open_values(value)

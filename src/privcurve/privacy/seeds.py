@@ -1,12 +1,12 @@
-"""Seeds: a public number, or a secret that is kept in a file outside every repository.
+"""Seeds: a public number, or a secret that is stored in a file outside every repository.
 
-All noise of a model follows from its seed and from public facts. Who knows the seed can draw the
-noise again, and for them ε is infinite. A public number is right for benchmarks, whose records
+All noise of a model follows from its seed and from public facts. Anyone who knows the seed can draw
+the noise again, and for them ε is infinite. A public number is right for benchmarks, whose records
 are public too. For private records the seed is a secret: 256 bits of the system's entropy, in a
-file that nobody else may read. Whatever is written down holds its name alone, a hash of it
-(SHA-256, which of 256 random bits gives nothing away); streams are those of ChaCha20 whose keys are
-HMAC-SHA256 under it, so that neither an id nor a digest tells one of them, and what a model shows
-of a stream tells nothing of the rest. A public number begins NumPy's PCG64.
+file that only its owner may read. Outputs contain only its name, a SHA-256 hash, which reveals
+nothing about 256 random bits. Streams are ChaCha20 streams with keys HMAC-SHA256 under the secret,
+so that neither an id nor a digest reveals a key, and parts of a stream in a model reveal nothing
+about the rest. A public number seeds NumPy's PCG64.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ Start = bytes | int | Sequence[int]
 Coins = TypeVar("Coins", np.random.Generator, np.random.RandomState)
 
 _SIZE = 32
-# What noise may be drawn from: it takes all 64 bits of a word (of MT19937 two words) and all 53 of
-# a fraction. Some other generators have fewer, and noise of them would hide nothing.
+# Generators that may draw noise, which takes all 64 bits of a word (for MT19937 two words) and all
+# 53 of a fraction. Some other generators have fewer bits, and their noise would hide nothing.
 KINDS = (
     np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937,
     ChaCha,
 )  # fmt: skip
 # Ids depend on the generator: raise the number when secret seeds get another generator.
 _NAMED = b"privcurve: the name of a seed, 2\n"
-# How many numbers seed a stream that is drawn from another one.
+# Number of numbers that seed a stream drawn from another one.
 SEED = 4
 _STREAM = b"privcurve: a stream\n"
 
@@ -80,19 +80,19 @@ _PROCESS = os.getpid()
 
 
 class SeedError(ExpectedError, ValueError):
-    """A seed that may not be used; the message names the fix."""
+    """A seed that must not be used; the message has the remedy."""
 
 
 @dataclass(frozen=True)
 class SecretSeed:
-    """A secret: 256 random bits, which are in no text, and the file that holds them."""
+    """A secret of 256 random bits, never part of a text, and the file that contains it."""
 
     key: bytes = field(repr=False)
     path: Path = field(compare=False)
 
     @cached_property
     def name(self) -> str:
-        """A hash of it, which may be written down."""
+        """A hash of the secret, which may be written down."""
         return f"{SECRET}:{hashlib.sha256(_NAMED + self.key).hexdigest()}"
 
     def __str__(self) -> str:
@@ -108,10 +108,11 @@ def public_name(seed: Seed) -> int | str:
 
 
 def start_number(seed: Seed, digest: str) -> int:
-    """Return the number that a random stream begins with.
+    """Return the number that starts a random stream.
 
-    The digest, in hex, is of all that the stream is for, the seed's name (:func:`public_name`) too.
-    Of a public seed it is the number; of a secret one nobody else can tell the number from it.
+    The digest, in hex, covers the purpose of the stream, including the seed's name
+    (:func:`public_name`). For a public seed it is the number; for a secret one nobody else can
+    derive the number from it.
     """
     if isinstance(seed, SecretSeed):
         digest = hmac.new(seed.key, _STREAM + digest.encode("ascii"), "sha256").hexdigest()
@@ -125,13 +126,13 @@ def generator(seed: Seed, digest: str) -> np.random.Generator:
 
 
 def stream(start: Start, like: object = None) -> np.random.Generator:
-    """Return the random stream of ChaCha20 under a key of 32 bytes, or of PCG64 from numbers.
+    """Return the random stream of ChaCha20 with a key of 32 bytes, or of PCG64 from numbers.
 
-    From numbers it is of the kind of the generator `like`, if that is another one of NumPy's.
+    From numbers the stream has the kind of the generator `like`, if that is another one of NumPy's.
     """
     if isinstance(start, bytes):
         if len(start) != _SIZE:
-            raise ValueError(f"a key of ChaCha20 has {_SIZE} bytes, not {len(start)}")
+            raise ValueError(f"a key of ChaCha20 must have {_SIZE} bytes; got {len(start)}")
         return np.random.Generator(ChaCha(key=int.from_bytes(start, "little"), rounds=20))
     numbers = np.random.SeedSequence(
         start if isinstance(start, int) else [int(one) for one in start]
@@ -142,7 +143,7 @@ def stream(start: Start, like: object = None) -> np.random.Generator:
 
 
 def fresh_stream() -> np.random.Generator:
-    """Return a stream of ChaCha20 under a key of the system's entropy, which is not stored."""
+    """Return a stream of ChaCha20 with a key from the system's entropy, which is not stored."""
     return stream(secrets.token_bytes(_SIZE))
 
 
@@ -162,24 +163,24 @@ def child_of(coins: Coins) -> Coins:
 
 
 def start_of_fit(coins: np.random.Generator | np.random.RandomState) -> Start:
-    """Draw the start of a fit's stream from a generator that was handed in.
+    """Draw the start of a fit's stream from a generator given by the user.
 
-    Warn where a copy of the generator may begin another fit with the same start: its state has
-    begun one in this process, or the process was forked.
+    Warn if a copy of the generator may start another fit with the same start: if its state has
+    started one in this process, or if the process was forked.
     """
     if isinstance(coins, np.random.Generator):
         check_generator(coins)
     start = _draw_start(coins)
     mark = hashlib.sha256(repr(start).encode("ascii")).digest()
-    got = "a generator in a state that has begun another fit" if mark in _begun else ""
+    got = "a generator in a state that has started another fit" if mark in _begun else ""
     if os.getpid() != _PROCESS:
-        got = "a generator in a process that was forked, of which other processes may have a copy"
+        got = "a generator in a forked process, of which other processes may have a copy"
     if got:
         warnings.warn(
-            f"random_state must be a generator that this fit alone uses; got {got}: equal noise on "
-            "two tables tells what it hides. Give each fit a stream of its own "
+            f"random_state must be a generator that only this fit uses; got {got}: equal noise "
+            "on two tables reveals what it hides. Give each fit a stream of its own "
             "(privcurve.privacy.seeds.stream with 32 new secret bytes), or None.",
-            stacklevel=6,  # the line of the user that calls `fit`
+            stacklevel=6,  # the user's line that calls `fit`
         )
     _begun[mark] = None
     if len(_begun) > _MOST_MARKS:
@@ -195,18 +196,18 @@ def _draw_start(coins: np.random.Generator | np.random.RandomState) -> Start:
 
 
 def is_chacha(coins: np.random.Generator) -> bool:
-    """Return whether a stream is one of ChaCha20, with all of its rounds."""
+    """Return whether a stream is ChaCha20 with all of its rounds."""
     bits = coins.bit_generator
     return isinstance(bits, ChaCha) and bits.state["state"]["rounds"] >= 20
 
 
 def check_generator(coins: np.random.Generator) -> None:
-    """Refuse (ValueError) a generator that noise may not be drawn from."""
+    """Refuse (ValueError) a generator that must not draw noise."""
     if not isinstance(coins.bit_generator, KINDS):
         name = type(coins.bit_generator).__name__
         raise ValueError(
-            f"noise is not drawn from a generator of this kind, {name}, whose words may have fewer "
-            "bits than it takes: give one of NumPy's, or randomgen's ChaCha"
+            "random_state must be one of NumPy's generators, or randomgen's ChaCha; got "
+            f"{name}, whose words may have fewer bits than noise needs"
         )
 
 
@@ -221,8 +222,8 @@ def generator_exclusion(coins: np.random.Generator) -> str:
 def folder() -> Path:
     """Return the folder of the user's seeds.
 
-    That of ``PRIVCURVE_SEEDS``, or ``privcurve/seeds`` below ``XDG_STATE_HOME``, by default
-    ``~/.local/state``.
+    It is ``PRIVCURVE_SEEDS``, or ``privcurve/seeds`` below ``XDG_STATE_HOME`` (by default
+    ``~/.local/state``).
     """
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser().absolute()
@@ -237,12 +238,12 @@ def path_of(name: str) -> Path:
 
 
 def resolve(given: int | str, make: bool = False) -> Seed:
-    """Return the seed that a configuration or a command line means.
+    """Return the seed for a value in a configuration or on a command line.
 
-    It is a number; ``secret``, that of the workflow; or the path of a file ``….seed``.
+    The value is a number; ``secret``, the workflow's; or the path of a file ``….seed``.
 
-    Raises SeedError if it is none of these, or as :func:`read`: a secret that is not there is
-    refused too, unless `make` says to make it.
+    Raises SeedError for other values, and like :func:`read`: a missing secret is refused too,
+    unless `make` is true.
     """
     place = place_of(given)
     if isinstance(place, int):
@@ -251,7 +252,7 @@ def resolve(given: int | str, make: bool = False) -> Seed:
 
 
 def place_of(given: int | str) -> int | Path:
-    """Return the number that a configuration or a command line means, or the secret's file."""
+    """Return the number that a configuration or command line gives, or the secret's file."""
     text = str(given)
     if re.fullmatch(r"\d+", text):
         return int(text)
@@ -260,13 +261,13 @@ def place_of(given: int | str) -> int | Path:
     if text.endswith(ENDING):
         return Path(text).expanduser()
     raise SeedError(
-        f"seed: {text!r} is neither a number, nor the word {SECRET}, nor the path of a file "
-        f"that ends in {ENDING}"
+        f"seed must be a number, the word {SECRET}, or the path of a file that ends in "
+        f"{ENDING}; got {text!r}"
     )
 
 
 def check_secret(path: Path) -> None:
-    """Check an existing secret seed, or the place of a missing one, without making it."""
+    """Check an existing secret seed, or the path of a missing one, without making it."""
     if path.exists():
         read(path)
     else:
@@ -274,7 +275,7 @@ def check_secret(path: Path) -> None:
 
 
 def read_or_make(path: Path) -> SecretSeed:
-    """Read a secret seed; make it, from the system's entropy, if there is none."""
+    """Read a secret seed; make it from the system's entropy if it does not exist."""
     if not path.exists():
         _check_place(path)
         make(path)
@@ -282,9 +283,9 @@ def read_or_make(path: Path) -> SecretSeed:
 
 
 def make(path: Path, key: str = "") -> None:
-    """Write a new secret seed, and its folder, for their owner alone; one that is there stays.
+    """Write a new secret seed, and its folder, for their owner alone; an existing seed is kept.
 
-    The key is 64 hex digits, as the system's entropy gives them; drawn if it is not given.
+    The key is 64 hex digits, as from the system's entropy; drawn if it is not given.
 
     Raises SeedError if it can't be written.
     """
@@ -303,7 +304,7 @@ def make(path: Path, key: str = "") -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise SeedError(
-            f"the secret seed {path} can't be made: {error.strerror}. Name another folder in the "
+            f"the secret seed {path} can't be made: {error.strerror}. Set another folder in the "
             f"environment variable {VARIABLE}."
         ) from None
 
@@ -311,8 +312,7 @@ def make(path: Path, key: str = "") -> None:
 def read(path: Path) -> SecretSeed:
     """Read a secret seed.
 
-    Raises SeedError if it is not there, others may read it, it lies within a git work tree, or it
-    is no seed.
+    Raises SeedError if it is missing, readable by others, within a git work tree, or invalid.
     """
     _check_place(path)
     try:
@@ -321,42 +321,44 @@ def read(path: Path) -> SecretSeed:
             content = file.read(4 * _SIZE)
     except OSError as error:
         raise SeedError(
-            f"the secret seed {path} can't be read: {error.strerror}. A run makes it once; if it "
-            f"was made elsewhere, say where in the environment variable {VARIABLE}."
+            f"the secret seed {path} can't be read: {error.strerror}. A run makes it once; if "
+            f"it was made elsewhere, set its folder in the environment variable {VARIABLE}."
         ) from None
-    # On Windows a mode does not tell who may read.
+    # On Windows a mode does not say who may read.
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SeedError(
-            f"the secret seed {path} may be read by others (mode {stat.S_IMODE(mode):o}), who can "
-            "then take the noise off every model made with it. If someone may have read it, move "
-            f"it away, and a new one is made; otherwise: chmod 600 {path}"
+            f"the secret seed {path} must be readable by its owner alone; its mode is "
+            f"{stat.S_IMODE(mode):o}. Readers can remove the noise from every model made with "
+            "it. If someone may have read it, move it away, and a new one is made; otherwise: "
+            f"chmod 600 {path}"
         )
     if not re.fullmatch(rb"[0-9a-f]{64}\s*", content):
         raise SeedError(
-            f"{path} holds no secret seed (64 hex digits). Move it away, and a new one is made."
+            f"{path} must have a secret seed (64 hex digits); it has none. Move it away, and a "
+            "new one is made."
         )
     return SecretSeed(bytes.fromhex(content.decode("ascii").strip()), path.absolute())
 
 
 def _check_place(path: Path) -> None:
-    # Follow links to the place where the file is.
+    # Links are followed to the folder of the file.
     for parent in path.absolute().resolve().parents:
         if (parent / ".git").exists():
             raise SeedError(
-                f"the secret seed {path} lies in the git repository {parent}, where it may be "
-                "committed. Keep it elsewhere: name another folder in the environment variable "
-                f"{VARIABLE}."
+                f"the secret seed {path} must be outside of git repositories; it is in "
+                f"{parent}, where it may be committed. Set another folder in the environment "
+                f"variable {VARIABLE}."
             )
 
 
 def check(seed: Seed, dataset: str, public_benchmark: bool) -> None:
-    """Refuse (SeedError) to train on records that are no public benchmark with a public seed."""
+    """Refuse (SeedError) to train on private records with a public seed."""
     if public_benchmark or isinstance(seed, SecretSeed):
         return
     raise SeedError(
-        f"the records of {dataset!r} are private, but the seed, {seed}, is a public number: who "
-        "knows it can draw the noise of a model again (epsilon = infinity). Use a secret seed: in "
-        f"config/config.yaml write seed: {SECRET}, or give snakemake --config seed={SECRET}. It is "
-        f"made once and kept in {folder()}. (If the records themselves are public, say "
+        f"the seed must be secret for the private records of {dataset!r}; got {seed}, a public "
+        "number: anyone who knows it can draw the noise of a model again (epsilon = infinity). "
+        f"In config/config.yaml write seed: {SECRET}, or give snakemake --config seed={SECRET}. "
+        f"It is made once and stored in {folder()}. (If the records themselves are public, set "
         f"public_benchmark: true in the description of {dataset!r}.)"
     )

@@ -1,14 +1,13 @@
-"""Private selection: what the best of a random number of runs costs, and what a run may spend.
+"""Private selection: the cost of the best of a random number of runs, and the budget of a run.
 
-A run is a mechanism whose outputs are totally ordered. It is run K times, on coins of its own each
-time, and the best output is released: neither K nor the others. K has a truncated negative binomial
-distribution of the shape η > −1: 1 is the geometric, 0 the logarithmic one. Of a learner, a run
-trains a setting and scores it: the number of training records that it decides right, with exact
-noise (`privacy.discrete`) on a grid of 2^-20 of a record.
+A run is a mechanism with totally ordered outputs. It is repeated K times, each time with its own
+coins, and the best output is released, but neither K nor the other outputs. K has a truncated
+negative binomial distribution with the shape η > −1: 1 is the geometric, 0 the logarithmic one. A
+run of a learner trains a setting and scores it: the number of correctly predicted training records,
+with exact noise (`privacy.discrete`) on a grid of 2^-20 of a record.
 
-Statements, proofs and sources are in docs/proofs.md, 'Private selection', by the numbers given
-here. The accountant of this name is in `accountants.compose`; statements are made in
-`privacy.noise`.
+Statements, proofs and sources are in docs/proofs.md, 'Private selection', cited by number here. The
+accountant of this name is in `accountants.compose`; statements are made in `privacy.noise`.
 """
 
 from __future__ import annotations
@@ -26,18 +25,18 @@ from privcurve.privacy.accountants.cost import SAFETY, log_ratio, solve, zcdp_de
 from privcurve.privacy.budget import check_budget, is_private
 from privcurve.privacy.mechanisms import LARGEST_SCALE
 
-# Room for the rounding of numbers that are compared with a budget: a few errors of 1e-16.
+# Tolerance for the rounding of numbers that are compared with a budget: a few errors of 1e-16.
 _ROUNDING = 1 + 1e-12
 # The largest ln 1/γ: a power of two whose exponential is still finite.
 _LARGEST = 512.0
 _NAME = "private selection (eta = {eta!r}, expected runs = {expected!r})"
 _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 
-# How close, from below, a training's ρ comes to the ρ that it may spend.
+# Relative distance, from below, between a training's ρ and the ρ that it may spend.
 _NEAR = 1e-3
 _MOST_STEPS = 60
 
-# How many units of the score a record counts for.
+# Number of units of the score per record.
 UNITS = 2**20
 
 
@@ -45,13 +44,13 @@ UNITS = 2**20
 class Runs:
     """The number of runs: a truncated negative binomial number K of at least 1.
 
-    P(K = k) is in proportion to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has
-    the slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} ('Private selection', 1).
+    P(K = k) is proportional to (1 − γ)^k Π_{l<k} (l + η)/(l + 1); its generating function has the
+    slope f′(u) = E[K]·(γ/(1 − (1 − γ)u))^{1+η} ('Private selection', 1).
     """
 
     eta: float  # η, above −1
-    expected: float  # E[K], as it was asked for: at least 1
-    gamma: float  # γ in (0, 1], that gives it; 1: a single run
+    expected: float  # E[K], as requested: at least 1
+    gamma: float  # γ in (0, 1] for this E[K]; 1 means a single run
 
     @property
     def name(self) -> str:
@@ -60,7 +59,7 @@ class Runs:
 
     @property
     def mean(self) -> float:
-        """E[K] of γ."""
+        """E[K] for γ."""
         return _mean(self.eta, -arithmetic.log(self.gamma))
 
     def chances(self, most: int) -> list[float]:
@@ -84,12 +83,12 @@ class Runs:
             k += 1
         return k
 
-    # What one more look costs --------------------------------------------------------------
+    # The cost of one more run ----------------------------------------------------------------
 
     def pure_slope(self, epsilon: float) -> float:
-        """Bound ln f′(u)/f′(u′) for runs that are ε-DP: reached ('Private selection', 2).
+        """Bound ln f′(u)/f′(u′) for ε-DP runs; attained ('Private selection', 2).
 
-        (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written so that a large ε does no harm.
+        (1 + η) ln((e^ε + γ)/(1 + γe^ε)), written without overflow for a large ε.
         """
         shrink = arithmetic.exp(-epsilon)
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
@@ -103,7 +102,7 @@ class Runs:
         """Bound ln f′(u)/f′(u′) by privacy profiles: Koskela et al. ('Private selection', 3).
 
         `profile` is δ(ε) of a run, for both orders of neighbours, and `most` the largest ε that is
-        looked at: whatever is found is a bound.
+        tried: each result is a bound.
         """
         low, high = 0.0, most
         for _ in range(60):
@@ -115,14 +114,14 @@ class Runs:
         return (1 + self.eta) * float(min(-arithmetic.log(self.gamma), arithmetic.log(ratio)))
 
     def _ratios(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Bound the ratio at the two ends where it may be largest."""
+        """Bound the ratio at the two ends, where it may be largest."""
         delta = min(1.0, delta)
         p = (1 - delta) * arithmetic.exp(-epsilon) / (1 + arithmetic.exp(-epsilon))
         gap = 1 - self.gamma
         at_half = (self.gamma + gap * (1 - p)) / (self.gamma + gap * p)
         return 1 + gap * delta / self.gamma, at_half
 
-    # What all of it costs ------------------------------------------------------------------
+    # The cost of the selection -----------------------------------------------------------------
 
     def epsilon(self, epsilon: float) -> float:
         """Return ε of the selection among ε-DP runs, at δ = 0: exact ('Private selection', 2)."""
@@ -153,22 +152,20 @@ def _mean(eta: float, log: float) -> float:
 def runs(eta: float, expected: float) -> Runs:
     """Find the distribution of K with a shape and a mean.
 
-    Raises ValueError if η is not above −1, or so near it that no number stands for γ, or fewer runs
-    than one are expected.
+    Raises ValueError if η is not above −1, if it is so close to −1 that γ is not representable, or
+    if fewer than one run is expected.
     """
     if not -1 < eta < math.inf:
-        raise ValueError(f"eta = {eta!r} is not a number above -1")
+        raise ValueError(f"eta must be a number > -1; got {eta!r}")
     if not 1 <= expected < math.inf:
-        raise ValueError(
-            f"expected_runs = {expected!r} is not a number of at least 1: there is always one"
-        )
+        raise ValueError(f"expected_runs must be a number ≥ 1; got {expected!r}")
     low, high = 0.0, 1.0
     while _mean(eta, high) < expected:
         high *= 2
         if high > _LARGEST:
             raise ValueError(
-                f"eta = {eta!r} is too near -1 for expected_runs = {expected!r}: give a larger "
-                "one, or fewer runs"
+                f"eta must be larger for expected_runs = {expected!r}; got {eta!r}, too close "
+                "to -1. Give a larger one, or fewer runs"
             )
     for _ in range(200):
         middle = (low + high) / 2
@@ -182,23 +179,23 @@ def runs_of(name: str) -> Runs | None:
     return None if match is None else runs(float(match[1]), float(match[2]))
 
 
-# From a budget to what each run may spend ----------------------------------------------------
+# The budget of each run -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SelectionBudget:
     """The budget that private selection leaves for one run."""
 
-    epsilon: float  # of choice and trainings together, as δ; finite
+    epsilon: float  # ε of choice and trainings together; finite, like δ
     delta: float
-    runs: Runs  # how many there are
+    runs: Runs  # distribution of their number
     pure: bool  # whether a run is accounted by its ε; else by ρ of zCDP
-    training: float  # ε of a training, or ρ of one
-    score_scale: int  # of the noise of the score, in units: Laplace if `pure`, else Gaussian
+    training: float  # ε of a training, or its ρ
+    score_scale: int  # scale of the score's noise, in units: Laplace if `pure`, else Gaussian
 
     @property
     def training_epsilon(self) -> float:
-        """ε of a training: its own, or that of ρ at δ (zCDP, CKS conversion)."""
+        """ε of a training: its own, or converted from ρ at δ (zCDP, CKS conversion)."""
         return self.training if self.pure else _zcdp_epsilon(self.training, self.delta)
 
 
@@ -211,18 +208,18 @@ def selection_budget(
     score_share: float,
     pure: bool | None = None,
 ) -> SelectionBudget:
-    """Find what one run may spend, of the ε and δ of choice and trainings together.
+    """Return what one run may spend of the ε and δ of choice and trainings together.
 
-    `eta` and `expected_runs` are those of :class:`Runs`; the score takes a share in (0, 1) of a
-    run's ε (or ρ). `pure` says whether runs are accounted by ε although δ > 0; by default where δ =
-    0. Raises ValueError if a number is out of range, or ε is so small that nothing is left for a
+    `eta` and `expected_runs` define :class:`Runs`; the score takes a share in (0, 1) of a run's ε
+    (or ρ). `pure` says whether runs are accounted by ε although δ > 0; by default only if δ = 0.
+    Raises ValueError if a number is out of range, or ε is so small that nothing remains for a
     training.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
-        raise ValueError("epsilon = inf needs no noise: there is nothing to pay")
+        raise ValueError("epsilon must be finite for a private selection; got inf")
     if not 0 < score_share < 1:
-        raise ValueError(f"score_share = {score_share!r} is not a number in (0, 1)")
+        raise ValueError(f"score_share must be a number in (0, 1); got {score_share!r}")
     chosen = runs(float(eta), float(expected_runs))
     pure = delta == 0 if pure is None else pure
     if pure:
@@ -235,8 +232,8 @@ def selection_budget(
     wanted = score_share * run if pure else math.sqrt(2 * score_share * run)
     if not wanted * LARGEST_SCALE > UNITS:
         raise ValueError(
-            f"epsilon = {epsilon:g} is so small that nothing is left for a training: give a larger "
-            "one, or fewer expected_runs"
+            f"epsilon must be larger; got {epsilon:g}, of which nothing remains for a training. "
+            "Give a larger one, or fewer expected_runs"
         )
     scale = math.ceil(UNITS / wanted)
     amount = UNITS / scale
@@ -247,18 +244,16 @@ def selection_budget(
 def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: float) -> float:
     """Find the ε of a learner's own calibration that spends ρ, or a thousandth less, never more.
 
-    What a training spends, `rho_at(epsilon)`, grows with ε; the search begins at `guess`.
+    The spent ρ of a training, `rho_at(epsilon)`, increases with ε; the search starts at `guess`.
 
-    Raises ValueError if a training has no ρ, or none spends so little.
+    Raises ValueError if a training has no ρ, or if no training spends so little.
     """
     # ln ρ grows nearly in proportion to ln ε: steps use that, within a bracket.
     low, high, epsilon = 0.0, math.inf, guess
     for _ in range(_MOST_STEPS):
         spent = rho_at(epsilon)
         if math.isinf(spent):
-            raise ValueError(
-                "what a training spends has no rho: it can't be accounted for delta > 0"
-            )
+            raise ValueError("a training must have a rho for delta > 0; it has none")
         if spent <= rho:
             low = epsilon
             if spent >= rho * (1 - _NEAR):
@@ -271,7 +266,7 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
         epsilon = step
     if low > 0:
         return low
-    raise ValueError("no epsilon is so small that a training spends what a run may")
+    raise ValueError("a training spends more than a run may, for any epsilon")
 
 
 @lru_cache(maxsize=1024)

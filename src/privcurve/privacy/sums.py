@@ -1,4 +1,4 @@
-"""Sums over records that know their sensitivity, and public linear functions of such.
+"""Sums over records with known sensitivity, and public linear functions of sums.
 
 docs/proofs.md, 'Derived sensitivities', D9 to D11, has the rules.
 """
@@ -16,47 +16,52 @@ from numpy.typing import NDArray
 from privcurve.coding import Floats
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.moves import ULP, Moves, join
-from privcurve.privacy.sealed import Sealed, kernel, open_values
+from privcurve.privacy.sealed import Sealed, batches_of, kernel, open_values
 
-# The most records whose sums fit in 64 bits, and the largest row in units of its grid.
+# The largest number of records whose sums fit in 64 bits, and the largest row in units of its grid.
 MOST_RECORDS, MOST_UNITS = 2**32, 2.0**30
 # Whole numbers up to here are exact in floating point.
 _EXACT = 2.0**53
 _MOST_WHOLE = 2.0**63
-# Bounds other than 0 are between these, so that their squares and grids are ordinary numbers.
+# Bounds other than 0 lie between these, so that their squares and grids are normal floats.
 LEAST, MOST = 2.0**-400, 2.0**400
-# Grids on which public numbers are looked for: most learners scale by such.
+# Grids that are tried for public numbers: most learners scale by such numbers.
 _UNITS = tuple(2.0**-k for k in (0, 1, 2, 10, 22, 40))
 
 
-class Bounds(NamedTuple):
-    """Public bounds of what one record adds to numbers, and of what changes if it is replaced.
+ALL = frozenset({""})
 
-    All numbers are whole multiples of `unit`, a power of two, unless it is 0. `shift` bounds the
-    public numbers that were added to sums: rounding follows from the size of these too.
+
+class Bounds(NamedTuple):
+    """Public bounds of what one record adds to numbers, and of their change if it is replaced.
+
+    All numbers are integer multiples of `unit`, a power of two, unless it is 0. `shift` bounds the
+    public numbers that were added to sums, as rounding also depends on their size. `batches` has
+    the names of the sampled batches in the sums; the empty name means all records.
     """
 
     size: Moves
     change: Moves
     unit: float
     shift: float = 0.0
+    batches: frozenset[str] = ALL
 
     def each(self, rule: Callable[[Moves], Moves], unit: float | None = None) -> Bounds:
-        """Return what a rule makes of either."""
+        """Return these bounds with a rule applied to both."""
         unit = self.unit if unit is None else unit
-        return Bounds(rule(self.size), rule(self.change), unit, self.shift)
+        return self._replace(size=rule(self.size), change=rule(self.change), unit=unit)
 
     @property
     def most(self) -> float:
-        """How large a sum may be: no larger than one of the most records."""
+        """Maximum size of a sum, which has at most `MOST_RECORDS` records."""
         return MOST_RECORDS * largest_of(self.size.entries) + self.shift
 
     def error(self, most: float) -> float:
-        """Return how far rounding moves two results apart, which are at most this large."""
+        """Return how far rounding can move two results apart, if they are at most `most`."""
         return 0.0 if self.unit and most <= _EXACT * self.unit else most * ULP
 
     def checked(self) -> Bounds:
-        """Return them; refuse (ValueError) what is beyond `LEAST` and `MOST`, or no number."""
+        """Return these bounds; raise ValueError if some are beyond `LEAST` and `MOST`, or NaN."""
         for moves in (self.size, self.change):
             entries = moves.entries
             inside = (entries == 0) | ((entries >= LEAST) & (entries <= MOST))
@@ -70,17 +75,17 @@ class Bounds(NamedTuple):
 
 
 def unit_of(numbers: Floats) -> float:
-    """Return a unit of public numbers; 0 if they have none that is known."""
+    """Return a unit of public numbers; 0 if no unit is known."""
     return next((u for u in _UNITS if np.array_equal(np.rint(numbers / u) * u, numbers)), 0.0)
 
 
 def largest_of(numbers: Floats) -> float:
-    """Return the largest size of numbers; 0 if there are none."""
+    """Return the largest absolute value; 0 if there are no numbers."""
     return float(np.abs(numbers).max(initial=0.0))
 
 
 def public_numbers(value: Any) -> Floats | None:
-    """Return public numbers, of which those below `LEAST` are 0; None for anything else."""
+    """Return public numbers, with those below `LEAST` replaced by 0; None for anything else."""
     if isinstance(value, Sealed) or np.asarray(value).dtype.kind not in "biuf":
         return None
     numbers = np.asarray(value, dtype=np.float64)
@@ -89,7 +94,7 @@ def public_numbers(value: Any) -> Floats | None:
 
 
 def as_given(value: Any) -> Any:
-    """Return public numbers as numbers of 64 bits, of which whole ones stay so."""
+    """Return public numbers as numbers of 64 bits; whole numbers stay whole."""
     return value if np.asarray(value).dtype.kind in "biu" else public_numbers(value)
 
 
@@ -101,10 +106,10 @@ class Bounded(Sealed):
     _bounds: Bounds
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._refuse("what has bounds is not written into; np.where, or np.column_stack,")
+        self._refuse("writing into values with bounds; np.where, or np.column_stack,")
 
     def copy(self) -> Any:
-        """Return itself, which nothing writes into."""
+        """Return itself: nothing writes into it."""
         return self
 
     def _by_rule(self, ufunc: np.ufunc, *inputs: Any) -> Any:
@@ -114,7 +119,7 @@ class Bounded(Sealed):
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **more: Any
     ) -> Any:
         if out is not None and any(isinstance(one, Bounded) for one in out):
-            self._refuse("what has bounds as out")
+            self._refuse("an array with bounds as out")
         if out is None and not more and method == "__call__":
             made = self._by_rule(ufunc, *inputs)
             if made is not None:
@@ -125,13 +130,13 @@ class Bounded(Sealed):
 
 
 class Sum(Bounded):
-    """Sums over records, and public linear functions of such, with their sensitivities (D10)."""
+    """Sums over records, and public linear functions of sums, with their sensitivities (D10)."""
 
     __slots__ = ()
 
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
-        """Return sums with bounds of what one record adds to them, and changes."""
+        """Return sums with bounds of one record's contribution and of its change."""
         values = np.asarray(values).view()
         values.flags.writeable = False
         made = cls(values, learner)
@@ -142,7 +147,7 @@ class Sum(Bounded):
         return type(self).make(np.asarray(values), self._learner, bounds)
 
     def _rounded(self, values: Floats, bounds: Bounds, steps: int = 1, more: float = 0.0) -> Self:
-        """Return a result with what rounding adds; `more` bounds public numbers added to it."""
+        """Return a result with bounds that include rounding; `more` bounds added public numbers."""
         bounds = bounds._replace(shift=bounds.shift + more)
         most = bounds.most
         # Whole numbers are not rounded, and do not leave 64 bits.
@@ -150,10 +155,22 @@ class Sum(Bounded):
         error = 0.0 if is_whole else steps * bounds.error(most)
         return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
 
-    def moves(self, neighbours: str) -> Moves:
-        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2."""
+    @property
+    def batches(self) -> frozenset[str]:
+        """The names of the batches that it is of; the empty name is that of all records."""
+        return self._bounds.batches
+
+    def moves(self, neighbours: str, of_batch: bool = False) -> Moves:
+        """Return how far neighbours can move the sums: bounds by entry, and in L1 and L2.
+
+        Of a sum over a sampled batch a replaced record counts twice (docs/proofs.md, 'Poisson
+        batches').
+        """
+        if of_batch and neighbours != ADD_REMOVE:
+            return self._bounds.size.times(2.0)
         moves = self._bounds.size if neighbours == ADD_REMOVE else self._bounds.change
-        return moves.with_entries(moves.entries.copy())  # what is written into it changes nothing
+        # a copy, so that writing into it changes nothing
+        return moves.with_entries(moves.entries.copy())
 
     def score_range(self, neighbours: str) -> float:
         """Return the range of the changes of scores, for a choice among them."""
@@ -161,7 +178,7 @@ class Sum(Bounded):
         return min(2 * largest_of(moves.entries), moves.l1)
 
     def norm1(self) -> Self:
-        """Return the L1 norm of all numbers, which moves by no more than they do in L1."""
+        """Return the L1 norm of all numbers, which moves by at most their L1 distance."""
         n = self._array.size
         error = n * self._bounds.error(n * self._bounds.most)
         bounds = self._bounds.each(lambda m: Moves(np.array(m.l1), m.l1, m.l1, 1.0).loosened(error))
@@ -174,7 +191,7 @@ class Sum(Bounded):
         return self._made(self._array[index], self._bounds.each(lambda moves: moves.take(index)))
 
     def reshape(self, *shape: Any) -> Any:
-        """As of an array."""
+        """Like an array's."""
         bounds = self._bounds.each(lambda m: m.with_entries(m.entries.reshape(*shape)))
         return self._made(self._array.reshape(*shape), bounds)
 
@@ -200,7 +217,8 @@ class Sum(Bounded):
             values, (one, other) = ufunc(left._array, right._array), (left._bounds, right._bounds)
             both = one.size.plus(other.size), one.change.plus(other.change)
             unit, shift = min(one.unit, other.unit), one.shift + other.shift
-            return self._rounded(values, Bounds(*both, unit, shift))
+            batches = one.batches | other.batches
+            return self._rounded(values, Bounds(*both, unit, shift, batches))
         numbers = public_numbers(right if left is self else left)
         if numbers is None or not np.isfinite(numbers).all():
             return None
@@ -220,7 +238,7 @@ class Sum(Bounded):
 
     def over(self, matrix: Floats) -> Self:
         """Return the product of the last axis with a public matrix, or vector."""
-        # A plan reads this file, and needs no Numba.
+        # A plan imports this file without Numba.
         from privcurve.kernels.rows import times_matrix
 
         unit = self._bounds.unit * unit_of(matrix)
@@ -245,36 +263,37 @@ def inverse_of(number: float) -> tuple[float, float]:
 
 
 class LoopSum(Sum):
-    """Sums of a registered loop (:func:`adds`), which relies on what this project hands to it."""
+    """Sums of a registered loop (:func:`adds`), which relies on arguments from this project."""
 
     __slots__ = ()
 
 
 def joined(parts: Sequence[Sum]) -> Sum:
-    """Return sums one below the other."""
+    """Return sums stacked along the first axis."""
     values = np.concatenate([part._array for part in parts])
     kind = LoopSum if any(isinstance(part, LoopSum) for part in parts) else Sum
     return kind.make(values, parts[0]._learner, join_bounds([part._bounds for part in parts]))
 
 
 def join_bounds(parts: Sequence[Bounds]) -> Bounds:
-    """Return the bounds of numbers one below the other."""
+    """Return the bounds of stacked numbers."""
     size, change = (
         join(moves, np.concatenate([m.entries for m in moves]))
         for moves in ([p.size for p in parts], [p.change for p in parts])
     )
-    return Bounds(size, change, min(p.unit for p in parts), max(p.shift for p in parts))
+    batches = frozenset[str]().union(*(p.batches for p in parts))
+    return Bounds(size, change, min(p.unit for p in parts), max(p.shift for p in parts), batches)
 
 
 @lru_cache(maxsize=256)
 def one_cell(shape: tuple[int, ...]) -> Bounds:
-    """Return the bounds of counts of which a record adds one to a single cell (D7)."""
+    """Return the bounds of counts if a record adds one to a single cell (D7)."""
     each = np.ones(shape)
     return Bounds(Moves(each, 1.0, 1.0, 1.0), Moves(each, 2.0, 1.0, 2.0), 1.0)
 
 
 def is_open(values: Any) -> bool:
-    """Return whether values are rows or sums of open records, of a fit without privacy."""
+    """Return whether values are rows or sums of open records, in a fit without privacy."""
     return isinstance(values, Bounded) and not values._learner
 
 
@@ -283,11 +302,11 @@ LOOPS: dict[str, Any] = {}
 
 
 def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> Any:
-    """Return what a loop added up as a sum; with several bounds, as sums side by side."""
+    """Return a loop's total as a sum; with several bounds, as concatenated sums."""
     if isinstance(bounds, Bounds):
         return LoopSum.make(total, learner, bounds)
     shapes = [part.size.entries.shape for part in bounds]
-    # Along the one axis along which they are parts.
+    # The one axis along which they are concatenated.
     axis = next((k for k, n in enumerate(total.shape) if n != shapes[0][k]), 0)
     ends = np.cumsum([shape[axis] for shape in shapes])
     parts = zip(np.split(total, ends[:-1], axis=axis), bounds, strict=True)
@@ -295,9 +314,9 @@ def with_bounds(total: Any, learner: str, bounds: Bounds | Sequence[Bounds]) -> 
 
 
 def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return a decorator of a method that adds up contributions of one part (`parts.Totals`).
+    """Return a decorator for a method that adds up contributions of one part (`parts.Totals`).
 
-    `bounds` gets None in place of the part; see :func:`adds`.
+    `bounds` gets None instead of the part; see :func:`adds`.
     """
 
     def register(loop: Any) -> Any:
@@ -309,11 +328,11 @@ def adds_in_parts(bounds: Callable[..., Any]) -> Callable[[Any], Any]:
 
 
 def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
-    """Return a decorator of a loop that adds up what each record contributes, into a `LoopSum`.
+    """Return a decorator for a loop that adds up what each record contributes, into a `LoopSum`.
 
-    The loop clips each contribution to what `bounds` says of the loop's arguments, of which it may
-    use the public ones. Loops are listed in `LOOPS`; a test holds that the contribution of a record
-    does not depend on others, and is within its bounds.
+    The loop clips each contribution to the result of `bounds` for the loop's arguments, of which
+    `bounds` may use only the public ones. `LOOPS` lists these loops; a test checks that the
+    contribution of a record does not depend on others, and is within its bounds.
     """
 
     def register(loop: Any) -> Any:
@@ -323,7 +342,10 @@ def adds(bounds: Callable[..., Bounds]) -> Callable[[Any], Any]:
         def run(*given: Any) -> Any:
             total = opened(*given)
             learner = total._learner if isinstance(total, Sealed) else ""
-            return with_bounds(open_values(total), learner, bounds(*given))
+            own = bounds(*given)
+            if (batches := batches_of(given)) != ALL:
+                own = own._replace(batches=batches)
+            return with_bounds(open_values(total), learner, own)
 
         return run
 

@@ -1,21 +1,21 @@
-"""The budget ledger: what was released of a dataset's records, what it cost, and what is left.
+"""The budget ledger: the releases of one dataset, their costs, and the remaining budget.
 
-Costs add up by basic composition, the sum of the epsilons and that of the deltas. It holds where
-the next release is chosen after a look at the earlier ones, as long as the budget is fixed (Rogers,
-Roth, Ullman and Vadhan, 2016: a privacy filter). Before they are added up, costs are converted to
-the neighbours that the sum is for: a guarantee for ``add-remove`` neighbours counts twice its ε for
-``replace-one`` ones, since to replace a record is to leave one out and to add one. The other way
-round nothing is guaranteed: a release for ``replace-one`` neighbours may show the number of
-records, by which two ``add-remove`` neighbours differ.
+Costs add up by basic composition: the ledger sums the epsilons and the deltas. Basic composition
+also holds if the choice of a release depends on earlier releases, as long as the budget is fixed
+(Rogers, Roth, Ullman and Vadhan, 2016: a privacy filter). Before the ledger adds costs, it converts
+each cost to one relation of neighbours. A guarantee for ``add-remove`` neighbours counts twice its
+ε for ``replace-one`` neighbours, since replacing a record means removing one and adding another. A
+guarantee for ``replace-one`` neighbours implies none for ``add-remove`` neighbours: the release may
+show the number of records, and two ``add-remove`` neighbours differ in it.
 
-The ledger is an append-only file of JSON lines. A release first writes what it will spend, under a
-lock and onto the disk, and trains afterwards: two releases at the same time cannot both have what
-is left for one, and what was killed in between counts as spent. A finished model is charged the δ
-of its statement, which may be smaller than the one reserved. Comparisons of the records are noted
-too. They are not private (ε = ∞), and as long as none of their numbers leave they spend nothing:
-cards say that they were made.
+The ledger is an append-only file of JSON lines. A release first writes its price to the disk, under
+a lock, and then trains: two releases at the same time cannot both spend the same remainder, and a
+release that was killed counts as spent. The ledger charges a finished model the δ of its statement,
+which may be smaller than the reserved δ. The ledger also lists comparisons of learners on the
+records. Comparisons are not private (ε = ∞); they spend nothing as long as their numbers stay with
+the owner, and cards mention them.
 
-The ledger is for the data owner. It names checksums of their files.
+The ledger is for the data owner. It contains checksums of their files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from privcurve.files import append, lock_folder, open_private, sync, write_error
 from privcurve.privacy import budget as words
 from privcurve.releases.errors import BudgetError, LedgerError
 
-# The folder of all ledgers, from the working folder; kept out of git.
+# Folder of all ledgers, in the working folder; git ignores it.
 RELEASES = Path("releases")
 LEDGER = "ledger.jsonl"
 
@@ -47,7 +47,7 @@ RESERVED = "reserved"
 DONE = "done"
 FAILED = "failed"
 
-# Sums of decimal numbers: 0.1 + 0.2 is not more than 0.3.
+# Relative tolerance for rounding: 0.1 + 0.2 must not exceed 0.3.
 TOLERANCE = 1e-9
 
 
@@ -58,9 +58,9 @@ TOLERANCE = 1e-9
 class Price:
     """The price of a release, for neighbours of one relation (a word of ``privacy.budget``).
 
-    `unit` is the column that names persons, where neighbours differ in all records of one person;
-    empty where they differ in one record. `public` are the names of the columns that
-    private-columns neighbours share, and of the label where they do, sorted; None: not known.
+    `unit` is the column that names persons if neighbours differ in all records of one person, and
+    empty if neighbours differ in one record. `public` has the sorted names of the columns
+    (including the label, if it is public) that private-columns neighbours share; None: not known.
     """
 
     epsilon: float
@@ -70,7 +70,7 @@ class Price:
     public: tuple[str, ...] | None = ()
 
     def convert(self, relation: str) -> Price | None:
-        """Return the price for another relation; None if the guarantee says nothing for it."""
+        """Return the price for another relation; None if the guarantee implies none for it."""
         if words.implies(self.neighbours, relation):
             return Price(self.epsilon, self.delta, relation, self.unit)
         if self.neighbours == words.ADD_REMOVE and words.implies(words.REPLACE_ONE, relation):
@@ -80,7 +80,7 @@ class Price:
 
     @property
     def neighbours_text(self) -> str:
-        """The neighbours in words, persons among them."""
+        """The neighbours in words, with the unit if it is a person."""
         differ = f" that differ in {protection(self.unit)}" if self.unit else ""
         return f"{self.neighbours} neighbours{differ}"
 
@@ -90,13 +90,13 @@ class Price:
 
     @property
     def claim(self) -> str:
-        """What releases guarantee together, in words."""
+        """The joint guarantee of releases, in words."""
         vacuous = math.isinf(self.epsilon) or self.delta >= 1
         return f"{self}: nothing is guaranteed" if vacuous else str(self)
 
     @property
     def content(self) -> dict[str, Any]:
-        """Its form in JSON."""
+        """The price as JSON content."""
         epsilon = "inf" if math.isinf(self.epsilon) else self.epsilon
         unit: dict[str, Any] = {"unit": self.unit} if self.unit else {}
         if self.neighbours == words.PRIVATE_COLUMNS and self.public is not None:
@@ -106,7 +106,7 @@ class Price:
 
 @dataclass(frozen=True)
 class Budget(Price):
-    """The most that all releases of a dataset may cost together; infinite without a limit."""
+    """The largest total price of all releases of a dataset; infinite without a limit."""
 
     epsilon: float = math.inf
     delta: float = 1.0
@@ -114,7 +114,10 @@ class Budget(Price):
 
     @classmethod
     def from_description(cls, content: Mapping[str, Any], unit: Unit | None = None) -> Budget:
-        """Return the budget of a description, by its content and unit; empty for none."""
+        """Return the budget from the `budget` entry and the unit of a description.
+
+        An empty entry gives a budget without a limit.
+        """
         column = "" if unit is None else unit.column
         if not content:
             return cls(unit=column)
@@ -127,15 +130,15 @@ class Budget(Price):
         return math.isfinite(self.epsilon)
 
     def subtract(self, prices: Iterable[Price]) -> Price | None:
-        """Return what is left after these are spent; None if there is no limit.
+        """Return the remaining budget after `prices` are spent; None if there is no limit.
 
-        Nothing is left if one of them has no price for the neighbours of the budget.
+        Nothing remains if one price does not convert to the neighbours of the budget.
         """
         if not self.is_limited:
             return None
         spent = total(list(prices), self.neighbours)
         epsilon, delta = self.epsilon - spent.epsilon, self.delta - spent.delta
-        # Rounding: nothing is left of 0.3 after 0.1 and 0.2.
+        # Rounding: 0.1 and 0.2 use up 0.3.
         return Price(
             epsilon if epsilon > TOLERANCE * self.epsilon else 0.0,
             delta if delta > TOLERANCE * self.delta else 0.0,
@@ -150,9 +153,10 @@ class Budget(Price):
 
 
 def total(prices: Sequence[Price], neighbours: str) -> Price:
-    """Add up what releases cost together for one relation; ε is infinite if one says nothing.
+    """Return the total price of releases for one relation of neighbours.
 
-    All of them have the same unit: a ledger refuses others.
+    ε is infinite if one price does not convert to the relation. All prices have the same unit: the
+    ledger refuses a release with another unit.
     """
     unit = next((price.unit for price in prices), "")
     converted = [price.convert(neighbours) for price in prices]
@@ -165,17 +169,17 @@ def total(prices: Sequence[Price], neighbours: str) -> Price:
 
 
 def totals(prices: Sequence[Price], budget: Budget) -> list[Price]:
-    """Add up what releases cost together, for each relation that one of them or the budget is for.
+    """Return the total price of releases, for each relation that a release or the budget has.
 
     Card, terminal and ledger all state these totals. Without a limit the budget is for
-    ``replace-one`` neighbours. The order is that of ``privacy.budget.NEIGHBOURS``.
+    ``replace-one`` neighbours. Relations are in the order of ``privacy.budget.NEIGHBOURS``.
     """
     names = {budget.neighbours, *(price.neighbours for price in prices)}
     return [total(prices, relation.name) for relation in words.NEIGHBOURS if relation.name in names]
 
 
 def protection(unit: str) -> str:
-    """Say what a guarantee protects together: by the column of persons, if there is one."""
+    """Return the unit of protection in words; `unit` is the column of persons, or empty."""
     return f"all records of one {unit}" if unit else "single records"
 
 
@@ -184,19 +188,19 @@ def protection(unit: str) -> str:
 
 @dataclass(frozen=True)
 class Release:
-    """One release, as the ledger has it."""
+    """One release in the ledger."""
 
     number: int  # from 1
     price: Price
-    # `reserved`: it was begun; `done`; or `failed`. All of them are spent.
+    # `reserved` (it began), `done` or `failed`. A release in any state is spent.
     state: str
-    facts: Mapping[str, Any]  # what else was written when it was begun, and when it ended
-    n_comparisons: int = 0  # how many comparisons were noted before it
+    facts: Mapping[str, Any]  # other keys of the lines at its begin and end
+    n_comparisons: int = 0  # number of comparisons before it
 
 
 @dataclass
 class _Content:
-    """The content of a ledger; `heads` are the digests of what is before each line, and of all."""
+    """The content of a ledger; `heads` has the digest of the bytes before each line, and of all."""
 
     releases: dict[int, Release] = field(default_factory=dict)
     comparisons: list[Mapping[str, Any]] = field(default_factory=list)
@@ -219,16 +223,16 @@ class _Content:
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
-            # The requested δ was reserved; the used one is charged.
+            # The first line reserved the requested δ; the ledger charges the used δ.
             delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
             price = replace(release.price, delta=delta)
-            # A release that was resumed has no error any more.
+            # A resumed release loses the error of its first attempt.
             facts = {key: fact for key, fact in release.facts.items() if key != "error"} | entry
             self.releases[number] = replace(release, price=price, state=state, facts=facts)
 
 
 class BudgetLedger:
-    """The budget ledger of one dataset; whatever reads it raises LedgerError if it is damaged."""
+    """The budget ledger of one dataset. Each method raises LedgerError if the file is damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / LEDGER
@@ -238,25 +242,28 @@ class BudgetLedger:
         return list(self._content().releases.values())
 
     def comparisons(self) -> list[Mapping[str, Any]]:
-        """Return the comparisons that were noted, in order, as they stand in the file."""
+        """Return the lines of comparisons, in the order of the file."""
         return self._content().comparisons
 
     def heads(self) -> list[str]:
-        """Return the digest of the ledger up to each line; the last is that of all lines."""
+        """Return the digest of the ledger up to the end of each line, in order."""
         return self._content().heads[1:]
 
     def continues(self, head: str) -> bool:
-        """Return whether the ledger once ended in a head (:meth:`heads`), or ends in it now."""
+        """Return whether the ledger had a head (:meth:`heads`) at some time, or has it now."""
         return head in self._content().heads
 
     def check(self, budget: Budget, price: Price, large_delta: bool = False) -> None:
-        """Refuse a release that the budget does not allow; see :meth:`reserve`."""
+        """Raise BudgetError or LedgerError if the ledger can't admit a release at `price`.
+
+        With `large_delta` the deltas of all releases may add up to 1 or more.
+        """
         self._check(self.releases(), budget, price, large_delta)
 
     def reserve(
         self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
     ) -> Release:
-        """Write down that a release begins, or refuse it: nothing may be trained before."""
+        """Write the first line of a release, before its training; errors as in :meth:`check`."""
         with _open(self.path) as file:
             content = self._read(file.read())
             earlier = list(content.releases.values())
@@ -275,16 +282,16 @@ class BudgetLedger:
         return release
 
     def note_comparison(self, facts: Mapping[str, Any]) -> None:
-        """Write down that learners are compared on the records, which is not private."""
+        """Write that learners are compared on the records, which is not private."""
         with _open(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
 
     def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
-        """Write down how a release ended: ``done`` or ``failed``. It is spent in any case.
+        """Write that a release ended, ``done`` or ``failed``. It stays spent in both cases.
 
-        `facts` may have the δ that was used, if that is less than was reserved.
+        `facts` may have the used `delta`, if it is smaller than the reserved δ.
         """
         with _open(self.path) as file:
             self._read(file.read())
@@ -324,9 +331,9 @@ class BudgetLedger:
         converted = price.convert(budget.neighbours)
         if converted is None:
             raise BudgetError(
-                f"a guarantee for neighbours = {price.neighbours!r} says nothing for "
-                f"{budget.neighbours!r}, which the budget is for. Choose another learner, or a "
-                "budget: neighbours that it offers."
+                f"neighbours must imply the budget's relation, {budget.neighbours!r}; got "
+                f"{price.neighbours!r}, which implies no guarantee for it. Choose another learner, "
+                "or budget: neighbours that this learner offers."
             )
         if not budget.admits(total(prices, budget.neighbours)):
             spent = total(prices[:-1], budget.neighbours)
@@ -344,13 +351,13 @@ class BudgetLedger:
             )
 
     def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
-        """Add a line with the digest of those before it, and wait for the disk."""
+        """Append a line with the digest of all earlier lines, and wait for the disk."""
         file.seek(0)
         content = file.read()
         lines = content[: content.rfind(b"\n") + 1]
         text = json.dumps({**line, "after": _digest(lines)}, ensure_ascii=False, allow_nan=False)
         with write_errors(self.path):
-            # Half a line is of a release that never began: its process was killed.
+            # An incomplete last line belongs to a process that was killed before its release began.
             file.truncate(len(lines))
             file.seek(len(lines))
             append(file.fileno(), text.encode() + b"\n")
@@ -376,13 +383,14 @@ class BudgetLedger:
                 entry = json.loads(line)
                 result.heads.append(_digest(content[:place]))
                 if entry.pop("after") != result.heads[-1]:
-                    raise ValueError("the lines before it are not those that it was written after")
+                    raise ValueError("the lines before it have changed")
                 result.add(entry)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 why = str(error) if type(error) is ValueError else "it is no line of a ledger"
                 raise LedgerError(
-                    f"{self.path}, line {k}: the ledger was damaged or changed ({why}). Nothing "
-                    "is released until it is restored from a backup: what is spent can't be known."
+                    f"{self.path}, line {k}: the ledger was damaged or changed ({why}), so the "
+                    "spent budget is unknown. Nothing is released until you restore the ledger "
+                    "from a backup."
                 ) from None
             place += len(line)
         result.heads.append(_digest(content[:place]))
@@ -390,7 +398,7 @@ class BudgetLedger:
 
 
 def budget_of(records: str) -> Budget:
-    """Return the budget of a dataset whose records they are."""
+    """Return the budget of the dataset named `records`."""
     description = datasets.describe(records)
     return Budget.from_description(description.budget, description.unit)
 
@@ -398,11 +406,11 @@ def budget_of(records: str) -> Budget:
 def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> None:
     """Write into the ledger of a dataset that learners are compared on its records.
 
-    Call it before comparing: a comparison that is stopped has looked at the records, too. Of a
-    public benchmark, whose records may be looked at, nothing is written.
+    Call this function before the comparison: a stopped comparison has used the records, too. For a
+    public benchmark it writes nothing.
 
-    Raises DatasetError if its files can't be had. Raises LedgerError if the ledger is damaged.
-    Raises WriteError if it can't be written.
+    Raises DatasetError if the files of the dataset can't be read, LedgerError if the ledger is
+    damaged, and WriteError if the ledger can't be written.
     """
     description = datasets.describe(dataset)
     if description.public_benchmark:
@@ -417,7 +425,7 @@ def note_comparison(dataset: str, epsilons: Sequence[float], delta: float) -> No
 
 @contextmanager
 def lock_releases(folder: Path) -> Iterator[None]:
-    """Lock a folder of ledgers: no other release begins in any of them meanwhile."""
+    """Lock a folder of ledgers: until the end no other release begins in any of them."""
     _make_folder(folder)
     with lock_folder(folder):
         yield

@@ -1,6 +1,6 @@
-"""The card of a released model: what it is, what it guarantees, and what is not covered.
+"""The card of a released model: its origin, its guarantee, and the limits of the guarantee.
 
-All on it is public, or paid for: it may leave with the model.
+The card contains only public facts and released numbers, so it may leave with the model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from privcurve import __version__, models
 from privcurve.datasets.domain import NUMERIC, Column
-from privcurve.figures.page import Block, Code, Heading, Page, Part, Picture, Points, Rows, Text
+from privcurve.figures.page import Block, Code, Folded, Heading, Page, Picture, Points, Rows, Text
 from privcurve.learners import registry
 from privcurve.learners.shared.tuning import candidates_of
 from privcurve.models.explain import Explanation, explain, table_of
@@ -31,11 +31,12 @@ from privcurve.releases.request import format_parameter
 
 ABOUT = "made by privcurve release; its card, beside it, says what it guarantees and what not"
 
-# Most mechanism calls, lines of a model, and names in a list; the rest is in the model's file.
+# Largest numbers of mechanism calls, lines of a model and names in a list on a card. The model's
+# file has all of them.
 MOST_STEPS = 40
 MOST_LINES = 120
 MOST_CATEGORIES = 8
-# Most shapes, and categories of a shape, that are drawn: those that matter most.
+# A card draws only the most important shapes, and the most important categories of a shape.
 MOST_SHAPES = 5
 
 # Keys of a description's `about`, and their titles on the card.
@@ -75,7 +76,7 @@ POPULATION = (
 
 
 def card(released: Released, checksum: str) -> Page:
-    """Return the card of a release, whose model's file has a checksum (SHA-256)."""
+    """Return the card of a release; `checksum` is the SHA-256 of the model's file."""
     title = released.description.title or released.request.dataset
     learner = registry.entry(released.learner_name).title
     explanation = explain(released.learner, released.domain)
@@ -111,14 +112,14 @@ def card(released: Released, checksum: str) -> Page:
         *_rank_columns(explanation),
         *_compare_tests(released, explanation),
         *_draw_columns(explanation),
-        Part("Every column in numbers", tuple(_list_effects(explanation, released))),
-        Part("In full", tuple(in_full)),
+        Folded("Every column in numbers", tuple(_list_effects(explanation, released))),
+        Folded("In full", tuple(in_full)),
     ]
     return Page(f"{learner}: {title}", tuple(blocks))
 
 
 def _summarise(released: Released, checksum: str) -> Rows:
-    """Return who released what, when and what for."""
+    """Return the rows of the summary: origin, date, purpose and guarantee."""
     about, label = released.description.about, released.domain.label
     missing = [title for key, title in ABOUT_WHOM.items() if key not in about]
     day = released.release.facts["at"].partition("T")[0]
@@ -173,7 +174,7 @@ def _describe_neighbours(released: Released) -> str:
 
 
 def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
-    """Say from which candidates a learner was chosen; how the choice went is not released."""
+    """Yield the candidates of a private choice. Its scores are not released."""
     request = released.request
     if not is_choice(request.learner):
         return
@@ -182,7 +183,7 @@ def _describe_choice(released: Released) -> Iterator[tuple[str, str]]:
     yield (
         "chosen",
         f"on the records, by private selection from {len(candidates)}: {'; '.join(candidates)}. "
-        "The privacy stated is that of the choice and of the training together",
+        "The stated ε and δ are for the choice and the training together",
     )
 
 
@@ -198,7 +199,7 @@ def _describe_records(released: Released) -> str:
         which = "all training records"
         if share := released.request.holdout:
             which = f"a share of {1 - share:g} of the records, by secret coins"
-        return f"{which}{at_most}; their number is not public, and stands nowhere here"
+        return f"{which}{at_most}; their number is not public, and is nowhere on this card"
     if released.request.holdout:
         held, n = released.n_held, released.n_train
         return f"{n:,} records{at_most}; {held:,} others are held out; these numbers are public"
@@ -206,7 +207,7 @@ def _describe_records(released: Released) -> str:
 
 
 def _explain_budget(released: Released) -> Iterator[Block]:
-    """Say what ε and δ mean, with an example, and warn where they mean little."""
+    """Explain ε and δ by an example, and warn if they guarantee little."""
     if not released.statement.private:
         yield Text(
             f"ε = ∞ for whoever knows the seed, {released.seed}: it is a public number, and with "
@@ -244,7 +245,7 @@ def _explain_budget(released: Released) -> Iterator[Block]:
 
 
 def explain_price(price: Price) -> str:
-    """Say what a guarantee means to someone who has never heard of ε: what a guess can gain."""
+    """Explain a guarantee by the success of a guess, for a reader who does not know ε."""
     whose = f"those of one {price.unit}" if price.unit else "one, say yours"
     them, are = ("them", "those are") if price.unit else ("it", "it is")
     doubt = {
@@ -252,7 +253,7 @@ def explain_price(price: Price) -> str:
         words.PRIVATE_COLUMNS: (
             f"Of what is private in {them} they know two possibilities, each as likely."
         ),
-        # Not whether it trained: a record that was held out answered too.
+        # The secret is membership in the dataset, as held-out records answer a query, too.
         words.ADD_REMOVE: f"Whether {are} among the records at all is as likely as not.",
     }[price.neighbours]
     return (
@@ -278,12 +279,12 @@ def _state_guarantee(released: Released) -> Iterator[Block]:
 
 
 def name_pages(text: str) -> str:
-    """Replace paths of the documentation by titles: a reader of the card may not have the files."""
+    """Replace paths of documentation pages by titles: card readers may lack the files."""
     return re.sub(r"\b(?:docs|papers)/([\w/]+)\.md", r"“\1” in privcurve's documentation", text)
 
 
 def _state_quality(released: Released) -> Iterator[Block]:
-    """Say how good the model is on records that did not train it, as far as that is paid for."""
+    """State the measured quality on records outside the training, if the release paid for it."""
     if released.judgement is not None:
         yield from _state_judgement(released, released.judgement)
     elif released.accuracy is not None:
@@ -296,14 +297,14 @@ def _state_quality(released: Released) -> Iterator[Block]:
     else:
         yield Text(
             "Not measured: whether this model is better than the base rate, which says the same of "
-            "everyone, is not known. A hold-out measures it at no further price for each record "
+            "everyone, is not known. A hold-out measures it at no additional price for each record "
             "(privcurve release --holdout 0.2). Or measure it where the model is used, on new "
             "records of people who agreed to that."
         )
 
 
 def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
-    """State what the hold-out says; all numbers follow from its noisy counts."""
+    """State the measures on the hold-out; all follow from its noisy counts."""
     area = f"AUC {judged.auc}; better" if judged.auc is not None else "Better"
     yield Text(
         f"{area} than the base rate, which says the same of everyone: {judged.better}.",
@@ -313,7 +314,7 @@ def _state_judgement(released: Released, judged: Judgement) -> Iterator[Block]:
     if judged.auc is not None:
         rows.append(("AUC", str(judged.auc), "0.5 is a coin toss, 1 is perfect"))
     if judged.gain is not None and judged.measured_by != "AUC":
-        # A digit more than of the AUC: the gain must not look as large as its margin.
+        # One digit more than for the AUC, so that rounding cannot make gain and margin equal.
         digits = min(places_of(judged.gain.margin, 3) + 1, 4)
         if judged.loss is not None:
             base = f"smaller is better; the base rate has {judged.base_loss:.{digits}f}"
@@ -375,11 +376,11 @@ def _percent(share: float) -> str:
     return f"{100 * share:.{1 if share < 0.995 else 0}f}"
 
 
-# What it makes of columns --------------------------------------------------------------
+# The effect of each column -------------------------------------------------------------
 
 
 def _rank_columns(explanation: Explanation) -> Iterator[Block]:
-    """Say how scores are made, and which columns move them most."""
+    """Explain how the model computes scores, and which columns change them most."""
     yield Text(" ".join(explanation.sentences()))
     if explanation.used:
         most = "" if len(explanation.used) <= MOST_SHAPES else f" (the first {MOST_SHAPES})"
@@ -388,7 +389,7 @@ def _rank_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Text]:
-    """Say why the hold-out may see more than the tests of single columns."""
+    """Explain why the hold-out can show an effect that no test of a single column shows."""
     judged = released.judgement
     if judged is not None and judged.better == YES and explanation.is_like_constant:
         yield Text(
@@ -398,7 +399,7 @@ def _compare_tests(released: Released, explanation: Explanation) -> Iterator[Tex
 
 
 def _draw_columns(explanation: Explanation) -> Iterator[Block]:
-    """Draw what the most important columns add to the score of two classes."""
+    """Draw the values that the most important columns add to the score of two classes."""
     if len(explanation.outputs) > 1:
         return
     shapes = [shape.drawn for shape in explanation.used[:MOST_SHAPES]]
@@ -414,7 +415,7 @@ def _draw_columns(explanation: Explanation) -> Iterator[Block]:
 
 
 def _list_effects(explanation: Explanation, released: Released) -> Iterator[Block]:
-    """Yield what each value of each column adds, in numbers, or the model in words."""
+    """Yield the score that each value of each column adds, or the model in words."""
     if not explanation.is_sum:
         yield Code(_describe_model(released))
     for shape in explanation.used:
@@ -440,18 +441,18 @@ def _warn_if_constant(explanation: Explanation) -> Iterator[Text]:
     ):
         if is_constant:
             yield Text(
-                f"No record gets {never} 0, so that the label it gives is always {answer}. Scores, "
-                "and the probabilities made of them, still tell records apart.",
+                f"No record gets {never} 0, so that the model always answers {answer}. Scores, "
+                "and the probabilities computed from them, still differ between records.",
                 warning=True,
             )
 
 
 def _describe_model(released: Released) -> str:
-    """Write a model as a person reads it; the end of a long one is left out."""
+    """Return the model as text, without the end of a long text."""
     text = models.load(released.path(MODEL)).describe()
     if text == released.learner_name:
         title = registry.entry(released.learner_name).title
-        return f"{title}: its numbers stand in {MODEL}, under the key model."
+        return f"{title}: its numbers are in {MODEL}, under the key model."
     lines = text.splitlines()
     n_left = len(lines) - MOST_LINES
     rest = [f"… and {n_left} lines more"] if n_left > 0 else []
@@ -474,12 +475,12 @@ def _list_calls(released: Released) -> Iterator[Block]:
 
 
 def name_columns(what: str, names: Sequence[str]) -> str:
-    """Replace the places of columns in a mechanism call by their names."""
+    """Replace the positions of columns in a mechanism call by their names."""
 
     def replace_places(match: re.Match[str]) -> str:
         return match[1] + re.sub(r"\d+", lambda place: names[int(place[0])], match[2])
 
-    # Choices are numbered in their order.
+    # "choice of column 3" is the third choice, not the column at position 3.
     return re.sub(r"(?<!choice of )\b(columns? )(\d+(?: and \d+)?)\b", replace_places, what)
 
 
@@ -489,8 +490,10 @@ def _describe_calls(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
     mechanism = MECHANISMS.get(first.mechanism)
     cost = f"ε = {first.epsilon:.4g}" if first.rho is None else f"ρ = {first.rho:.4g}"
     if first.mechanism == "gaussian":
-        # It has no pure ε: what adds up, as squares, is μ = sensitivity/σ.
+        # A Gaussian call has no pure ε; its cost is μ = sensitivity/σ, and squares of μ add up.
         cost = f"μ = {first.sensitivity * first.noise_rate:.4g}"
+        if first.sampled < 1:
+            cost += f" on a batch of {100 * first.sampled:.4g} %"
     elif first.bounded_range is not None:
         cost = f"range {first.bounded_range:.4g}"
     return (
@@ -506,8 +509,8 @@ def _describe_calls(group: Sequence[LedgerEntry]) -> tuple[str, ...]:
 def _list_totals(released: Released) -> Iterator[Block]:
     number = released.release.number
     yield Text(
-        f"This is release {number} of these records. Whoever has several of them knows more than "
-        "one of them tells: their epsilons add up, and so do their deltas."
+        f"This is release {number} of these records. Several releases together reveal more than "
+        "one: their epsilons add up, and so do their deltas."
     )
     together = released.totals
     claims = [f"Together, for {sums.neighbours_text}: {sums.claim}." for sums in together]
@@ -528,7 +531,7 @@ def _list_totals(released: Released) -> Iterator[Block]:
 def _list_exclusions(released: Released) -> Iterator[str]:
     if released.request.relation == words.PRIVATE_COLUMNS:
         shown = ", ".join(released.request.public)
-        yield f"What is public of each record ({shown}): the model may show it exactly."
+        yield f"The public values of each record ({shown}): the model may show them exactly."
     statement = released.fit_statement
     for text in map(name_pages, statement.exclusions):
         yield text[0].upper() + text[1:] + "."

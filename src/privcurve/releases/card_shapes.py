@@ -1,4 +1,4 @@
-"""The pictures on a card: the shape of one column, with its people and its intervals."""
+"""The pictures on a card: the shape of one column, with intervals and numbers of people."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from privcurve.figures import pictures
 from privcurve.models.shape import Shape
 from privcurve.numerals import two_digits
 
-# Most categories that are drawn.
+# Largest number of categories in a picture.
 MOST_ROWS = 12
-# Shares of a picture's width: the end of the bins of numbers, the start of that of missing values.
+# Shares of a picture's width: numeric bins end at the first, the bin of missing values starts at
+# the second.
 NUMBERS, MISSING = 0.9, 0.93
 
 
 def draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
-    """Draw what a column adds to the score of two classes, between two ends of the score."""
+    """Return a picture of the score that each value of a column adds (two classes).
+
+    `ends` are the limits of the axis of scores.
+    """
     column, values = shape.column, shape.values[0].tolist()
     errors, titles = shape.spread[0].tolist(), column.short_names
     people: list[float | None] = [None] * len(values)
@@ -50,7 +54,7 @@ def draw_shape(shape: Shape, ends: tuple[float, float]) -> str:
 
 
 def _label_numbers(column: Column) -> list[tuple[str, float]]:
-    """Return ticks of a numeric column's axis: the middle of a whole number's bin."""
+    """Return ticks of a numeric column's axis; a whole number has its tick amid its bin."""
     low, high = column.edges[0], column.edges[-1]
     if column.dates:
         return [(format_day(day), day) for day in (low, (low + high) // 2, high)]
@@ -60,5 +64,5 @@ def _label_numbers(column: Column) -> list[tuple[str, float]]:
 
 
 def _format_value(value: float, error: float) -> str:
-    # The sum has no negative zero.
+    # Adding 0.0 turns -0.0 into 0.0.
     return f"{round(value, 2) + 0.0:+.2f}" + (f" ± {error:.2f}" if error else "")

@@ -1,7 +1,7 @@
-"""The candidates of a learner that is chosen on the records, at a price that is part of ε.
+"""The candidates of a private choice of the learner; ε pays for the choice.
 
-The choice is private selection (docs/tuning.md) among proved learners, each at one public
-setting, or among settings of one's own (the learner ``tuned``).
+Private selection (docs/tuning.md) chooses among proved learners, each with one public setting, or
+among settings that the user lists (the learner ``tuned``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import Released
 from privcurve.releases.request import Request, format_parameter
 
-# Stands in place of a learner's name.
+# Users write this in place of a learner's name.
 CHOOSE = "choose"
 
-# Several learners need more runs than settings of one learner do: a single run keeps whatever it
-# draws. Found on Adult, which is public (docs/tuning.md).
+# A choice among learners needs more runs than a choice among settings of one learner, since a
+# single run keeps a random candidate. The value is from Adult, which is public (docs/tuning.md).
 EXPECTED_RUNS = 15.0
 
-# Parameters that the choice sets itself.
+# Parameters that `choose` sets.
 _FIXED = ("learner", "settings")
 
 
@@ -35,14 +35,14 @@ _FIXED = ("learner", "settings")
 class Choice:
     """The candidates of a private choice, and their prices."""
 
-    request: Request  # the same release, with `tuned` for its learner
+    request: Request  # the same release, with the learner `tuned`
     titles: tuple[str, ...]  # of the candidates
-    prices: tuple[float, ...]  # the ε that each is trained with, of one record
-    left_out: tuple[str, ...]  # learners that this δ is not for, and why
-    runs: float  # how many trainings are expected
+    prices: tuple[float, ...]  # the ε of one training of each candidate, for one record
+    left_out: tuple[str, ...]  # learners that do not suit this δ, with the reason
+    runs: float  # expected number of trainings
 
     def lines(self) -> list[str]:
-        """Return the candidates, and the ε that each is trained with: known before any training."""
+        """Return lines with the candidates and the ε of each; both are known before training."""
         whose = "" if self.request.unit is None else " of one record"
         candidates = ", ".join(
             f"{title} (ε = {price:.2g}{whose})"
@@ -55,15 +55,15 @@ class Choice:
 
 
 def is_choice(learner: str) -> bool:
-    """Return whether a release of this learner chooses on the records."""
+    """Return whether a release with this learner's name chooses privately on the records."""
     return learner in (CHOOSE, tuning.NAME)
 
 
 def choice(request: Request, description: Description) -> Choice:
     """Return the candidates of a release, after all checks that need no record.
 
-    The request is of the learner ``choose``, or ``tuned``. Raises ReleaseError if there is nothing
-    to choose from, or nothing is left for a training.
+    The learner of the request is ``choose`` or ``tuned``. Raises ReleaseError if fewer than two
+    candidates suit the request, or if the choice leaves no ε for a training.
     """
     request = replace(request, unit=description.unit)
     entry, n_classes = registry.entry(tuning.NAME), description.domain.n_classes
@@ -77,7 +77,7 @@ def choice(request: Request, description: Description) -> Choice:
         suited, left_out = by_rule.suitable_learners(by_rule.LEARNERS, n_classes, request.delta)
         if len(suited) < 2:
             raise ReleaseError(
-                f"{description.name}: of {n_classes} classes, with delta = {request.delta:g}, "
+                f"{description.name}: for {n_classes} classes, with delta = {request.delta:g}, "
                 f"there is only {', '.join(suited)} to choose from: release that with all of "
                 "epsilon, or give a delta above 0"
             )
@@ -88,7 +88,7 @@ def choice(request: Request, description: Description) -> Choice:
         request = replace(request, learner=tuning.NAME, parameters=parameters)
     try:
         registry.check_parameters(tuning.NAME, request.parameters)
-        # This comes before the prices, which take seconds.
+        # Check first: computing the prices takes seconds.
         if why := entry.refuses(neighbours=request.relation):
             raise ValueError(why)
         values = entry.complete(request.parameters)
@@ -97,7 +97,7 @@ def choice(request: Request, description: Description) -> Choice:
         for name in names:
             kind = registry.estimator_class(name)
             if not kind._released:
-                raise ReleaseError(f"{name} can't be handed over: {kind._why_kept_back}")
+                raise ReleaseError(f"{name} can't be released: {kind._why_kept_back}")
         shape = (values["eta"], values["expected_runs"], values["score_share"])
         budget = tuning.budget_of(names, *request.budget_of_record, *shape)
         domain = description.domain
@@ -110,9 +110,9 @@ def choice(request: Request, description: Description) -> Choice:
 
 
 def check_budget(request: Request, description: Description) -> None:
-    """Refuse a choice that the budget of the records does not allow, before it is priced.
+    """Raise ReleaseError if the budget of the records can't pay for a choice.
 
-    A release checks it again, and delta too. Raises ReleaseError.
+    This check comes before the choice is priced. A release repeats it, and checks delta, too.
     """
     records = description.records_name
     price = replace(request, learner=tuning.NAME, unit=description.unit).price(secret=True)
@@ -120,14 +120,14 @@ def check_budget(request: Request, description: Description) -> None:
 
 
 def closing_sentence(released: Released) -> str:
-    """Return the sentence that a choice ends in: all in it is released, and paid for."""
+    """Return the closing sentence of a choice; it contains released facts only."""
     title = by_rule.name_of(released.learner_name, released.setting)
     price = replace(released.price, epsilon=released.request.epsilon)
     return f"At {price} the private choice kept {title} ({_format_setting(released.setting)})."
 
 
 def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
-    """Name candidates: by the learner, and by the setting where that alone is not enough."""
+    """Name candidates by their learners, with the settings if a learner occurs twice."""
     pairs = [(candidate.learner, candidate.setting) for candidate in candidates]
     learners = [learner for learner, _ in pairs]
     return tuple(

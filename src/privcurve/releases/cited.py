@@ -1,4 +1,4 @@
-"""The attack that a card may cite: on a made-up table, of public facts alone."""
+"""The attack that a card may cite; it uses a made-up table, which follows from public facts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ FOLDER = Path("results/attacks")
 
 @dataclass(frozen=True)
 class Cited:
-    """How often an attack was right."""
+    """The success of an attack that guesses between two equally likely secrets."""
 
-    right: float  # a share of guesses, of two secrets that are as likely
+    right: float  # share of right guesses
     error: float  # its standard error
     most: float  # the largest share that the guarantee allows
     n_fits: int
 
     def sentence(self) -> str:
-        """Say how often the attack was right."""
+        """Return a sentence that states the success of the attack."""
         return (
             f"the best attack that we tried guessed right {100 * self.right:.1f} ± "
             f"{100 * self.error:.1f} times in 100; at most {100 * self.most:.1f} are possible"
@@ -35,7 +35,7 @@ class Cited:
 
 
 def write(cited: Cited, request: Request, description: Description) -> Path:
-    """Keep an attack on a made-up table, for cards of releases of the same request."""
+    """Store the result of an attack on a made-up table; cards of equal requests cite it."""
     path = _path(description)
     content = {"of": _key(request, description), **asdict(cited)}
     replace_text(path, json.dumps(content, indent=1) + "\n")
@@ -43,7 +43,7 @@ def write(cited: Cited, request: Request, description: Description) -> Path:
 
 
 def read(request: Request, description: Description) -> Cited | None:
-    """Return the attack on a made-up table for a request; None if none was made."""
+    """Return the stored attack for a request, or None."""
     try:
         content = json.loads(_path(description).read_text(encoding="utf-8"))
         if content.pop("of") != _key(request, description):
@@ -58,7 +58,7 @@ def _path(description: Description) -> Path:
 
 
 def _key(request: Request, description: Description) -> str:
-    """Return a digest of all public facts that an attack on a made-up table follows from."""
+    """Return a digest of all public facts that determine an attack on a made-up table."""
     facts: dict[str, Any] = {
         "domain": description.domain.to_json(),
         "n": description.n_rows,

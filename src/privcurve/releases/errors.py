@@ -4,14 +4,14 @@ from privcurve.errors import OVER_BUDGET, ExpectedError
 
 
 class ReleaseError(ExpectedError, RuntimeError):
-    """A release that is refused, or that failed; the message names the culprit and the way out."""
+    """A release is refused or has failed; the message names the culprit and the remedy."""
 
 
 class LedgerError(ReleaseError):
-    """A release that the budget ledger refuses, or a ledger that can't be used; one message."""
+    """The budget ledger refuses a release, or can't be used."""
 
 
 class BudgetError(LedgerError):
-    """A release that the budget does not allow, or what deltas would add up to."""
+    """The budget can't pay for a release, or the deltas of all releases would reach 1."""
 
     exit_code = OVER_BUDGET

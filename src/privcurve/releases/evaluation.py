@@ -1,4 +1,4 @@
-"""Measure a model on a labelled table, by group: exactly, for its owner, or with noise."""
+"""Measure a model on a labelled table, by group: exactly (for the owner) or with noise."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ALL, MISSING = "all", "(missing)"
-# A column that the model does not have makes at most so many groups.
+# Largest number of groups of a column that is not a column of the model.
 MOST_GROUPS = 50
 
 Measure = tuple[float, float]  # a value and its standard error
@@ -41,27 +41,27 @@ UNMEASURED: Measure = (math.nan, math.nan)
 class Answers(NamedTuple):
     """The answers of a model about labelled records."""
 
-    groups: tuple[str, ...]  # their names
-    group: Ints  # (n_rows,): which group each record is in
-    label: Ints  # (n_rows,): position of its class
-    answer: Ints  # (n_rows,): position of the class that the model says
+    groups: tuple[str, ...]  # names of the groups
+    group: Ints  # (n_rows,): position of the record's group
+    label: Ints  # (n_rows,): position of the record's class
+    answer: Ints  # (n_rows,): position of the predicted class
     scores: Floats  # (n_rows,), or (n_rows, n_classes)
-    chances: Floats | None  # (n_rows, n_classes), where the model has probabilities
+    chances: Floats | None  # (n_rows, n_classes): probabilities; None if the model has none
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return 2 if self.scores.ndim == 1 else self.scores.shape[1]
 
     def select(self, rows: Bools) -> Answers:
-        """Return the answers about some records."""
+        """Return the answers about the records in `rows`, a mask of shape (n_rows,)."""
         chances = None if self.chances is None else self.chances[rows]
         label, answer, scores = self.label[rows], self.answer[rows], self.scores[rows]
         return Answers(self.groups, self.group[rows], label, answer, scores, chances)
 
 
 class Row(NamedTuple):
-    """Measures of one group: each with its standard error."""
+    """Measures of one group, each with its standard error."""
 
     group: str
     n: float
@@ -80,18 +80,18 @@ def ask(
     watch: Callable[[RawTable], None] | None = None,
     **options: Any,
 ) -> Answers:
-    """Ask a model about each record of a table that has the label.
+    """Return the answers of a model about each record of a labelled table.
 
     Parameters
     ----------
     model : Model
     path : Path
-        Of the table.
+        The table, a file with a column of labels.
     by : str or None
-        The column of groups: of the model, whose bins are groups, or another one of the table.
+        The column of groups. The groups are the bins of a column of the model, or the values of
+        another column of the table.
     tell : callable
-        Is given what is to be said of the table: that nearly all values of a column are out of
-        its bounds.
+        Called with each remark on the table, such as a column with nearly all values out of bounds.
     watch, **options
         See :func:`~privcurve.datasets.coding.read_codes`.
 
@@ -100,7 +100,8 @@ def ask(
     DatasetError
         If the table can't be read.
     ReleaseError
-        If a label is none of the model's, or the column of groups has none.
+        If a label is missing or no class of the model, if the table has no record, or if `by` is
+        the label or has more than ``MOST_GROUPS`` values.
     """
     domain, label = model.domain, model.domain.label
     column = domain.columns[domain.names.index(by)] if by in domain.names else None
@@ -127,8 +128,9 @@ def ask(
                 )
             if place is None:
                 raise ReleaseError(
-                    f"{part.table.place_of(row)}: the label {label.column!r} is {word!r}, which is "
-                    f"none of the model's classes ({', '.join(label.names)}): write it as they are"
+                    f"{part.table.place_of(row)}: the label {label.column!r} must be one of the "
+                    f"model's classes ({', '.join(label.names)}); got {word!r}. Write labels as in "
+                    "the training data"
                 )
             labels.append(place)
         values = model.decision_function(part.codes)
@@ -156,9 +158,10 @@ def ask(
 
 
 def _place_spellings(places: dict[str, int]) -> dict[str, int]:
-    """Return the position of each class by what a file may write; of truth values, all spellings.
+    """Return the position of the class of each spelling of a label.
 
-    `places` has what the training files wrote.
+    `places` has the spellings of the training files. If the classes are truth values, the result
+    has all spellings of truth values.
     """
     places_of = {
         truth: {places[t] for t in texts if t in places} for truth, texts in TRUTHS.items()
@@ -170,7 +173,7 @@ def _place_spellings(places: dict[str, int]) -> dict[str, int]:
 
 
 def _read_group(text: str, markers: Markers) -> str:
-    """Return the group of a text, as a model reads a category: 1.0 is 1, and NA may be missing."""
+    """Return the group of a text, read like a category: 1.0 means 1, and NA may mean missing."""
     word = text.strip()
     return MISSING if markers.include(word) else strip_point(word, markers.decimal)
 
@@ -189,9 +192,10 @@ def _group_rows(by: str, texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 
 
 def measure(answers: Answers, least: int) -> tuple[list[Row], list[str]]:
-    """Measure all records and each group; return the names of groups of fewer than `least` too.
+    """Return the measures of all records and of each group, and the names of small groups.
 
-    Small groups are not measured; groups without a record are left out.
+    Small groups have fewer than `least` records and no measures. The result omits groups without a
+    record.
     """
     rows, small = [_measure(ALL, answers)], []
     for k, name in enumerate(answers.groups):
@@ -241,7 +245,7 @@ def _spread_of_area(area: float, n_positive: int, n: int) -> float:
 
 
 class Noisy(NamedTuple):
-    """Counts with noise, and where they are charged."""
+    """Measures from noisy counts, and the release in the ledger that paid for them."""
 
     rows: list[Row]
     release: Release
@@ -253,26 +257,29 @@ def release(
 ) -> Noisy:
     """Release the counts of records by group, label and answer, with discrete Laplace noise.
 
-    It is one vector of disjoint counts: to replace a record moves two of them by one, to add one
-    moves one (``privacy.sensitivity.counts.histogram_l1``). The model and the groups are public.
-    The price is written into the ledger of the dataset before any noise is drawn.
+    The query is one vector of disjoint counts: replacing a record changes two counts by one, adding
+    a record changes one (``privacy.sensitivity.counts.histogram_l1``). The model and the groups are
+    public. The function writes the price into the ledger of the dataset before it draws noise.
 
     Parameters
     ----------
     answers : Answers
-        Grouped by a column of the model, or not at all: groups that were read from a table are not
+        Without groups, or grouped by a column of the model: group names from a table are not
         public.
     model, table : Path
-        What they are of.
+        The files of the model and of the table behind `answers`.
     dataset : str
-        Whose records they are.
+        The dataset whose budget pays.
     by : str or None
+        The column of groups.
     epsilon : float
+        The price.
 
     Raises
     ------
     DatasetError, SeedError, ReleaseError
-        If there is no such dataset, or its budget does not allow it: nothing is spent.
+        If the dataset does not exist, its records are public or protect persons, its seed can't be
+        used, or its budget can't pay. Then nothing is spent.
     """
     description = datasets.describe(dataset)
     records = description.records_name
@@ -306,7 +313,7 @@ def release(
     with guard(ledger, description, set(facts["sources"].values())):
         seed = seeds.read_or_make(place)
         entry = ledger.reserve(budget, price, {**facts, "seed": seeds.public_name(seed)})
-    # The numbered folder tells of the release if the ledger is lost.
+    # If the ledger is lost, the numbered folder shows that the release was made.
     (ledger.path.parent / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
     key = {"for": "evaluation", "release": entry.number, "epsilon": epsilon, **facts}
     curator = Curator(seeds.generator(seed, canonical.digest({**key, "seed": seed.name})))
@@ -317,21 +324,26 @@ def release(
     spread = math.sqrt(2) * call.scale / PARTS
     rows = [_measure_counts(ALL, noisy.sum(axis=0), spread * math.sqrt(shape[0]))]
     rows += [_measure_counts(name, noisy[k], spread) for k, name in enumerate(answers.groups)]
-    # If the line can't be written, the one that reserved the price counts.
+    # If this line can't be written, the release stays reserved, which counts as spent.
     with contextlib.suppress(OSError):
         ledger.close(entry, DONE, {})
     return Noisy(rows, entry, ledger.path)
 
 
 def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
-    """Return the measures of counts (n_classes, n_classes) with noise of deviation `spread`."""
+    """Return the measures of noisy counts.
+
+    `counts` has the shape (n_classes, n_classes), labels by answers; `spread` is the standard
+    deviation of the noise of each count.
+    """
     n, n_classes = float(counts.sum()), len(counts)
 
     def share(count: float, n_cells: int) -> Measure:
         if n <= 0:
             return UNMEASURED
         value = min(max(count / n, 0.0), 1.0)
-        # The noise of a cell changes the total, and the count too if the cell belongs to it.
+        # The noise of each cell changes the total; the noise of the counted cells also changes
+        # the count.
         rest, noise = 1 - value, spread / n
         n_others = n_classes * n_classes - n_cells
         weight = n_cells * (rest * rest) + n_others * (value * value)
@@ -349,7 +361,7 @@ def _measure_counts(name: str, counts: Floats, spread: float) -> Row:
 
 
 def draw(rows: Sequence[Row]) -> Figure:
-    """Draw the measures of groups with two standard errors, a panel a measure."""
+    """Draw the measures of groups with two standard errors, one panel for each measure."""
     extras.check("matplotlib", "a picture of an evaluation")
     from matplotlib.figure import Figure
 
@@ -378,5 +390,5 @@ def draw(rows: Sequence[Row]) -> Figure:
 
 
 def is_measured(rows: Sequence[Row], name: str) -> bool:
-    """Return whether some group has a measure."""
+    """Return whether at least one group has the measure `name`."""
     return any(not math.isnan(getattr(row, name)[0]) for row in rows)

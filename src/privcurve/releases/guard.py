@@ -1,9 +1,9 @@
-"""Check, before a price is reserved, that all earlier releases are known.
+"""Check, before a release reserves its price, that its ledger lists all earlier releases.
 
-A ledger is in a working folder, where it can be lost, or left behind by a copy of the records. The
-owner's folder, beside the seeds, outlives both. A trace of a ledger there holds the number of its
-releases, the digest of its lines (by which the ledger is recognised wherever it was moved) and the
-digests of its raw files and of its codes. Nothing of it ever leaves that folder.
+A ledger is in a working folder: it can be lost, and a copy of the records can leave it behind. So
+the owner's folder of seeds also keeps a trace of each ledger: the number of releases, the digest of
+the lines (which identifies a ledger that was moved), and digests of its raw files and encoded
+records. Traces never leave that folder.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from privcurve.releases.budget_ledger import RELEASES, BudgetLedger, lock_releas
 from privcurve.releases.errors import ReleaseError
 from privcurve.releases.released import MODEL
 
-# Below the folder of seeds.
+# A folder in the folder of seeds.
 FOLDER = "ledgers"
 
-# Bytes: more than a trace takes.
+# Bytes; larger than any trace.
 ROOM = 2**20
 
 
@@ -34,11 +34,11 @@ ROOM = 2**20
 def guard(
     ledger: BudgetLedger, description: Description, digests: set[str], output: Path | None = None
 ) -> Iterator[None]:
-    """Guard the reservation of a price: no other release begins meanwhile, and a trace is kept.
+    """Guard the reservation of a price: lock out other releases, and update the trace at the end.
 
-    `digests` are of the records, as of :class:`Traces`; `output` is the folder of a model that may
-    stand beside the numbered ones. Raises ReleaseError for a ledger that
-    lacks releases, and for records that have another one.
+    `digests` are the digests of the records (:class:`Traces`). `output` is the folder of the model,
+    if it is not a numbered folder next to the ledger. Raises ReleaseError if the ledger lacks
+    releases, or if another ledger has releases of the same records.
     """
     traces = Traces(ledger, description, digests)
     with lock_releases(RELEASES):
@@ -52,10 +52,9 @@ def guard(
 
 
 def check_complete(ledger: BudgetLedger, description: Description) -> None:
-    """Refuse a ledger that does not say what was spent of its records (ReleaseError).
+    """Raise ReleaseError if a ledger lacks releases, or another ledger has some of its files.
 
-    It lacks releases, or another ledger has some of the same files. Files that are not there, and
-    the codes of their records, are not looked at.
+    The check reads only files that exist, and no encoded records.
     """
     files = list(description.source_files())
     paths = [Path(file.local) for file in files if file.local is not None]
@@ -67,7 +66,7 @@ def check_complete(ledger: BudgetLedger, description: Description) -> None:
 
 
 def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> None:
-    """Refuse a ledger that lacks a release whose numbered folder exists, except for `output`."""
+    """Raise ReleaseError if a numbered folder, except `output`, has no release in the ledger."""
     releases = ledger.releases()
     folders = [release.facts["folder"] for release in releases if "folder" in release.facts]
     named = {Path(folder).resolve() for folder in (*folders, *([output] if output else []))}
@@ -76,20 +75,19 @@ def _check_numbers(home: Path, ledger: BudgetLedger, output: Path | None) -> Non
         if number > len(releases) and path.resolve() not in named:
             model = path / MODEL
             raise ReleaseError(
-                f"{model if model.exists() else path} is there, but the ledger, {ledger.path}, "
-                "does not know of it: restore the ledger, without which what is spent can't be "
-                "known"
+                f"{model if model.exists() else path} exists, but the ledger, {ledger.path}, does "
+                "not list its release, so the spent budget is unknown: restore the ledger"
             )
 
 
 def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
-    """Refuse records that have a ledger under another name: budgets would not add up."""
+    """Raise ReleaseError if a ledger of another name has these records: its budget is separate."""
     for path in sorted(RELEASES.glob("*/")):
         if path.name == records:
             continue
         other = BudgetLedger(path)
         for release in other.releases():
-            # A file that was saved again has other bytes, but mostly the same codes.
+            # A file that was saved again has other bytes, but usually equal encoded records.
             facts = release.facts
             if digests & {facts.get("checksum"), *facts.get("sources", {}).values()}:
                 raise ReleaseError(same_records(records, dataset, path.name, other.path))
@@ -100,9 +98,10 @@ def _check_other_ledgers(records: str, dataset: str, digests: set[str]) -> None:
 
 @dataclass(frozen=True)
 class Trace:
-    """A trace of a ledger, which was last at `ledger`, of the dataset `records`.
+    """A trace of the ledger of the dataset `records`.
 
-    `heads` are those of :meth:`BudgetLedger.heads`; `digests` are SHA-256 of raw files and codes.
+    `ledger` is the last known path of the ledger; `heads` are its digests
+    (:meth:`BudgetLedger.heads`); `digests` are SHA-256 of raw files and encoded records.
     """
 
     ledger: str
@@ -113,10 +112,10 @@ class Trace:
 
 
 class Traces:
-    """The traces in the owner's folder, for a release that `ledger` will hold.
+    """The traces in the owner's folder, seen from one ledger.
 
-    `digests` are of its records: of their codes, and of raw files. Of a public benchmark no trace
-    is kept, but its records are checked against the traces of other ledgers.
+    `digests` are SHA-256 of the raw files and of the encoded records of a release. The ledger of a
+    public benchmark leaves no trace, but its records are compared with the traces of other ledgers.
     """
 
     def __init__(
@@ -130,23 +129,24 @@ class Traces:
         self._keeps = not description.public_benchmark
 
     def lock(self) -> AbstractContextManager[None]:
-        """Lock the owner's folder: no other release begins meanwhile, in any working folder."""
+        """Lock the owner's folder: until the end no release begins in any working folder."""
         return lock_releases(self.folder) if self._keeps else nullcontext()
 
     def check(self) -> None:
-        """Refuse a ledger that lacks releases, and records that are those of another ledger."""
+        """Raise ReleaseError if the ledger lacks releases, or another ledger has its records."""
         for path, trace in self._read_all().items():
             # A trace of this ledger, perhaps from before it was moved.
             if self._ledger.continues(trace.heads[-1]):
                 continue
             if path == self._file:
                 raise ReleaseError(self._explain_loss(trace))
-            # Both began alike: each line follows from those before it, and has a random word.
+            # A shared head means that one ledger is a copy of the other: each line has a digest of
+            # all earlier lines, and a random word.
             if {*self._ledger.heads()} & {*trace.heads}:
                 raise ReleaseError(
-                    f"the ledger {self._ledger.path} is a copy of {trace.ledger}, in which "
-                    f"{trace.releases} releases stood: what both spend would not add up. Go on "
-                    "there, or put that ledger in the place of this one."
+                    f"the ledger {self._ledger.path} is a copy of {trace.ledger}, which has "
+                    f"{trace.releases} releases: two ledgers would not add up their costs. Go on "
+                    "there, or replace this ledger by that one."
                 )
             if set(trace.digests) & set(self._digests):
                 description, ledger = self._description, Path(trace.ledger)
@@ -162,7 +162,7 @@ class Traces:
             check_room(self.folder, ROOM)
 
     def keep(self) -> None:
-        """Write down how far the ledger has come, and the digests of its records."""
+        """Write the trace: the current heads of the ledger, and the digests of its records."""
         if not self._keeps:
             return
         earlier = {
@@ -189,25 +189,25 @@ class Traces:
         has = f"has {n_releases}, or others" if self._ledger.path.exists() else "is gone"
         return (
             f"the ledger {self._ledger.path} {has}, but {trace.releases} "
-            f"release{'' if trace.releases == 1 else 's'} stood in it ({self._file}). Restore it "
-            "from a backup: without it what is spent can't be known. If these are other records "
-            "than those, give their description another name."
+            f"release{' was' if trace.releases == 1 else 's were'} in it ({self._file}), so the "
+            "spent budget is unknown. Restore the ledger from a backup; or, if these are different "
+            "records, give their description another name."
         )
 
 
 def same_records(records: str, dataset: str, other: str, ledger: Path, there: str = "") -> str:
-    """Say that records have a ledger under another name, and what to do."""
+    """Return the message that another ledger has releases of the same records."""
     return (
-        f"the file of {records!r} is that of {other!r} too, whose ledger, {ledger}, has releases "
-        f"of it: what they spent would not add up. Describe {dataset!r} as a variant (based_on: "
-        f"{other}), or release {other!r}{there}."
+        f"the file of {records!r} is also the file of {other!r}, whose ledger, {ledger}, has "
+        f"releases of it: two ledgers would not add up their costs. Describe {dataset!r} as a "
+        f"variant (based_on: {other}), or release {other!r}{there}."
     )
 
 
 def _read(path: Path) -> Trace:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        heads = content["heads"] if "heads" in content else [content["head"]]
+        heads = content["heads"]
         if not heads:
             raise ValueError("it names no state of the ledger")
         return Trace(
@@ -215,12 +215,12 @@ def _read(path: Path) -> Trace:
             content["records"],
             int(content["releases"]),
             tuple(heads),
-            tuple(content.get("digests", ())),
+            tuple(content["digests"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReleaseError(
-            f"{path}, which says how many releases a ledger had, can't be read ({error}). Nothing "
-            "is released until it is restored from a backup."
+            f"{path}, which has the number of releases of a ledger, can't be read ({error}). "
+            "Nothing is released until you restore it from a backup."
         ) from None
 
 

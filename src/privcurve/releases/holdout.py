@@ -1,8 +1,8 @@
-"""A hold-out: records that are set aside before anything else, and answer one charged query.
+"""A hold-out: records that do not train, and answer one query, which is charged.
 
-The split does not look at what the records hold (docs/proofs.md, 'Hold-out'). For replace-one
-neighbours it is a public function of the place of a row in the raw file, or of the first row of
-its person. For add-remove neighbours each record, or person, has a secret coin of its own.
+The split does not depend on the values of the records (docs/proofs.md, 'Hold-out'). For replace-one
+neighbours it is a public function of the row number in the raw file, or of the first row of each
+person. For add-remove neighbours each record, or person, has its own secret coin.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from privcurve.releases.errors import ReleaseError
 from privcurve.releases.judgement import Judgement, judge, score_bins
 from privcurve.releases.request import Request
 
-# The public function of places: the k-th number of this generator belongs to place k.
+# Seed of the public split: the k-th number of the generator decides on row k.
 PUBLIC_SEED = 20261129
 
 WHAT = "counts of the hold-out by label and bin of the score"
@@ -37,9 +37,9 @@ WHAT = "counts of the hold-out by label and bin of the score"
 
 @dataclass(frozen=True)
 class Parts:
-    """The two parts of the training records; a record is in exactly one."""
+    """The two parts of the training records; each record is in exactly one part."""
 
-    train: NDArray[np.intp]  # places among the coded records, in increasing order
+    train: NDArray[np.intp]  # positions among the encoded records, in increasing order
     held: NDArray[np.intp]
 
 
@@ -48,12 +48,12 @@ def read_places(
     description: Description,
     watch: Callable[[RawTable], None] | None = None,
 ) -> NDArray[np.intp]:
-    """Return the place in the raw file of each coded record, or of its person's first row.
+    """Return the row number in the raw file of each encoded record, or of its person's first row.
 
-    Raises ReleaseError if the raw file was changed after it was coded.
+    Raises ReleaseError if the raw file has changed since it was encoded.
     """
     if description.unit is None and not description.records.balance:
-        # All records are kept, or the first ones.
+        # The encoded records are all rows of the file, or its first rows.
         return np.arange(data.n_rows)
     checksum, places = load_places(description.name, watch)
     if checksum != data.checksum:
@@ -65,15 +65,15 @@ def read_places(
 
 
 def split(places: NDArray[np.intp], request: Request, coins: Generator | None = None) -> Parts:
-    """Split records by the places of :func:`read_places`.
+    """Split records by their row numbers (:func:`read_places`).
 
-    For add-remove neighbours `coins` is a secret stream; for others none is needed.
+    For add-remove neighbours `coins` is a secret stream; other relations need none.
 
-    Raises ReleaseError if a part has no record, where their numbers are public.
+    Raises ReleaseError if a part is empty and the number of records is public.
     """
     if request.relation == ADD_REMOVE:
         assert coins is not None
-        # One secret coin for each record or person, whatever its place.
+        # One secret coin for each record or person.
         units = np.unique(places, return_inverse=True)[1]
         held = np.asarray(coins.random(len(places))[units] < request.holdout)
     else:
@@ -81,16 +81,16 @@ def split(places: NDArray[np.intp], request: Request, coins: Generator | None = 
     parts = Parts(np.flatnonzero(~held), np.flatnonzero(held))
     if request.relation != ADD_REMOVE and not (len(parts.train) and len(parts.held)):
         raise ReleaseError(
-            f"holdout = {request.holdout:g} leaves a part of {len(places)} records without any: "
-            "give another share, or leave it out. Nothing was trained"
+            f"holdout must leave a record in each part; got {request.holdout:g} for {len(places)} "
+            "records. Give another share, or leave it out. Nothing was trained"
         )
     return parts
 
 
 def public_split(places: NDArray[np.intp], share: float) -> Bools:
-    """Return which places a hold-out of this share takes; `places` are not empty.
+    """Return a mask of the rows that the hold-out takes; `places` must not be empty.
 
-    Each answer follows from its own place and the share alone.
+    Each value is a function of one row number and the share.
     """
     generator = np.random.Generator(np.random.PCG64(PUBLIC_SEED))
     numbers = generator.random(int(places.max(initial=0)) + 1)
@@ -98,7 +98,7 @@ def public_split(places: NDArray[np.intp], share: float) -> Bools:
 
 
 def query(request: Request) -> Call:
-    """Return the call of the one query: disjoint counts with discrete Laplace noise.
+    """Return the mechanism call of the query: disjoint counts with discrete Laplace noise.
 
     Raises ValueError if ε is too small for the sampler.
     """
@@ -109,16 +109,17 @@ def query(request: Request) -> Call:
 def ask(
     learner: Any, codes: Codes, labels: NDArray[Any], request: Request, curator: Curator
 ) -> Judgement:
-    """Ask held-out records how good a fitted learner is.
+    """Measure a fitted learner on the held-out records, with noise.
 
     Parameters
     ----------
     learner : CodedClassifier
-        Fitted on the other records; it is not fitted again.
+        Fitted on the other records.
     codes, labels : ndarray of shape (n_held, n_columns), (n_held,)
+        The held-out records, encoded.
     request : Request
     curator : Curator
-        Gives the counts their noise.
+        Draws the noise of the counts.
     """
     weights: list[Floats] = code_weights(learner)
     bins = score_bins(learner, [len(own) for own in weights], weights)

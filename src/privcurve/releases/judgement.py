@@ -1,7 +1,7 @@
-"""How good a model is, by noisy counts of held-out records by label and bin of the score.
+"""Quality of a model, from noisy counts of held-out records by label and bin of the score.
 
-The cut points of the bins follow from the model, which is released, and from public facts. All
-measures, and what each ± says, follow from the noisy counts: they are post-processing.
+The cut points of the bins follow from the released model and from public facts. All measures and
+their margins (±) are computed from the noisy counts: they are post-processing.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Number of bins of the score; number of made-up cells whose scores place the cut points.
+# Number of bins of the score, and number of made-up cells whose quantiles are the cut points.
 BINS = 32
 CELLS = 2**13
 
-# Groups of risk whose predicted and actual shares are compared.
+# Number of groups of similar risk, for predicted and actual shares.
 GROUPS = 4
 
-# Standard errors in a margin: 95 % of normal numbers are within it.
+# Standard errors in a margin: a normal variable is within it with probability 95 %.
 MARGIN = 1.96
 
-# A number of records that is within so many standard errors of 0 divides nothing.
+# A noisy number of records is a denominator only if it exceeds so many standard errors.
 LEAST_NUMBER = 3.0
 
-# The smallest probability whose logarithm is taken.
+# Logarithms raise smaller probabilities to this one.
 LEAST_CHANCE = 1e-12
 
 YES, NO, CANNOT_BE_TOLD = "yes", "no", "cannot be told"
@@ -37,10 +37,10 @@ YES, NO, CANNOT_BE_TOLD = "yes", "no", "cannot be told"
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with the three parts of its ±.
+    """A measure with the three parts of its margin (±).
 
-    `sampling` and `noise` are standard errors, of the spread of records and of the noise. `binning`
-    bounds what the bins hide of the score.
+    `sampling` and `noise` are the standard errors that follow from the sample of records and from
+    the noise. `binning` bounds the error from replacing scores by bins.
     """
 
     value: float
@@ -58,12 +58,12 @@ class Measure:
         return self.to_digits(places_of(self.margin))
 
     def to_digits(self, digits: int) -> str:
-        """Write value and margin with so many decimals."""
+        """Return value and margin as text with so many decimals."""
         return f"{self.value:.{digits}f} ± {self.margin:.{digits}f}"
 
 
 def places_of(margin: float, least: int = 2) -> int:
-    """Return how many decimals show the first digit of a margin; `least` to 4."""
+    """Return how many decimals show the first digit of a margin: from `least` to 4."""
     if not margin > 0:
         return 4
     exponent = int(f"{margin:.0e}".partition("e")[2])
@@ -72,7 +72,7 @@ def places_of(margin: float, least: int = 2) -> int:
 
 @dataclass(frozen=True)
 class Group:
-    """Records of similar risk: the mean probability that the model gives, and their share."""
+    """A group of records of similar risk: mean predicted probability, and actual share."""
 
     predicted: float
     actual: Measure
@@ -80,23 +80,23 @@ class Group:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What held-out records say of a model; all of it follows from released counts."""
+    """Measures of a model on held-out records; all follow from released counts."""
 
-    share: float  # the share of records that is held out
-    epsilon: float  # of the counts
+    share: float  # the held-out share of the records
+    epsilon: float  # price of the counts
     n: float  # the noisy number of held-out records
-    auc: Measure | None  # of two classes
+    auc: Measure | None  # None for more than two classes
     loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
-    base_loss: float  # mean log-loss of the base rate, which says the same of all records
-    gain: Measure | None  # how much better than the base rate; None if too few records tell
+    base_loss: float  # mean log-loss of the base rate, the same prediction for all records
+    gain: Measure | None  # improvement over the base rate; None for too few records
     measured_by: str  # the measure of the gain
-    predicted: float = math.nan  # mean probability of the positive class; NaN if it has none
+    predicted: float = math.nan  # mean probability of the positive class; NaN without one
     actual: Measure | None = None  # share of the positive class
     groups: tuple[Group, ...] = ()
 
     @property
     def better(self) -> str:
-        """Whether the model is better than the base rate: yes, no or cannot be told."""
+        """Whether the model beats the base rate: ``YES``, ``NO`` or ``CANNOT_BE_TOLD``."""
         if self.gain is None:
             return CANNOT_BE_TOLD
         if self.gain.value > self.gain.margin:
@@ -111,14 +111,15 @@ class Judgement:
 class ScoreBins:
     """Bins of a model's score with public cut points, and the model's losses in them.
 
-    Of two classes the bins are of the score. Of more they are of the probability that the model
-    gives to the record's own class, by class; without probabilities, right and wrong answers.
+    For two classes, bins divide the score. For more classes, the bins of each class divide the
+    probability of that class, for records of the class; a model without probabilities has two
+    bins, wrong and right answers.
     """
 
-    cuts: tuple[Floats, ...]  # of two classes one array; of more one for each class
+    cuts: tuple[Floats, ...]  # one array for two classes; otherwise one for each class
     chances: Floats | None  # (n_bins,): mean probability of the positive class in a bin
     losses: Floats | None  # (n_classes, n_bins): mean log-loss of a record of the class
-    spreads: Floats | None  # (n_classes, n_bins): largest less smallest log-loss
+    spreads: Floats | None  # (n_classes, n_bins): largest minus smallest log-loss
     n_classes: int
 
     @property
@@ -143,7 +144,7 @@ class ScoreBins:
 
 
 def _place(learner: Any, codes: Codes) -> Floats:
-    """Return the numbers whose bins are counted: see :class:`ScoreBins`."""
+    """Return the binned values of records, (n,) or (n, n_classes): see :class:`ScoreBins`."""
     scores: Floats = learner.score_codes(codes)
     if scores.ndim == 1:
         return scores
@@ -154,17 +155,16 @@ def _place(learner: Any, codes: Codes) -> Floats:
 
 
 def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -> ScoreBins:
-    """Find the bins of a fitted learner's score, on cells drawn by public weights of codes.
+    """Return bins of a fitted learner's score, from cells drawn with public weights.
 
     Parameters
     ----------
     learner : CodedClassifier
-        Fitted. Only its released model is used, no record.
+        Fitted; the function uses only its released model.
     n_bins : sequence of int
-        How many codes each column has.
+        Number of bins of each column.
     weights : sequence of ndarray
-        How often each code of a column occurs, as far as that is released; for the place of cut
-        points alone.
+        Released frequencies of the bins of each column. They only move the cut points.
     """
     cells = draw_cells(n_bins, weights)
     n_classes = len(learner.classes_)
@@ -189,7 +189,7 @@ def score_bins(learner: Any, n_bins: Sequence[int], weights: Sequence[Floats]) -
 
 
 def draw_cells(n_bins: Sequence[int], weights: Sequence[Floats]) -> Codes:
-    """Draw cells of a domain, each column by its weights; the same on any machine."""
+    """Draw ``CELLS`` cells of a domain, each column by its weights; equal on every machine."""
     coins = np.random.Generator(np.random.PCG64(0)).random((len(n_bins), CELLS))
     columns = []
     for own, uniform in zip(weights, coins, strict=True):
@@ -202,7 +202,7 @@ def draw_cells(n_bins: Sequence[int], weights: Sequence[Floats]) -> Codes:
 
 
 def _cut(values: Floats) -> Floats:
-    """Return cut points between bins that hold about as many of these values each."""
+    """Return cut points that divide these values into ``BINS`` bins of about equal size."""
     ordered = np.sort(values)
     cuts = np.unique(ordered[np.arange(1, BINS) * len(ordered) // BINS])
     return np.asarray(cuts[cuts > ordered[0]])
@@ -214,7 +214,7 @@ def _means(values: Floats, bins: Ints, n_bins: int) -> Floats:
 
 
 def _loss_table(places: Floats, chances: Floats, cuts: Floats) -> tuple[Floats, Floats]:
-    """Return the mean log-loss of a class by bin, and the range of losses there."""
+    """Return the mean log-loss of a class in each bin, and its range in each bin."""
     bins = np.searchsorted(cuts, places, side="right")
     losses = -arithmetic.logs(np.maximum(chances, LEAST_CHANCE))
     n_bins = len(cuts) + 1
@@ -225,7 +225,7 @@ def _loss_table(places: Floats, chances: Floats, cuts: Floats) -> tuple[Floats, 
 
 
 def _stack(rows: Sequence[Floats]) -> Floats:
-    """Return rows of unequal lengths as a matrix, filled up with 0."""
+    """Return rows of unequal lengths as a matrix, padded with 0."""
     matrix = np.zeros((len(rows), max(map(len, rows))))
     for row, values in zip(matrix, rows, strict=True):
         row[: len(values)] = values
@@ -236,7 +236,7 @@ def _stack(rows: Sequence[Floats]) -> Floats:
 
 
 def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> Judgement:
-    """Return what noisy counts say of a model.
+    """Compute all measures of a model from noisy counts.
 
     Parameters
     ----------
@@ -289,9 +289,9 @@ def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> 
 
 
 def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
-    """Return the mean of a value of each cell over the records that are counted.
+    """Return the mean over all counted records, if each cell of counts has a value.
 
-    The noise of a count changes the total too.
+    The error also accounts for the noise in the total of the counts.
     """
     n = float(counts.sum())
     mean = float((values * counts).sum() / n)
@@ -302,12 +302,12 @@ def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0
 
 
 def _hidden_loss(counts: Floats, spreads: Floats) -> float:
-    """Bound what the mean log-loss hides within bins.
+    """Bound the error of the mean log-loss that bins cause.
 
-    Of two classes: records of both labels lie up to half a bin away from its mean, to the same
-    side; and by the odds that the model gives them, those of the positive label lie higher by a
-    twelfth of the width (in log-odds) squared. Of more classes: the density in a bin rises or
-    falls at most linearly, so that a mean is off by a sixth of the range.
+    For two classes, records of both labels are at most half a bin away from its mean, on the same
+    side; and if the model's odds are right, records of the positive label have scores that are
+    higher by a twelfth of the squared width (in log-odds). For more classes, the density in a bin
+    rises or falls at most linearly, so that the error of a mean is a sixth of the range.
     """
     sizes = np.maximum(counts, 0.0)
     n = float(sizes.sum())
@@ -320,10 +320,10 @@ def _hidden_loss(counts: Floats, spreads: Floats) -> float:
 
 
 def _area(counts: Floats, deviation: float) -> Measure:
-    """Return the area under the curve; records of one bin count as ties.
+    """Return the area under the ROC curve; records in one bin count as ties.
 
-    A bin hides at most 1/6 of its pairs, as the odds in it rise by a limited factor: were they
-    all sorted, it would hide 1/2.
+    Binning changes the area by at most 1/6 of the pairs within bins, as the odds within a bin rise
+    by a limited factor; if the score sorted these pairs perfectly, it would be 1/2.
     """
     negative, positive = counts
     n_negative, n_positive = float(negative.sum()), float(positive.sum())

@@ -1,4 +1,4 @@
-"""Release a model: check the request, reserve its price, train on all records, write it down."""
+"""Release a model: check the request, reserve its price, train, and write model and card."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from privcurve.releases.released import CARD, MODEL, PAGE, Released, measure_acc
 from privcurve.releases.request import Request, check, rehearse
 from privcurve.stored import stored
 
-# Bytes: more than most models and their cards take.
+# Bytes; larger than most models with their cards.
 ROOM = 2**20
 
 ANOTHER_TRY = "Another try is another release; --resume finishes this one, at no further price"
@@ -64,43 +64,44 @@ def release(
     tell: Callable[[str], None] | None = None,
     confirm: Callable[[str], bool] | None = None,
 ) -> Released:
-    """Train a model on all training records of a dataset, and write the files that may leave.
+    """Train a model on the training records of a dataset, and write its model file and card.
 
-    The test part of the dataset, where it has one, is not trained on, nor is the hold-out of the
-    request. The ledger is written
-    before training: whatever happens then, ε is spent, and δ too, unless the finished model's
-    statement has a smaller one.
+    Neither the dataset's test part nor the hold-out of the request trains. The function writes the
+    price into the ledger before training. From then on ε is spent even if training fails; a
+    finished model is charged the δ of its statement, which may be smaller than the reserved δ.
 
     Parameters
     ----------
     request : Request
-        With the learner ``choose`` one is chosen on the records, and paid for.
+        The learner ``choose`` selects a learner privately on the records, at a part of ε.
     seed : int or str, optional
-        A file ``….seed`` in place of the dataset's own secret; or, for a public benchmark alone, a
-        number. Then the statement says that ε is infinite for whoever knows it.
+        A file ``….seed`` in place of the dataset's own secret seed. For a public benchmark it may
+        be a number; the statement then says that ε is infinite for everyone who knows the seed.
     output : Path, optional
-        Folder for the model and its card; by default one below ``releases/``.
+        Folder for the model and its card; by default a numbered folder in ``releases/``.
     large_delta : bool
-        Whether δ may be one over the number of records or more, and the deltas of all releases 1.
+        Whether to allow a δ of at least 1 / (number of records), and deltas of all releases that
+        add up to 1 or more.
     resume : bool
-        Whether to finish the last release of the same request that has begun and not ended, with
-        the same noise: nothing more is spent.
+        Whether to finish the last release of the same request that began and did not end, with
+        the same noise and at no additional price.
     engine : str
-        Who adds up records in parts: ``local``, the default, or ``dask`` (:mod:`privcurve.parts`).
-        An ordinary table is one part, which trains here: the model is the same to the bit.
+        The engine that sums partitioned records: ``local``, the default, or ``dask``
+        (:mod:`privcurve.parts`). A table in one memory is one part, which trains in this process.
     scheduler : str, optional
-        Of Dask, such as ``tcp://10.0.0.1:8786``; without it workers are started here.
+        Address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``; by default, Dask starts
+        workers on this machine.
     watch : callable, optional
-        Is given the records as they are read.
+        Called with the tables of the records while they are read.
     progress : callable, optional
-        Is told how much of the training is done, from 0 to 1, as far as that is public or released:
-        how many trainings a choice takes is not.
+        Called with the finished share of the training, from 0 to 1, if that share is public or
+        released. The number of trainings of a private choice is neither.
     tell : callable, optional
-        Is given each note on the records, such as a column with many clipped values, and on
-        the request, before anything is spent: for their owner alone.
+        Called, before anything is spent, with each note on the records (such as a column with many
+        clipped values) and on the request. The notes are for the owner only.
     confirm : callable, optional
-        Is asked before a model is written that the hold-out does not show to be better than the
-        base rate. If it returns False, nothing is written, and the price stays spent.
+        Called with a warning before a model is written that does not beat the base rate on the
+        hold-out. If it returns False, nothing is written, and the price stays spent.
 
     Returns
     -------
@@ -109,16 +110,16 @@ def release(
     Raises
     ------
     DatasetError, SeedError, ReleaseError
-        If the dataset can't be had, the seed is not for it, the request is not possible, or
-        the budget does not allow it: nothing is trained, and nothing spent. ReleaseError too if the
-        training fails, which is spent.
+        If the dataset can't be read, the seed does not suit it, the request is not possible, or the
+        budget can't pay. Then nothing is trained, and nothing is spent. Also ReleaseError if
+        training fails; then the price is spent.
     WriteError
-        If there is no room for the ledger, or for the model: then nothing is trained, and nothing
-        spent.
+        If the disk has no room for the ledger or the model. Then nothing is trained, and nothing
+        is spent.
     KeyboardInterrupt
-        If it is stopped; with a message if that is spent.
+        If the user stops the release. The message says whether the price is spent.
     """
-    # Refuse what can't be done, at no cost: by the request, the budget, the folders, the data.
+    # Checks that cost nothing: request, budget, folders and data.
     description = datasets.describe(request.dataset)
     request = dataclasses.replace(
         request, unit=description.unit, public=description.domain.public_names
@@ -169,9 +170,9 @@ def release(
             else:
                 _check_same(unfinished, facts, ledger.path)
                 entry = unfinished
-        # The numbered folder tells of the release if the ledger is lost, wherever the model goes.
+        # If the ledger is lost, the numbered folder shows that a release began, whatever `output`.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
-        # If this one is resumed, others may have begun since.
+        # Other releases may have begun since the first attempt of a resumed release.
         others = tuple(past.price for past in ledger.releases() if past.number != entry.number)
 
         identity = (request, data.checksum, run_seed, entry.number, token)
@@ -188,7 +189,7 @@ def release(
             curator = Curator(_make_stream("hold-out", *identity))
             judgement = holdout.ask(learner, *data.rows(parts.held), request, curator)
             _check_worth(judgement, tell, confirm)
-        # Coded data of an earlier version do not say how labels are written.
+        # Data encoded by an earlier version lack the spellings of labels.
         domain = dataclasses.replace(data.domain, label=description.domain.label)
         learner, domain = learner._on_groups(domain)
         delta = request.statement_of(learner.privacy_).delta
@@ -211,15 +212,15 @@ def release(
             ledger.path,
         )
         with budget_ledger.lock_releases(RELEASES):
-            # Another release to the same folder may have finished meanwhile.
+            # Another release may have written to the same folder since the first check.
             _check_free(output, home)
             facts = {"folder": str(folder), "model": _write(released), "delta": delta}
         if is_choice(request.learner):
             facts["kept"] = released.learner_name
     except BaseException as error:
         if entry is not None:
-            # That it stopped may be seen from outside, and tell of a record: it counts. If the line
-            # can't be written, the one that reserved the price counts.
+            # The failure may be visible from outside and depend on a record, so it counts as spent.
+            # If this line can't be written, the release stays reserved, which counts as spent, too.
             with contextlib.suppress(WriteError):
                 ledger.close(entry, budget_ledger.FAILED, {"error": type(error).__name__})
         if entry is None and not _is_reserved(ledger, token):
@@ -234,19 +235,19 @@ def release(
         kind = ReleaseError if isinstance(error, WriteError) else KeyboardInterrupt
         raise kind(
             f"{str(error) or 'stopped.'} (The ledger, {ledger.path}, counts this release as spent "
-            f"since it began, and its model and card are whole, in {released.folder}: another try "
+            f"since it began. Its model and card are complete, in {released.folder}; another try "
             "would be another release.)"
         ) from error
     return released
 
 
 def _is_reserved(ledger: BudgetLedger, token: str) -> bool:
-    """Return whether the ledger holds a release that was stopped while it was reserved."""
+    """Return whether the ledger has the release with this token, after a stop while reserving."""
     return bool(token) and any(past.facts.get("token") == token for past in ledger.releases())
 
 
 def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseException | None:
-    """Return an expected error that says that the release is spent; None for other errors."""
+    """Return an error with the note that the price is spent; None for an unexpected error."""
     counts = f"The ledger, {ledger}, counts this release as spent"
     if isinstance(error, KeyboardInterrupt):
         return KeyboardInterrupt(f"stopped. {counts}: it had begun. {ANOTHER_TRY}")
@@ -254,8 +255,8 @@ def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseExce
         return ReleaseError(f"{error} ({counts}: it had begun. {ANOTHER_TRY}.)")
     if isinstance(error, (ValueError, ArithmeticError, models.ModelError)):
         return ReleaseError(
-            f"{learner} could not be trained: {error} ({counts}: that it failed may tell something "
-            "of the records.)"
+            f"{learner} could not be trained: {error} ({counts}, as the failure may depend on the "
+            "records.)"
         )
     return None
 
@@ -264,7 +265,7 @@ def _explain_spent(error: BaseException, learner: str, ledger: Path) -> BaseExce
 
 
 def _check_seed(seed: int | str | None, description: Description) -> int | Path:
-    """Check a seed; return the public number, or the file of the secret, perhaps not there yet."""
+    """Check a seed; return the public number, or the file of the secret (which may be new)."""
     place = seeds.path_of(description.records_name) if seed is None else seeds.place_of(seed)
     if isinstance(place, int):
         seeds.check(place, description.name, description.public_benchmark)
@@ -274,7 +275,10 @@ def _check_seed(seed: int | str | None, description: Description) -> int | Path:
 
 
 def _check_output(output: Path | None, home: Path) -> None:
-    """Check that the files of a release can be written, and overwrite nothing."""
+    """Raise ReleaseError or WriteError if the files of a release can't be written.
+
+    A release overwrites no file.
+    """
     folder = output if output is not None else home
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -285,7 +289,7 @@ def _check_output(output: Path | None, home: Path) -> None:
 
 
 def _check_free(output: Path | None, home: Path) -> None:
-    """Refuse a folder that has the files of a release."""
+    """Raise ReleaseError if `output` has the files of a release."""
     paths = [output / name for name in (MODEL, CARD, PAGE)] if output else []
     for path in filter(Path.exists, paths):
         raise ReleaseError(
@@ -295,9 +299,10 @@ def _check_free(output: Path | None, home: Path) -> None:
 
 
 def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Release:
-    """Return the last release of a request that began and did not end; refuse if there is none.
+    """Return the last release of this learner at this price that began and did not end.
 
-    Without one of the same settings it is the last at this price, of which it is said what differs.
+    A release with the same settings comes first; for another one, :func:`_check_same` reports the
+    difference. Raises ReleaseError if no such release exists.
     """
     at_price = [
         past
@@ -315,21 +320,21 @@ def _find_unfinished(ledger: BudgetLedger, request: Request, price: Price) -> Re
 
 
 def _check_same(entry: Release, facts: Mapping[str, Any], ledger: Path) -> None:
-    """Refuse to finish a release with other records, settings or noise than it was begun with."""
+    """Raise ReleaseError if a release began with other records, settings or noise."""
     for key, value in facts.items():
         if entry.facts.get(key) != value:
             raise ReleaseError(
-                f"release {entry.number} ({ledger}) was begun with another {key}, so it can't be "
-                "resumed: to go on would be another release. Nothing was trained"
+                f"release {entry.number} ({ledger}) began with another {key}, so it can't be "
+                "resumed: this would be another release. Nothing was trained"
             )
 
 
 def _check_engine(
     description: Description, engine: str, scheduler: str | None
 ) -> Callable[[], AbstractContextManager[Engine]]:
-    """Try to open the engine of a table in parts; return the function that opens it.
+    """Try to open the engine for partitioned records; return the function that opens it.
 
-    A table that is coded in one memory is one part, which is added up here with any engine.
+    Without ``part_rows`` the table is one part, and the engine is always the local one.
     """
     if not description.part_rows:
         engine, scheduler = LOCAL, None
@@ -344,7 +349,7 @@ def _check_engine(
 def _load_data(
     description: Description, watch: Callable[[RawTable], None] | None
 ) -> Dataset | PartedDataset:
-    """Read the coded data if they are current; code them otherwise."""
+    """Read the encoded data if they are current; encode the raw data otherwise."""
     folder = CODED / description.name
     if datasets.is_current(folder):
         return datasets.read_coded(folder)
@@ -359,14 +364,14 @@ def _load_data(
 def _collect_facts(
     request: Request, data: Dataset | PartedDataset, seed: Seed, token: str
 ) -> dict[str, Any]:
-    """Return what the ledger holds about a release beside its price; for the data owner."""
+    """Return the facts of a release that the ledger stores in addition to the price."""
     return {
         "dataset": request.dataset,
         "learner": request.learner,
         "version": registry.entry(request.learner).run_version,
         "parameters": dict(request.parameters),
         **({} if request.unit is None else {"at_most": request.unit.at_most}),
-        # The ε of the price is infinite where the seed is public.
+        # The price has an infinite ε if the seed is public.
         "model_epsilon": request.epsilon,
         "holdout": {"share": request.holdout, "query": holdout.WHAT} if request.holdout else None,
         "checksum": data.checksum,
@@ -379,10 +384,10 @@ def _collect_facts(
 def _make_stream(
     use: str, request: Request, checksum: str, seed: Seed, number: int, token: str
 ) -> np.random.Generator:
-    """Return the random stream of a release: it is used once, even if a ledger was lost.
+    """Return the random stream of a release; no other release uses it, even if a ledger is lost.
 
-    Two models of equal noise and unequal ε would give away both. So the stream follows from the
-    whole request, the data's checksum, the release's number, and a random token.
+    Two models with equal noise and different ε would reveal their records. So the stream is a
+    function of the complete request, the data's checksum, the release's number and a random token.
     """
     parameters = request.estimator_parameters
     key = {
@@ -407,7 +412,7 @@ def _train(
     curator: Curator,
     open_parts: Callable[[], AbstractContextManager[Engine]],
 ) -> Any:
-    """Train on all records, or on those that are not held out."""
+    """Train on all records, or on all except the hold-out; return the fitted learner."""
     if isinstance(data, PartedDataset):
         with open_parts() as engine:
             records = PartedRecords(data.parts, np.array(data.domain.n_bins))
@@ -424,9 +429,9 @@ def _check_worth(
     tell: Callable[[str], None] | None,
     confirm: Callable[[str], bool] | None,
 ) -> None:
-    """Warn of a model that is not shown to be better than the base rate, before it is written.
+    """Warn, before a model is written, if the hold-out does not show that it beats the base rate.
 
-    Raises ReleaseError if `confirm` declines it.
+    Raises ReleaseError if `confirm` declines the model.
     """
     if judgement.better == YES:
         return
@@ -446,7 +451,10 @@ def _check_worth(
 
 
 def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyStatement:
-    """Return the statement of the released model; refuse one that is not what was reserved."""
+    """Return the statement of the released model.
+
+    Raises ReleaseError if the statement guarantees less than the request, or is not proved.
+    """
     statement = request.statement_of(learner.privacy_)
     slack = 1 + budget_ledger.TOLERANCE
     if (
@@ -456,13 +464,13 @@ def _check_statement(request: Request, learner: Any, seed: Seed) -> PrivacyState
         or statement.status not in KNOWN
     ):
         raise ReleaseError(
-            f"what {request.learner} guarantees is not what was asked for: {statement}"
+            f"the guarantee of {request.learner} must be the requested one; got: {statement}"
         )
     return statement if isinstance(seed, SecretSeed) else known_seed_statement(statement)
 
 
 def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:
-    """Return the statement of a model whose seed is known: ε is infinite."""
+    """Return the statement of a model with a public seed: ε is infinite."""
     return dataclasses.replace(
         PrivacyStatement.not_private(statement.learner),
         neighbours=statement.neighbours,
@@ -475,7 +483,7 @@ def known_seed_statement(statement: PrivacyStatement) -> PrivacyStatement:
 
 
 def _write(released: Released) -> str:
-    """Write model and card, and return the checksum of the model's file."""
+    """Write model and card; return the SHA-256 of the model's file."""
     path = released.path(MODEL)
     models.save(
         path,

@@ -1,4 +1,4 @@
-"""A finished release: what it guarantees and costs, how good it is, and where its files are."""
+"""A finished release: guarantee, price, quality and files."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Accuracy:
     """A share of right answers on the test part of a public benchmark."""
 
     value: float
-    error: float  # standard error, of the spread of records
+    error: float  # standard error, for a random sample of records
 
 
 def measure_accuracy(learner: Any, data: Dataset | PartedDataset) -> Accuracy:
-    """Measure the accuracy on the test part of public records, exactly."""
+    """Return the exact accuracy on the test part of a public benchmark."""
     assert data.y_test is not None
     value = float((learner.predict(data.X_test) == data.y_test).mean())
     return Accuracy(value, math.sqrt(value * (1 - value) / len(data.y_test)))
@@ -41,32 +41,32 @@ class Released:
     request: Request
     description: Description
     domain: Domain
-    release: Release  # as it stands in the budget ledger
-    other_prices: tuple[Price, ...]  # of the other releases of the records
+    release: Release  # its entry in the budget ledger
+    other_prices: tuple[Price, ...]  # prices of the other releases of these records
     budget: Budget
     learner: Any  # a fitted learner
-    statement: PrivacyStatement  # what holds for the model as it is handed over
+    statement: PrivacyStatement  # the guarantee of the released model
     seed: Seed
     accuracy: Accuracy | None  # on the test part of a public benchmark
-    judgement: Judgement | None  # what the hold-out says, where there is one
-    n_train: int  # how many records train: only where that is public
-    n_held: int  # and how many are held out
-    folder: Path  # where its files are
-    ledger: Path  # where it is written down
+    judgement: Judgement | None  # measures on the hold-out; None without a hold-out
+    n_train: int  # number of training records; secret for add-remove neighbours
+    n_held: int  # number of held-out records; secret for add-remove neighbours
+    folder: Path  # the folder of model and card
+    ledger: Path  # the file of the budget ledger
 
     @property
     def learner_name(self) -> str:
-        """The learner of the model; after a choice, the one that was kept."""
+        """The learner of the model; after a private choice, the chosen learner."""
         return getattr(self.learner, "learner_", self.request.learner)
 
     @property
     def setting(self) -> Mapping[str, Any]:
-        """Its hyperparameters, of a choice those of the one that was kept."""
+        """The hyperparameters of the model; after a private choice, the chosen ones."""
         return getattr(self.learner, "setting_", self.request.parameters)
 
     @property
     def fit_statement(self) -> PrivacyStatement:
-        """The statement of the fit, which holds while its seed is secret."""
+        """The statement of the fit, which assumes a secret seed."""
         return self.request.statement_of(self.learner.privacy_)
 
     @property
@@ -76,7 +76,7 @@ class Released:
 
     @property
     def prices(self) -> tuple[Price, ...]:
-        """The prices of all releases of the records, this one too."""
+        """The prices of all releases of the records, including this one."""
         return (*self.other_prices, self.price)
 
     @property
@@ -85,14 +85,14 @@ class Released:
         return totals(self.prices, self.budget)
 
     def path(self, name: str) -> Path:
-        """Return one of its files."""
+        """Return the path of a file of the release."""
         return self.folder / name
 
     def delta_remarks(self) -> list[tuple[str, bool]]:
-        """Return what δ means, of the release alone and of all, and whether that is a warning.
+        """Return remarks that explain δ, each with a flag for warnings.
 
-        There is none if the release has no δ, or an infinite ε; that of all releases is there if
-        other ones had a δ.
+        The list is empty if δ = 0 or ε is infinite. A second remark explains the δ of all releases
+        together, if other releases had a δ.
         """
         if not self.statement.private:
             return []

@@ -1,4 +1,4 @@
-"""A request for a release, and all checks of it before a record is read or anything is spent."""
+"""A request for a release, and its checks before a record is read or a price is spent."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from privcurve.privacy.sensitivity.counts import histogram_l1
 from privcurve.releases.budget_ledger import Price
 from privcurve.releases.errors import ReleaseError
 
-# How many distinct records are made up for a rehearsal.
+# Number of distinct made-up records in a rehearsal.
 MADE_UP = 64
 
-# From so many records on a hold-out is suggested.
+# Smallest number of records for which a hold-out is suggested.
 HOLDOUT_FROM = 2_000
 
-# The parameter that replaces the number of records where that is not public.
+# The learners' parameter that replaces a secret number of records.
 ESTIMATE = "n_estimate"
 
 
@@ -44,17 +44,17 @@ class Request:
     dataset: str
     epsilon: float
     delta: float = 0.0
-    # Its name in the registry, or `choose` (`privcurve.releases.choice`).
+    # Name in the registry, or `choose` (`privcurve.releases.choice`).
     learner: str = by_rule.DEFAULT
-    # Hyperparameters; the others are at their defaults.
+    # Hyperparameters; missing ones have their defaults.
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    # The relation of neighbours, a word of `privacy.budget`; empty for the learner's first.
+    # The relation of neighbours, a word of `privacy.budget`; empty for the learner's first one.
     neighbours: str = ""
-    # The share of the records that is held out, and answers one query at ε; 0 for none.
+    # The held-out share of the records, which answers one query at ε; 0 for no hold-out.
     holdout: float = 0.0
-    # The unit of the dataset's description, where ε and δ are those of persons.
+    # The unit of the dataset's description, if ε and δ are for persons; None for records.
     unit: Unit | None = None
-    # The names of its public columns, and of the label if that is public.
+    # The names of the dataset's public columns, and of the label if it is public.
     public: tuple[str, ...] = ()
 
     @property
@@ -63,9 +63,10 @@ class Request:
         return self.neighbours or registry.entry(self.learner).neighbours[0]
 
     def price(self, secret: bool) -> Price:
-        """Return what it costs; ε is infinite if the seed is not secret.
+        """Return the price of the release; ε is infinite if the seed is not secret.
 
-        A record trains the model or is held out, and either costs ε: docs/proofs.md, 'Hold-out'.
+        A hold-out adds no price, as a record is either in the training or in the hold-out, and each
+        costs ε: docs/proofs.md, 'Hold-out'.
         """
         epsilon = self.epsilon if secret else math.inf
         shared = self.public if self.relation == words.PRIVATE_COLUMNS else ()
@@ -73,41 +74,43 @@ class Request:
 
     @property
     def person(self) -> str:
-        """The column that names the persons whose ε and δ these are; empty for records."""
+        """The column of persons if ε and δ are for persons; empty if they are for records."""
         return "" if self.unit is None else self.unit.column
+
+    @property
+    def _at_most(self) -> int | None:
+        return None if self.unit is None else self.unit.at_most
 
     @property
     def budget_of_record(self) -> tuple[float, float]:
         """ε and δ of one record, which the learner is trained with."""
-        if self.unit is None:
-            return self.epsilon, self.delta
-        return budget_within_group(self.epsilon, self.delta, self.unit.at_most)
+        return budget_within_group(self.epsilon, self.delta, self._at_most)
 
     def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
         """Return the statement of a release: its fit's, of persons where these are the unit."""
-        return statement if self.unit is None else statement.of_persons(self.unit.at_most)
+        return statement.of_persons(self._at_most)
 
     @property
     def epsilon_of_query(self) -> float:
         """The ε of one record in the query of the hold-out."""
-        return self.epsilon / (1 if self.unit is None else self.unit.at_most)
+        return self.budget_of_record[0]
 
     @property
     def estimator_parameters(self) -> dict[str, Any]:
-        """Parameters of the estimator, ε, δ and calibration among them."""
+        """Parameters of the estimator, including ε, δ and calibration."""
         epsilon, delta = self.budget_of_record
         level = {"epsilon": epsilon, "delta": delta, "calibration": words.PROVED}
         parameters = {**self.parameters, **level}
         if self.holdout and parameters.get(ESTIMATE):
-            # Its model learns from the rest alone.
+            # The hold-out does not train.
             parameters[ESTIMATE] = max(round(parameters[ESTIMATE] * (1 - self.holdout)), 1)
         return parameters
 
 
 def check(request: Request, description: Description, large_delta: bool = False) -> Any:
-    """Refuse what can't be released (ReleaseError); return the learner, not fitted.
+    """Return the unfitted learner of a request; raise ReleaseError if it can't be released.
 
-    With `large_delta` δ may be one over the number of records or more.
+    With `large_delta`, δ may be 1 / (number of records) or more.
     """
     estimator = make_estimator(request, description.domain)
     check_parts(request.learner, request.parameters, description)
@@ -120,7 +123,7 @@ def check(request: Request, description: Description, large_delta: bool = False)
 
 
 def make_estimator(request: Request, domain: Domain) -> Any:
-    """Make the learner of a request, not fitted; ReleaseError if it can't be released."""
+    """Return the unfitted learner of a request; raise ReleaseError if it can't be released."""
     name = request.learner
     try:
         entry = registry.entry(name)
@@ -134,9 +137,9 @@ def make_estimator(request: Request, domain: Domain) -> Any:
             )
         kind = registry.estimator_class(name)
         if not (kind._released or name == TUNED):
-            raise ValueError(f"{name} can't be handed over: {kind._why_kept_back}")
+            raise ValueError(f"{name} can't be released: {kind._why_kept_back}")
         if request.epsilon == math.inf:
-            raise ValueError("epsilon = inf is a model without privacy: give a finite epsilon")
+            raise ValueError("epsilon must be finite for a release; got inf (no privacy)")
         epsilon, delta = request.budget_of_record
         if why := entry.refuses(epsilon=epsilon, delta=delta, neighbours=request.relation):
             raise ValueError(why)
@@ -149,7 +152,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
 
 
 def check_parts(learner: str, parameters: Mapping[str, Any], description: Description) -> None:
-    """Refuse a learner that needs all records in one memory, where they are in parts."""
+    """Raise ReleaseError if records are partitioned and the learner needs them in one memory."""
     terms = {"setting": parameters, "facts": description.domain}
     why = registry.entry(learner).refuses(**terms, in_parts=True)
     if description.part_rows and why:
@@ -157,32 +160,35 @@ def check_parts(learner: str, parameters: Mapping[str, Any], description: Descri
 
 
 def _check_sample(request: Request, description: Description) -> None:
-    """Refuse a sample that depends on private values: one record would move others in or out."""
+    """Raise ReleaseError if a description samples records by private values.
+
+    One record could then move other records into or out of the training.
+    """
     if description.public_benchmark:
         return
     public = request.relation == words.PRIVATE_COLUMNS and description.domain.public_label
     if description.records.balance and not public:
         raise ReleaseError(
-            f"records: balance of {description.name} takes records by their labels, which are "
-            "private: one label decides how many others train, and the guarantee would not be true "
-            "of the records in the file. Leave it out, and take a learner that is right for a rare "
+            f"records: balance of {description.name} selects records by their labels, which are "
+            "private: one label decides how many others train, and the guarantee would not hold "
+            "for the records in the file. Leave it out, and choose a learner that suits a rare "
             "label (docs/compare.md)."
         )
     if description.records.first and request.relation == words.ADD_REMOVE:
         raise ReleaseError(
-            f"records: first of {description.name} lets a record that is added push another one "
+            f"records: first of {description.name} lets an added record push another one "
             f"out: take neighbours = {words.REPLACE_ONE!r}, or leave it out"
         )
     if description.records.first and request.unit and request.relation == words.REPLACE_ONE:
-        # How many records a person has beyond those that are kept is protected.
+        # The total number of records of a person is protected, too.
         raise ReleaseError(
             f"records: first of {description.name} lets one {request.unit.column} with many "
-            "records push those of others out: leave it out"
+            "records push other records out: leave it out"
         )
 
 
 def _check_rows(request: Request, description: Description) -> None:
-    """Refuse a parser that tells how many records there are, where that is protected."""
+    """Raise ReleaseError if the parser reveals a protected number of records."""
     if (
         description.parser.rows
         and request.relation == words.ADD_REMOVE
@@ -190,13 +196,13 @@ def _check_rows(request: Request, description: Description) -> None:
     ):
         raise ReleaseError(
             f"parser: rows of {description.name} is the number of records, which neighbours = "
-            f"{words.ADD_REMOVE!r} protects, and the model's file would tell: delete what follows "
-            "the records from the sheet, and leave rows out"
+            f"{words.ADD_REMOVE!r} protects, and the model's file would contain it: delete the "
+            "rows after the records from the sheet, and leave parser: rows out"
         )
 
 
 def check_holdout(request: Request, description: Description) -> None:
-    """Refuse a hold-out that is not possible, or need not be paid for."""
+    """Raise ReleaseError if a hold-out is not possible, or if the records are public."""
     if not request.holdout:
         return
     if not 0 < request.holdout < 1:
@@ -206,8 +212,9 @@ def check_holdout(request: Request, description: Description) -> None:
         )
     if description.public_benchmark:
         raise ReleaseError(
-            f"holdout is for private records; those of {description.name} are public. An accuracy "
-            "on a test part (files: test:) costs nothing, and is on the card"
+            f"holdout must be 0 for {description.name}, whose records are public; got "
+            f"{request.holdout!r}. An accuracy on a test part (files: test:) costs nothing, and is "
+            "on the card"
         )
     try:
         noisy_counts("", histogram_l1(request.relation), request.epsilon_of_query, "")
@@ -219,10 +226,10 @@ def check_holdout(request: Request, description: Description) -> None:
 
 
 def public_number(request: Request, description: Description) -> int | None:
-    """Return how many records there are, as far as that is public; None if it is not.
+    """Return the number of records if it is public, and otherwise the learner's estimate or None.
 
-    For ``add-remove`` neighbours the number is private, and a refusal that depends on it would
-    reveal it: the estimate that such a learner is given stands in its place.
+    For ``add-remove`` neighbours the number is private; a refusal that depends on it would reveal
+    it.
     """
     if request.relation != words.ADD_REMOVE:
         return description.n_rows
@@ -231,9 +238,10 @@ def public_number(request: Request, description: Description) -> int | None:
 
 
 def check_delta(request: Request, description: Description) -> None:
-    """Refuse a δ by which a mechanism may show whole records: one over their number, or more.
+    """Raise ReleaseError if δ is at least 1 / (number of records).
 
-    Without a public number of records two are assumed, the fewest that there can be.
+    With such a δ, a mechanism may publish complete records. If the number of records is not public,
+    the check assumes 2, the smallest possible number.
     """
     n = public_number(request, description)
     if request.delta * (n or 2) >= 1:
@@ -248,15 +256,14 @@ def check_delta(request: Request, description: Description) -> None:
 
 
 def rehearse(request: Request, description: Description, estimator: Any, n_train: int) -> str:
-    """Train on made-up records, so that impossible noise is noticed before it is paid for.
+    """Train on made-up records, to find impossible settings before the price is spent.
 
-    `n_train` is how many records train; it is not read where that is not public.
+    Noise is calibrated by public facts only, so made-up records show whether ε, δ and settings are
+    possible, and reveal nothing about the real records. Their number is `n_train`, which affects
+    the noise, if it is public; otherwise it is small, and `n_train` is ignored.
 
-    Return a remark where simpler learners suit the public facts; else an empty text.
-
-    Noise is calibrated by public facts alone. So any records show whether ε, δ and settings are
-    possible, and tell nothing of the real ones. There are as many as these, as noise follows from
-    their number, and few if that is not public.
+    Returns a remark if simpler learners suit the public facts better, and otherwise an empty text.
+    Raises ReleaseError if the training fails.
     """
     n = MADE_UP if request.relation == words.ADD_REMOVE else n_train
     records = make_records(description.domain, n)
@@ -266,8 +273,11 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
             (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
         if (stated := learner.privacy_.neighbours) != request.relation:
-            # Settings decide it: those that read no public column protect whole records.
-            raise ValueError(f"they guarantee neighbours = {stated!r}, not {request.relation!r}")
+            # The relation depends on the settings: without public columns, whole records are
+            # protected.
+            raise ValueError(
+                f"neighbours must be {request.relation!r}; got {stated!r} from these settings"
+            )
         return str(learner.size_remark(n))
     except (ValueError, ArithmeticError, ModelError) as error:
         delta = f", delta = {request.delta:g}" if request.delta else ""
@@ -279,7 +289,7 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
 
 
 def make_records(domain: Domain, n: int) -> Records:
-    """Make up n coded records of a domain."""
+    """Return `n` made-up encoded records of a domain."""
     n_distinct = min(n, MADE_UP)
     rows = np.arange(n_distinct)
     codes: Codes = np.stack([rows % width for width in domain.n_bins], axis=1).astype(
@@ -293,7 +303,7 @@ def make_records(domain: Domain, n: int) -> Records:
 
 
 def format_parameter(value: Any) -> str:
-    """Write a parameter for a reader."""
+    """Return a parameter as text for a reader."""
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,6 +1,6 @@
 """A table of a paper: one frame, written as CSV, Markdown and LaTeX.
 
-No table holds a time, so two runs of a study give the same bytes.
+Tables contain no times, so two runs of a study give the same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MISSING = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers, the texts that a reader sees, a caption and notes."""
+    """The numbers, the texts for readers, a caption and notes."""
 
     frame: pd.DataFrame  # written to the CSV in full
     caption: str
@@ -31,7 +31,7 @@ class Table:
     shown: pd.DataFrame | None = None  # the texts in Markdown and LaTeX; by default from `frame`
 
     def write(self, stem: Path) -> None:
-        """Write CSV, Markdown and LaTeX (booktabs, longtable), never half a file."""
+        """Write CSV, Markdown and LaTeX (booktabs, longtable), each atomically."""
         texts = text_frame(self.frame) if self.shown is None else self.shown
         csv = stored_frame(format_values(self.frame)).to_csv(index=False)
         replace_text(stem.with_name(stem.name + ".csv"), csv)
@@ -42,9 +42,9 @@ class Table:
 
 
 def read_table(*paths: Path | TextIO) -> pd.DataFrame:
-    """Read tables that this project wrote as CSV, one below the other.
+    """Read tables that this project wrote as CSV, and concatenate them.
 
-    Names stay text, whatever they look like: a dataset may be called 2024 or NA.
+    Names stay text: a dataset may be called 2024 or NA.
     """
     names = dict.fromkeys(("dataset", METHOD, OLD_METHOD, "learner", "setting"), "str")
     frames = [
@@ -54,10 +54,10 @@ def read_table(*paths: Path | TextIO) -> pd.DataFrame:
 
 
 def format_values(frame: pd.DataFrame) -> pd.DataFrame:
-    """Write each value in its one form; a missing one is None.
+    """Write each value in its canonical form; a missing one is None.
 
-    ε, δ and the values of mixed columns (hyperparameters) are written in their shortest
-    form, other floats with six decimals.
+    ε, δ and the values of mixed columns (hyperparameters) are written in their shortest form, other
+    floats with six decimals.
     """
     columns = {}
     for name, values in frame.items():
@@ -75,7 +75,7 @@ def text_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def format_means(means: pd.Series, stds: pd.Series) -> list[str]:
-    """Write means with four decimals, each with its standard deviation where there is one."""
+    """Write means with four decimals, each with its standard deviation if it is known."""
     return [
         MISSING if pd.isna(mean) else f"{mean:.4f}" + ("" if pd.isna(std) else f" ± {std:.4f}")
         for mean, std in zip(means, stds, strict=True)
@@ -83,7 +83,7 @@ def format_means(means: pd.Series, stds: pd.Series) -> list[str]:
 
 
 def format_decimals(values: pd.Series, digits: int) -> list[str]:
-    """Write numbers with so many decimals, – where one is missing."""
+    """Write numbers with `digits` decimals, and – for missing ones."""
     return [MISSING if pd.isna(value) else f"{value:.{digits}f}" for value in values]
 
 

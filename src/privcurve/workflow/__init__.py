@@ -1,9 +1,10 @@
-"""From configuration to jobs: what is asked for (:mod:`.plan`), and what rules do."""
+"""From configuration to jobs: the plan of a run (:mod:`.plan`), and the commands of rules."""
 
 import sys
 from pathlib import Path
 
-# Last, for what one's own files import: `python -m` and Snakemake put the folder of the run first,
-# where a user's statistics.py would take the place of Python's.
+# The user's own files may import modules from the folder of the run, so it must be in sys.path, but
+# at the end: `python -m` and Snakemake put it first, where a user's statistics.py would hide the
+# standard module.
 _HERE = str(Path.cwd())
 sys.path[:] = [*(folder for folder in sys.path if folder != _HERE), _HERE]

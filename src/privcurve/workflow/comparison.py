@@ -29,19 +29,19 @@ from privcurve.privacy.seeds import SECRET
 from privcurve.workflow import reading
 from privcurve.workflow.plan import Plan
 
-# The study's file is below the working folder.
+# Folder of the study's file, in the working folder.
 FOLDER = Path("results/comparisons")
 PREFIX = "compare_"
 # Seed for public benchmarks.
 SEED = 20210
 HOLDOUT = 0.2
 SECONDS_PER_JOB = 30
-# The default ε, and those with --want or --within.
+# Values of ε: by default, and with --want or --within.
 EPSILONS, WIDE = (0.3, 1.0, 3.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 # A standard error needs two repeats.
 LEAST_REPEATS = 2
 
-# Settings that each training selects privately, within its ε.
+# Learners that select their settings privately, within ε.
 TUNED: Mapping[str, Mapping[str, Any]] = {
     "lazybb_tuned": {
         "learner": "lazybb",
@@ -62,8 +62,8 @@ FIGURE = "learning_curves"
 class Comparison(NamedTuple):
     """A comparison that was checked and written for the workflow.
 
-    `left_out` says which learners do not support the dataset or δ, and why; `configuration` is
-    Snakemake's configuration file.
+    `left_out` has a line for each learner that does not support the dataset or δ, with the reason;
+    `configuration` is Snakemake's configuration file.
     """
 
     plan: Plan
@@ -95,8 +95,8 @@ class Comparison(NamedTuple):
 def default_metric(dataset: str) -> str:
     """Return the metric that ranks learners: AUC if a label is rare, else accuracy.
 
-    The labels are read, exactly: it is for the data owner, as all of a comparison is. Raises
-    DatasetError if the records can't be had.
+    The choice depends on exact labels: like every comparison, it is for the data owner only. Raises
+    DatasetError if the records can't be read.
     """
     folder = CODED / dataset
     data = read_coded(folder) if is_current(folder) else prepare_data(dataset, folder)
@@ -117,10 +117,11 @@ def prepare(
 ) -> Comparison:
     """Check a request, and write the study and the configuration; nothing is trained.
 
-    With `tune`, private selection of settings within ε is compared too. `repeats` is the number of
-    hold-outs. `metric`, one of `METRICS`, ranks learners; None: by :func:`default_metric`, which a
-    `wish` takes too. A wish is a score whose ε is wanted. If `fresh`, stored runs of other code
-    than the present are trained again.
+    With `tune`, the comparison includes private selection of settings within ε. `repeats` is the
+    number of hold-outs. `metric`, one of `METRICS`, ranks learners; the default is
+    :func:`default_metric`. A `wish` is a score; the comparison then finds the ε at which learners
+    reach it. With `fresh`, runs that older code stored train again.
+
     Raises DatasetError, StudyError or SchemaError if the study can't be run.
     """
     about = describe(dataset)
@@ -164,7 +165,7 @@ def lay_out(
     replace_text(path, json.dumps(words, indent=1) + "\n")
     plan = reading.read(words, home())
     plan.refuse(name)
-    # What keeps other studies of the folder from being read is none of this one's.
+    # Errors in the files of other studies do not matter here.
     return replace(plan, broken={}), path
 
 
@@ -178,19 +179,20 @@ def arguments(configuration: Path, study: str, cores: str) -> list[str]:
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:
-    """Refuse what a study would refuse, but name the options of the command line."""
+    """Raise StudyError for values that a study refuses, with the options of the command line."""
     try:
         for epsilon in epsilons:
             check_budget(epsilon, 0.0, "--epsilon")
             if math.isinf(epsilon):
                 raise ValueError(
-                    "--epsilon inf is no privacy, which each comparison shows beside: leave it out"
+                    "--epsilon must be finite; got inf (no privacy). Leave it out: each comparison "
+                    "also shows learners without privacy"
                 )
         check_budget(1.0, delta, "--delta")
     except ValueError as error:
         raise StudyError(str(error)) from None
     if repeats < LEAST_REPEATS:
-        raise StudyError(f"--repeats: {repeats} repeats are fewer than {LEAST_REPEATS}")
+        raise StudyError(f"--repeats must be at least {LEAST_REPEATS}; got {repeats}")
 
 
 def _choose_learners(
@@ -205,5 +207,5 @@ def _choose_learners(
         used = entry.delta_passed(delta) if entry.private else 0.0
         learners[label] = {**spec, **({"deltas": [used]} if used else {})}
     if not any(registry.entry(spec["learner"]).private for spec in learners.values()):
-        raise StudyError(f"{about.name}: no proved learner is for it: {'; '.join(left_out)}")
+        raise StudyError(f"{about.name}: no proved learner supports it: {'; '.join(left_out)}")
     return learners, left_out

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from privcurve.experiments.jobs import Job
 from privcurve.stored import spoken
 
-# Prefix that tells these lines from others of a log.
+# Prefix that marks these lines in a log.
 MARK = "failed: "
-# Most curves that are named.
+# Largest number of curves in the remarks.
 MOST = 10
 
 
@@ -23,7 +23,7 @@ def remarks(jobs: Iterable[Job]) -> list[str]:
     """Return lines that name the curves of jobs with trainings that failed."""
     lines = [line for job in jobs for line in _remark_on_job(job)]
     more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
-    end = "tables leave these out, and name errors; once mended, the same command tries them again"
+    end = "tables leave these out and show the errors; after a fix, the same command trains them"
     return [f"{MARK}{line}" for line in (*lines[:MOST], *more, end)] if lines else []
 
 

@@ -1,11 +1,12 @@
-"""The jobs of the rules. A line of a rule can be typed, to repeat one job.
+"""The commands that Snakemake's rules run. Users can type them, too, to repeat one job.
 
 Jobs read config/config.yaml; --config replaces keys of it. An expected error is one message and
 exit code 1.
 """
 
-# Imports that only some jobs need are late. Rules call this by ``shell:``. With ``script:`` all
-# jobs run again when the script is newer than their files, as in a fresh checkout.
+# Functions import modules that only some jobs need. Rules call this module by ``shell:``; with
+# ``script:``, Snakemake repeats all jobs if the script is newer than their files, as in a fresh
+# checkout.
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from privcurve.outputs.base import OutputRequest
     from privcurve.workflow.plan import Plan
 
-# When this process began: until here it has only computed, so CPU time is the time since then.
+# Start time of this process: until here it has only computed, so its CPU time is its wall time.
 STARTED = time.perf_counter() - time.process_time()
 
 
@@ -85,7 +86,7 @@ class Run:
 
 
 def _pick(what: str, name: str, things: Mapping[str, T]) -> T:
-    """Return the thing of a name; StudyError, with the nearest name and all, without one."""
+    """Return `things[name]`; raise StudyError with the nearest name if it is missing."""
     if name not in things:
         hint, names = suggestion(name, things), ", ".join(things)
         raise StudyError(f"there is no {what} {name!r}{hint} There are: {names}")
@@ -156,29 +157,16 @@ def output(run: Run, output: str, study: str = "") -> None:
 
 
 def make(plan: Plan, request: OutputRequest) -> None:
-    """Make an output of a plan, and record what it was made for."""
+    """Make an output of a plan, and write its record."""
     from privcurve.outputs import record
 
     context = plan.context(request)
-    # Of what is there before it is made: a file may be edited meanwhile.
+    # Compute the digest first, as a user may edit a file while the output is made.
     digest = plan.digest(request)
     with provenance.watch() as trained:
         request.output.make(context)
     code = {learners: provenance.checksum(learners) for learners in trained}
     record.output_record(context).write(digest, complete=context.is_complete, code=code)
-
-
-def _plan_of(run: Run, study: str) -> Plan:
-    """Return the plan of a study and of those whose outputs it reads; without one, of the run."""
-    from privcurve.outputs.base import foreign_outputs
-    from privcurve.workflow import reading
-
-    if not study:
-        return reading.read(run.configuration, run.home, decides=False)
-    terms = run.file(study), run.seed, run["seconds_per_job"]
-    requests = reading.read_one(*terms).study_outputs(study)
-    names = {name for one in requests for name, _ in foreign_outputs(one.reads.outputs)}
-    return reading.read_one(*terms, {name: run.file(name) for name in names})
 
 
 def audit(run: Run, learner: str, dataset: str) -> None:
@@ -199,7 +187,7 @@ def audit(run: Run, learner: str, dataset: str) -> None:
     target = Target(data.name, records(data.X, data.y, data.domain.n_bins))
     frame = attack.run(claims[learner], target, seed, COMPARISONS)
     file = AUDITS / f"{learner}.csv"
-    # Twelve digits: the last bits of an exponential differ between machines.
+    # Write twelve digits, as the last bits of an exponential differ between machines.
     replace_file(
         file, lambda path: stored_frame(frame).to_csv(path, index=False, float_format="%.12g")
     )
@@ -209,7 +197,7 @@ def audit(run: Run, learner: str, dataset: str) -> None:
 
 
 def contract(learner: str) -> None:
-    """Try the contract on a user's own learner, and store what it found."""
+    """Check the contract of a user's own learner, and store the finding."""
     from privcurve.audit import trial
     from privcurve.experiments import contracts
 
@@ -220,7 +208,7 @@ def contract(learner: str) -> None:
 
 
 def manifest(run: Run) -> None:
-    """Write what a run was made with and what it cost."""
+    """Write the manifest of a run: versions, configuration and costs."""
     from privcurve.experiments import manifest
     from privcurve.workflow import plan, reading
 
@@ -232,7 +220,7 @@ def manifest(run: Run) -> None:
 
 
 def summary(run: Run, cores: str) -> None:
-    """Print how far each study is: runs done, failed and to do, and the time left."""
+    """Print the progress of each study: runs done, failed and to do, and the remaining time."""
     from privcurve.experiments import summary
 
     begun, left_out = _list_begun(run)
@@ -241,7 +229,7 @@ def summary(run: Run, cores: str) -> None:
 
 
 def stamp(run: Run) -> None:
-    """Let stored runs whose code has changed count, if a sample of them has the same bits."""
+    """Accept stored runs whose code has changed, if a sample of them has the same bits again."""
     from privcurve.experiments.stamp import stamp
 
     begun, left_out = _list_begun(run)
@@ -265,12 +253,12 @@ def stamp(run: Run) -> None:
 
 
 def prune(run: Run) -> None:
-    """List and remove old files in results/cells: no job of their study writes them now."""
+    """Remove files in results/cells that no job of their study writes any longer; list them."""
     begun, left_out = _list_begun(run)
     n_files = n_bytes = 0
     for name, study in begun.items():
         wanted = {job.file for job in study.jobs.values()}
-        # Hidden files are of jobs that are writing them.
+        # Running jobs write to hidden files.
         for path in sorted((CELLS / name).glob("*/[!.]*.parquet")):
             if path not in wanted:
                 n_files, n_bytes = n_files + 1, n_bytes + path.stat().st_size
@@ -297,7 +285,7 @@ def _list_begun(run: Run) -> tuple[dict[str, StudyJobs], list[str]]:
 
 
 def _check_coded(name: str, seed: Seed) -> None:
-    """Refuse a dataset that is not coded, and a public seed for private data."""
+    """Raise an error if a dataset is not encoded, or private with a public seed."""
     notes = datasets.facts(CODED / name)
     if notes is None:
         # Raises if the dataset is coded but its description has changed.
@@ -342,7 +330,7 @@ def _do(job: Callable[..., None], words: list[str], home: Path | None, given: An
     from privcurve.workflow import reading
 
     configuration = reading.overridden(words)
-    # Snakemake has set these, whatever the file says.
+    # If Snakemake has set these variables, they override the file.
     os.environ.setdefault(provenance.FRESH, "1" if configuration.get("fresh") else "")
     if mirror := configuration.get("data_mirror"):
         os.environ.setdefault("PRIVCURVE_DATA", str(mirror))

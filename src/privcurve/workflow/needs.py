@@ -62,12 +62,12 @@ def audit_memory(learner: str, about: CurveData) -> int:
 
 
 def output_memory(memory: int, datasets: Iterable[CurveData]) -> int:
-    """Return the MiB of an output that takes `memory` beside the datasets that it trains on."""
+    """Return the MiB of an output that takes `memory` in addition to its datasets."""
     return _round_mib(memory, max((_count_bytes("", about) for about in datasets), default=0.0))
 
 
 def _find_peak(curve: Curve) -> float:
-    # A learner that selects settings takes what the selected learner takes.
+    # A learner that selects settings needs as much as the selected learner.
     names = {str(setting.get("learner", curve.method.learner)) for setting in curve.method.settings}
     return max(_count_bytes(name, curve.dataset) for name in names)
 

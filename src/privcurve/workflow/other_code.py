@@ -1,4 +1,4 @@
-"""Messages about stored runs that other code than the present has trained."""
+"""Messages about stored runs from other code than the present code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE = "docs/faults.md"
 
 
 class OtherCode:
-    """Finds runs from other code for a plan, and says so in its log and in tables and figures."""
+    """Find runs from other code for a plan, with messages for its log, tables and figures."""
 
     def __init__(self, stamps: Stamps) -> None:
         self._stamps = stamps
@@ -103,7 +103,7 @@ def _name(learners: str) -> str:
 
 
 def _describe(learners: str, n_others: int, n_runs: int) -> str:
-    """Name runs or selections and count them; the runs of a grid that was selected from are 0."""
+    """Return the learners with numbers of runs; `n_runs` is 0 for runs that selected settings."""
     if not n_others:
         return f"runs of {learners} that selected settings"
     return f"{n_others:,} of {n_runs:,} {_name(learners)}"

@@ -59,7 +59,7 @@ RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 LOCAL_JOBS = ("data", "outputs")
 
 MANIFEST = "results/manifest.json"
-# What the rule of a kind of output has in the place of each output's own name.
+# Snakemake's wildcard, in place of each output's name, in the rule of a kind of output.
 WILDCARD = "{name}"
 
 
@@ -78,10 +78,10 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that a run may make."""
+    """All studies, jobs and outputs that a run can make."""
 
     configuration: Mapping[str, Any]
-    studies: Mapping[str, Study]  # all that can be read, whether they are configured or not
+    studies: Mapping[str, Study]  # all readable studies, configured or not
     broken: Mapping[str, str] = field(default_factory=dict)  # studies that can't be read, and why
     files: Mapping[str, Path] = field(default_factory=dict)  # the file of each study
     # Caches: jobs and outputs of a study, files that are stale, digests of outputs.
@@ -105,31 +105,31 @@ class Plan:
         return self._jobs[study]
 
     def is_done(self, job: Job) -> bool:
-        """Return whether the file of a job counts: with `fresh` not if other code trained it."""
+        """Return whether a job's file counts; with `fresh`, only if the present code trained it."""
         return job.is_done and not (self.is_fresh and self.code.is_in(job.trained))
 
     @property
     def is_fresh(self) -> bool:
-        """Whether runs of other code than the present are trained again."""
+        """Whether stored runs of other code train again."""
         # On a command line `fresh=true` is a text.
         return self.configuration.get("fresh") in (True, "true")
 
     @cached_property
     def code(self) -> OtherCode:
-        """What is to be said of runs that other code has trained."""
+        """The messages about runs of other code."""
         return OtherCode(Stamps(STORE))
 
     def is_stale(self, files: Sequence[Path], is_current: Callable[[], bool]) -> bool:
-        """Return whether files are there, and not what this plan asks for.
+        """Return whether files exist and are not the files that this plan would make.
 
-        The files say so themselves: Snakemake's record of them may be lost, and does not know that
-        learners or descriptions have changed, or that a file was damaged. The answer is of the
-        first time: later the run makes them.
+        The check reads the files: Snakemake's own records may be lost, and do not include changes
+        of learners and descriptions, or damaged files. The first result is cached, as later the run
+        may replace the files.
         """
         if files[0] not in self._stale:
             try:
                 stale = any(map(Path.exists, files)) and not is_current()
-            except (ExpectedError, ValueError, OSError):  # unknown: the job, if any, will say why
+            except (ExpectedError, ValueError, OSError):  # unknown; a job reports the error
                 logging.getLogger(__name__).debug("made again", exc_info=True)
                 stale = True
             self._stale[files[0]] = stale
@@ -155,7 +155,7 @@ class Plan:
 
     @cached_property
     def outputs(self) -> Mapping[str, OutputRequest]:
-        """All outputs of all studies, and those of the whole run, by their targets."""
+        """All outputs of studies and of the whole run, by their targets."""
         of_studies = itertools.chain(*map(self.study_outputs, self.studies))
         return {r.target: r for r in (*of_studies, self.audit, self.leaderboard) if r}
 
@@ -163,9 +163,9 @@ class Plan:
     def kinds(self) -> dict[str, Kind]:
         """All outputs by the rules that make them. A rule has the name of its kind of output.
 
-        If the files of a kind differ in more than a name, further rules have numbers. An output
-        whose target is the name of its kind, such as the audit, has that rule alone; the rule of
-        the others is then ``study_audit``.
+        If the files of a kind differ in more than a name, additional rules have numbers. If the
+        target of an output is the name of its kind, such as ``audit``, it gets the rule with this
+        name, and other outputs of the kind get the rule ``study_audit``.
         """
         groups: dict[tuple[str, bool, tuple[str, ...]], dict[str, OutputRequest]] = {}
         for request in self.outputs.values():
@@ -229,7 +229,7 @@ class Plan:
 
     @property
     def audited_dataset(self) -> str:
-        """The dataset that canaries are put into."""
+        """The dataset for the audit's canaries."""
         if self.audit is None:
             raise StudyError(self.broken[self._audited])
         return self.audit.study.datasets[0]
@@ -247,7 +247,7 @@ class Plan:
         )
 
     def context(self, request: OutputRequest) -> Context:
-        """Return the context in which an output is made, with notes on code that has changed."""
+        """Return the context of an output, with notes on code that has changed."""
         return replace(self._context(request), code_notes=self._code_notes(request))
 
     def _code_notes(self, request: OutputRequest) -> tuple[str, ...]:
@@ -297,24 +297,24 @@ class Plan:
         return [str(path) for path in dict.fromkeys(paths)]
 
     def audit_is_current(self, learner: str) -> bool:
-        """Return whether the file of an audit is there, unchanged, and made for this plan."""
+        """Return whether the file of an audit exists, unchanged, and belongs to this plan."""
         made = record.audit_record(learner, self.audited_dataset)
         wanted = record.audit_digest(learner, self.audited_dataset, self.seed)
         is_current = made.is_current(wanted)
         return is_current and not (self.is_fresh and self.code.is_in(made.trained))
 
     def is_current(self, request: OutputRequest) -> bool:
-        """Return whether the files of an output are there, unchanged, and made for this plan."""
+        """Return whether the files of an output exist, unchanged, and belong to this plan."""
         made = record.output_record(self.context(request))
-        # Models that were trained for it alone are in no store: they are trained with it.
+        # The store does not have models that only this output needs; they train with the output.
         return made.is_current(self.digest(request)) and not self.code.is_in(made.trained)
 
     # Targets
 
     def notes(self, words: Sequence[str]) -> list[str]:
-        """Return notes on a secret seed, on what is left out or over, and on requested studies.
+        """Return notes on a secret seed, on omitted and leftover files, and on requested studies.
 
-        `words` are those of a command line; without a target they request a plain run.
+        `words` are the words of a command line; without a target they request a plain run.
         """
         parts = {part for word in words for part in Path(word).parts}
         names = parts & set(self.studies)
@@ -335,10 +335,10 @@ class Plan:
         return [*secret, *left_out, *self._name_leftovers(), *notes, *code]
 
     def _name_leftovers(self) -> Iterator[str]:
-        """Yield a note on files of an earlier state of a study, which nothing makes again."""
+        """Yield a note on leftover files of an earlier state of a study."""
         made = {path for request in self.outputs.values() for path in request.files.all}
         folders = {top / study for study in self.studies for top in (TABLES, FIGURES)}
-        # Records of the whole run belong to no study.
+        # Files in `MADE` for outputs of the whole run belong to no study.
         paths = [path for path in sorted(MADE.glob("*.json")) if path.stem not in RULES]
         records = map(record.study_and_files, paths)
         recorded = [
@@ -362,10 +362,10 @@ class Plan:
         return [*study.skipped, *prices, *notes, *more]
 
     def remarks(self, since: float) -> list[str]:
-        """Return remarks on what a run that began at a time has done, for its end.
+        """Return remarks for the end of a run that began at the time `since`.
 
-        They are on trainings that failed (:func:`failures.remarks`), and on stored runs of other
-        code that jobs have used.
+        They report failed trainings (:func:`failures.remarks`), and stored runs of other code that
+        jobs have used.
         """
         jobs = {name: study.jobs.values() for name, study in self._jobs.items()}
         late = {name: [j for j in jobs[name] if failures.ended_since(j, since)] for name in jobs}
@@ -373,13 +373,13 @@ class Plan:
         return [*failures.remarks(itertools.chain(*late.values())), *self.code.lines(touched)]
 
     def files_of(self, names: Iterable[str]) -> list[str]:
-        """Return all files of all outputs of those studies that can be read."""
+        """Return all files of all outputs of the readable studies in `names`."""
         requests = [self.study_outputs(name) for name in names if name in self.studies]
         return [str(path) for request in itertools.chain(*requests) for path in request.files.all]
 
     @property
     def paper_studies(self) -> list[str]:
-        """The studies of papers."""
+        """The names of the papers' studies."""
         return [name for name, study in self.studies.items() if study.paper]
 
     @property
@@ -396,7 +396,7 @@ class Plan:
 
     @property
     def run_benchmarks(self) -> list[str]:
-        """Benchmark files of a plain ``snakemake``, without those of training: too many."""
+        """Benchmark files of a plain ``snakemake``, except the many files of trainings."""
         studies = [self.studies[name] for name in self.configured_studies]
         prepared = sorted({dataset for study in studies for dataset in study.datasets})
         audits = audited_learners() if self.configuration["audit"] else []
@@ -408,11 +408,11 @@ class Plan:
 
     @cached_property
     def refusals(self) -> Mapping[str, str]:
-        """Why targets can't be built: broken studies, and targets that need one of them."""
+        """The reason for each target that can't be built: it is, or needs, a broken study."""
         broken = [name for name in self.configuration["studies"] if name in self.broken]
         reasons = dict(self.broken)
         reasons |= dict.fromkeys(EVERYTHING, self.broken[broken[0]]) if broken else {}
-        # A configured study without a file is of no paper that is there.
+        # A configured study without a file may belong to a paper that is not installed.
         configured = self.configuration["studies"]
         read = {
             one: why
@@ -444,10 +444,10 @@ def benchmark(request: OutputRequest) -> str:
 
 
 def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
-    """Return the name that distinguishes the files of an output from others of its kind.
+    """Return a name that is in all files of an output, and the files with `WILDCARD` in its place.
 
-    It is its place, its figure's, or its study; and the files, with `WILDCARD` in its place. If no
-    such name is in all of the files, it is the target, and the files are as they are.
+    Candidates are the name of the output's place, of its figure, and of its study. If no candidate
+    is in all files, return the target and the unchanged files.
     """
     top = TABLES.parent
     paths = [str(path.relative_to(top)) for path in request.files.all]
@@ -461,8 +461,8 @@ def _split_files(request: OutputRequest) -> tuple[str, tuple[str, ...]]:
 def outputs_of(study: Study, where: str) -> list[OutputRequest]:
     """Return the outputs of a study.
 
-    Raises `StudyError` if one is unknown, can't be made, comes twice, or reads one that is missing;
-    or if a word of the study has no effect.
+    Raises `StudyError` if an output is unknown, can't be made, occurs twice, or reads a missing
+    output; or if a key of the study has no effect.
     """
     if idle := _explain_idle_word(study):
         raise StudyError(f"{where}: {idle}; leave it out.")
@@ -471,7 +471,7 @@ def outputs_of(study: Study, where: str) -> list[OutputRequest]:
         request = request_output(OUTPUTS, study, word, options, where)
         if request.key in outputs:
             raise StudyError(
-                f"{where}: outputs: {request.key} comes twice; give each a name of its own."
+                f"{where}: outputs: {request.key} occurs twice; give each its own name."
             )
         outputs[request.key] = request
     names = _index_by_name(outputs.values())

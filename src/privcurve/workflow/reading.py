@@ -29,11 +29,11 @@ CONFIGURATION = Path("config/config.yaml")
 # Keys of the configuration.
 STUDIES_FOLDER = "studies_folder"
 OF_STUDY = ("seed", "seconds_per_job", STUDIES_FOLDER)
-# Keys that jobs are not told. Checksums say what raw files are, and stored runs which code trained
-# them: a change is no reason to do a job again.
+# Keys that are not passed to jobs, as a change of them must not repeat a job: checksums identify
+# raw files, and stored runs name their code.
 UNTOLD = ("data_mirror", "fresh")
 SCHEMAS = "workflow/schemas"
-# Not the hidden files of editors.
+# The pattern excludes hidden files, such as editors' backups.
 STUDY_FILES = f"[!.]*{schema.ENDING}"
 
 
@@ -46,9 +46,10 @@ def read(
 ) -> Plan:
     """Read and check the configuration and all study files, before anything runs.
 
-    `root` is the folder of the workflow; `files` are those that the configuration was read from.
-    Only the process that `decides` makes a secret seed: nodes of a cluster would each make their
-    own. A study that can't be read does not stop the others.
+    `root` is the folder of the workflow; `files` are the files of the configuration. Only the
+    process with `decides` makes a secret seed, so that nodes of a cluster don't make several. A
+    study that can't be read does not stop the other studies.
+
     Raises SchemaError or SeedError if the configuration is not allowed or its seed can't be used.
     """
     # Read again, as Snakemake silently keeps the last of repeated keys.
@@ -65,7 +66,7 @@ def read(
     studies_read: dict[str, Study] = {}
     requests: dict[str, list[OutputRequest]] = {}
     owners: dict[str, str] = dict.fromkeys(RULES, "the workflow itself")
-    # A paper that is not there stops a plain run, and no other target.
+    # A missing study of a paper stops only a plain run, no other target.
     unknown = {
         name: f"configuration: there is no study {name!r}{schema.suggestion(name, paths)} "
         f"There are: {', '.join(paths)}" + "".join(f". {fault}" for fault in strays.values())
@@ -96,7 +97,7 @@ def read(
             broken[name] = str(error) if where in str(error) else f"{where}: {error}"
         else:
             studies_read[name] = study
-    # A study that reads a broken study is broken too.
+    # A study that reads a broken study is also broken.
     n_left = 0
     while n_left != len(studies_read):
         n_left = len(studies_read)
@@ -118,7 +119,7 @@ def root() -> Path:
 def configured() -> dict[str, Any]:
     """Return the content of config/config.yaml in the working folder; empty without one.
 
-    Where this workflow is a module, the file is another workflow's, and may hold anything.
+    If another workflow imports this one as a module, the file may have any content.
     """
     try:
         content = schema.read_yaml(CONFIGURATION)
@@ -128,10 +129,10 @@ def configured() -> dict[str, Any]:
 
 
 def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
-    """Return the options that tell a job what config/config.yaml does not say of a configuration.
+    """Return options for a job: the parts of a configuration that config/config.yaml lacks.
 
-    `folder` is the workflow's; `keys` matter to the job, by default all but `UNTOLD`.
-    :func:`overridden` reads the options.
+    `folder` is the workflow's folder; `keys` are the keys that matter to the job, by default all
+    except `UNTOLD`. :func:`overridden` reads the options.
     """
     written = configured()
     keys = keys or [key for key in {**written, **configuration} if key not in UNTOLD]
@@ -165,9 +166,9 @@ def _read_value(text: str, where: str) -> Any:
 def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
     """Return the study files by name, in the order of names.
 
-    Those of the configured folder and of papers of one's own; by default of ``config/studies``
-    below `root` and of all papers. Of two of one name that of the folder counts, or that of a paper
-    of one's own. Raises StudyError if there is no folder.
+    They are in the configured folder and in the user's own papers; by default, in
+    ``config/studies`` in `root` and in all papers. If two files have the same name, the configured
+    folder or the user's own paper wins. Raises StudyError if the folder does not exist.
     """
     folders = _list_study_folders(configuration, root)
     paths = [path for folder in folders for path in folder.glob(STUDY_FILES)]
@@ -175,7 +176,7 @@ def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]
 
 
 def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Path]:
-    """Return the folders of study files by relative paths; the last one counts most."""
+    """Return the folders of study files as relative paths; later folders win."""
     chosen = configuration.get(STUDIES_FOLDER)
     folder = Path(os.path.relpath(chosen or root / "config/studies"))
     if not folder.is_dir():
@@ -186,20 +187,20 @@ def _list_study_folders(configuration: Mapping[str, Any], root: Path) -> list[Pa
 
 
 def _find_doubles(folders: Iterable[Path], chosen: Mapping[str, Path]) -> dict[str, str]:
-    """Return a message for each chosen study that has a file in two papers side by side."""
+    """Return a message for each chosen study with files in two papers of equal priority."""
     seen: dict[tuple[Path, str], Path] = {}
     messages = {}
     for path in (path for folder in folders for path in sorted(folder.glob(STUDY_FILES))):
         other = seen.setdefault((path.parents[2], path.stem), path)
         if other != path == chosen[path.stem]:
-            messages[path.stem] = f"{other} and {path} are two studies of one name; rename one"
+            messages[path.stem] = f"{other} and {path} must not have the same name; rename one"
     return messages
 
 
 def read_one(
     path: Path, seed: Seed, seconds_per_job: float, others: Mapping[str, Path] | None = None
 ) -> Plan:
-    """Return the plan of one study, and of `others` whose outputs it reads, for a job.
+    """Return the plan of one study and of the studies in `others` that it reads, for a job.
 
     Raises `SeedError` if a dataset is private and the seed is not secret.
     """
@@ -221,7 +222,7 @@ def read_study(path: Path, root: Path) -> Study:
     where, content = str(path), schema.read_yaml(path)
     schema.check(content, root / SCHEMAS / "study.schema.yaml", where)
     study = studies.from_mapping(content, path.stem, where)
-    # Run for its errors; the notes are shown when the study is asked for.
+    # Only for its errors; a run that requests the study shows the notes.
     list(studies.notes(study, {name: description_of(name) for name in study.datasets}, where))
     return study
 
@@ -237,7 +238,7 @@ def _list_claims(requests: Iterable[OutputRequest]) -> list[str]:
 
 
 def _claim_names(owners: dict[str, str], where: str, names: Sequence[str]) -> None:
-    """Claim names and files for a study; refuse those that are taken."""
+    """Enter the names and files of a study in `owners`; raise StudyError if one is taken."""
     for place, name in enumerate(names):
         if name in owners or name in names[:place]:
             raise StudyError(
@@ -253,14 +254,14 @@ def _check_other_studies(
     broken: Mapping[str, str],
     where: str,
 ) -> None:
-    """Check that all studies exist that outputs name, and all outputs of them that are read."""
+    """Check that all studies and outputs exist that outputs name or read."""
     for request in requests:
         for name in request.output.studies_named(request):
             if name not in studies and name not in broken:
                 hint = schema.suggestion(name, studies)
                 raise StudyError(
                     f"{where}: outputs: {request.output.word}: {request.paper} names a study "
-                    f"{name!r} that is not there{hint}"
+                    f"{name!r} that does not exist{hint}"
                 )
     read = [(r, *names) for r in requests for names in foreign_outputs(r.reads.outputs)]
     for request, name, word in read:
@@ -272,6 +273,6 @@ def _check_other_studies(
             hint = schema.suggestion(name, studies)
             raise StudyError(f"{where}: {key}: there is no study {name!r}{hint}")
         if studies[name].studies:
-            raise StudyError(f"{place} puts tables of others together itself: name those")
+            raise StudyError(f"{place} combines tables of other studies: name these studies")
         if word not in dict(studies[name].outputs):
-            raise StudyError(f"{place} has no output {word}; add that to its outputs")
+            raise StudyError(f"{place} has no output {word}; add it to the outputs")

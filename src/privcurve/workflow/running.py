@@ -32,7 +32,7 @@ _MOST_LINES = 15
 
 
 class RunError(ExpectedError, RuntimeError):
-    """A run that has failed; the message says why, and where all of its log is."""
+    """A run has failed; the message has the reason, and the path of the log."""
 
 
 def run(
@@ -45,9 +45,9 @@ def run(
 ) -> None:
     """Run Snakemake in the working folder, with the arguments of its command line.
 
-    Its output goes to `log`; with `verbose` it is shown too, in place of the line of progress on
-    standard error; with `quiet` there is no such line. Remarks in `printed` are not
-    repeated at the end. Raises `RunError` if it fails.
+    The output goes to `log`, and standard error shows one line of progress. With `verbose` it shows
+    the output instead; with `quiet`, nothing. The end repeats no remark that is in `printed`.
+    Raises `RunError` if Snakemake fails.
     """
     extras.check("snakemake", "a study")
     command = [sys.executable, "-P", "-m", "snakemake", *arguments]
@@ -73,7 +73,7 @@ def run(
         progress.end()
     if process.returncode:
         raise RunError(_explain_failure(log))
-    # Snakemake may say one at its start and at its end.
+    # A remark may occur at the start and at the end of Snakemake's output.
     new = [line for line in dict.fromkeys(remarks) if line.rstrip("\n") not in printed]
     print(*new, sep="", end="", file=sys.stderr)
 
@@ -81,9 +81,9 @@ def run(
 def run_here(
     plan: Plan, study: str, log: Path, *, verbose: bool = False, quiet: bool = False
 ) -> None:
-    """Run a study in this process, one job after the other, where Snakemake is not installed.
+    """Run a study in this process, one job after another, without Snakemake.
 
-    Current files are kept. :func:`run` explains the other arguments, and `RunError`.
+    Jobs with current files are skipped. :func:`run` explains the other arguments, and `RunError`.
     """
     started, progress = time.time(), Progress()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ def run_here(
             begun = file.tell()
             try:
                 with redirect_stdout(file), redirect_stderr(file):
-                    # Asked now: earlier steps may have changed the answer.
+                    # Check only now, as earlier steps may have changed the result.
                     if not is_done():
                         do()
             except Exception as error:
@@ -118,9 +118,9 @@ def run_here(
 
 
 def _list_steps(plan: Plan, study: str) -> list[tuple[Callable[[], bool], Callable[[], None]]]:
-    """Return the steps of a study; a step comes after the steps that it depends on.
+    """Return the steps of a study in the order of their dependencies.
 
-    A step says whether it is done, and does it.
+    A step is a pair of functions: the first returns whether the step is done; the second does it.
     """
     from privcurve.experiments.work import work
 
@@ -148,8 +148,8 @@ def _explain_failure(log: Path) -> str:
         return (
             "this folder is locked, by another run that makes some of the same files. Wait until "
             "it has ended, and give the same command again. If no other run works here (one was "
-            "killed, or the power failed), unlock it: remove the files in .snakemake/locks. What "
-            "is trained is kept."
+            "killed, or the power failed), unlock it: remove the files in .snakemake/locks. "
+            "Finished trainings are stored."
         )
     # An error may have indented lines below it.
     of_error = [False]
@@ -157,4 +157,4 @@ def _explain_failure(log: Path) -> str:
         of_error.append(line.startswith("error: ") or (of_error[-1] and line.startswith("  ")))
     errors = list(dict.fromkeys(itertools.compress(lines, of_error[1:])))
     tail = errors[-_MOST_LINES:] or [line for line in lines if line.strip()][-_MOST_LINES:]
-    return "\n".join(["the run has failed.", *tail, f"All that it said: {log}"])
+    return "\n".join(["the run has failed.", *tail, f"Complete log: {log}"])

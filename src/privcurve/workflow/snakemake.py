@@ -1,11 +1,11 @@
-"""What the Snakefile needs from Snakemake beside rules.
+"""Functions of the Snakefile that use Snakemake's Python interface.
 
-One private method of its scheduler is replaced, if it has the known form (:func:`keep_one_timer`).
-In Snakemake 9.27 each pass of the scheduler starts a timer that starts another pass a second later,
-and so does the pass that follows the end of a job. Timers only become more: after 200 jobs there
-are 200 passes and threads a second, after 2,000 the scheduler takes a core of its own
-(snakemake/snakemake#3804 shows the threads running out). With 600 jobs of 0.3 s on two cores it
-takes 20.8 s of CPU time, and with one waiting timer 6.0 s.
+:func:`keep_one_timer` replaces one private method of Snakemake's scheduler, if it has the known
+form. In Snakemake 9.27 each pass of the scheduler starts a timer that starts another pass a second
+later, and the end of a job starts a pass, too. So the number of timers only grows: after 200 jobs
+there are 200 passes and threads a second, after 2,000 the scheduler occupies a core
+(snakemake/snakemake#3804 shows threads running out). With 600 jobs of 0.3 s on two cores the
+scheduler takes 20.8 s of CPU time; with one waiting timer, 6.0 s.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from privcurve.home import home
 
 logger = logging.getLogger(__name__)
 
-# Keys of the configuration that say how jobs run, and change no result: profiles set them.
+# Keys of the configuration that profiles set; they affect the execution of jobs, not results.
 OF_JOBS = ("seconds_per_job", "local_jobs", "data_mirror")
 
 
 class _OneTimer:
-    """Starts another pass after a delay, unless one is due before."""
+    """A timer that starts another pass after a delay, unless a pass is due before."""
 
     def __init__(self, start_pass: Any) -> None:
         self._start_pass = start_pass
@@ -46,7 +46,7 @@ class _OneTimer:
                 return
             self._due = due
         timer = threading.Timer(delay, self._start, (due,))
-        timer.daemon = True  # a run that has ended need not wait for it
+        timer.daemon = True  # so that the end of a run does not wait for it
         timer.start()
 
     def _start(self, due: float) -> None:
@@ -64,7 +64,7 @@ def keep_one_timer() -> None:
     except (ImportError, AttributeError):
         method = None
     if not callable(method) or [*inspect.signature(method).parameters] != ["self", "delay"]:
-        logger.info("the timers of this Snakemake's scheduler are left as they are")
+        logger.info("the timers of this Snakemake's scheduler are unchanged")
         return
 
     def schedule(self: Any, delay: float) -> None:
@@ -77,7 +77,7 @@ def keep_one_timer() -> None:
 def use_this_python() -> None:
     """Let rules that call ``python -m …`` use the Python that runs Snakemake.
 
-    It may be called python3 alone, as Debian's is: then ``python`` would be another one, if any.
+    On Debian its name may be only python3; then ``python`` would be another program, or none.
     """
     folder = str(Path(sys.executable).parent)
     os.environ["PATH"] = os.pathsep.join([folder, *os.get_exec_path()])
@@ -85,13 +85,13 @@ def use_this_python() -> None:
         from snakemake.shell import shell
 
         function = f'python() {{{{ {shlex.quote(sys.executable)} "$@"; }}}}; '
-        shell.prefix("set -euo pipefail; " + function)  # Snakemake's own, which ours replaces
+        shell.prefix("set -euo pipefail; " + function)  # begins with Snakemake's default prefix
 
 
 def home_of(rules: object) -> Path:
-    """Return the folder of our workflow, by the place of its rules.
+    """Return the folder of this workflow, from the path of its rules.
 
-    Rules from a web address have no schemas beside them: then the installed package has the folder.
+    If the rules are from a web address, without schemas, the folder is in the installed package.
     """
     folder = Path(str(rules)).parents[1]
     return folder if (folder / "workflow/schemas").is_dir() else home()
@@ -100,8 +100,8 @@ def home_of(rules: object) -> Path:
 def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
     """Add keys of a profile or a command line to the configuration of an imported module.
 
-    Snakemake gives a module only what `config:` of its importer says. The importer may use other
-    keys for itself: return a note on each that differs.
+    Snakemake gives a module only the keys in `config:` of the importing workflow. That workflow may
+    use other keys itself, so the function returns a note for each key whose value differs.
     """
     overrides: Mapping[str, Any] = workflow.config_settings.overwrite_config
     configuration.update({key: overrides[key] for key in OF_JOBS if key in overrides})
@@ -114,43 +114,43 @@ def add_overrides(configuration: dict[str, Any], workflow: Any) -> list[str]:
 
 
 def jobs_at_once(workflow: Any) -> int:
-    """Return how many jobs may run at once: on a cluster more than this machine has cores."""
+    """Return how many jobs may run at once; on a cluster, this can exceed the number of cores."""
     in_queue = workflow.nodes or sys.maxsize
     return int(workflow.cores or 1) if in_queue == sys.maxsize else int(in_queue)
 
 
 def check_shared_files(workflow: Any) -> None:
-    """Refuse to run if jobs do not share the working folder.
+    """Raise WorkflowError if jobs do not share the working folder.
 
-    They read and write files there that no rule declares, such as the store: Snakemake would not
-    transfer them.
+    Jobs read and write files there that no rule declares, such as the store, and that Snakemake
+    would not transfer.
     """
     if "INPUT_OUTPUT" not in {usage.name for usage in workflow.storage_settings.shared_fs_usage}:
         from snakemake.exceptions import WorkflowError
 
         raise WorkflowError(
-            "privcurve needs a file system that all jobs see, and this executor (or "
-            "--shared-fs-usage) goes without one: take another executor, such as slurm "
+            "privcurve needs a file system that all jobs share, and this executor (or "
+            "--shared-fs-usage) has none: choose another executor, such as slurm "
             "(docs/clusters.md)"
         )
 
 
 def check_folder() -> None:
-    """Refuse to run if Snakemake can't write its own folder: its own message is a traceback."""
+    """Raise WorkflowError if Snakemake can't write its own folder, in place of its traceback."""
     folder = Path(".snakemake").resolve()
     if folder.exists() and not os.access(folder, os.W_OK):
         from snakemake.exceptions import WorkflowError
 
         raise WorkflowError(
-            f"{folder}, where Snakemake keeps what it has done, can't be written: give yourself "
-            "the right to, or remove it. What is trained is kept."
+            f"{folder}, the folder of Snakemake's records, can't be written: change its "
+            "permissions, or remove it. Finished trainings are stored."
         )
 
 
 def files_or_refusal(
     refusals: Mapping[str, str], target: str, files: list[str]
 ) -> Callable[[Any], list[str]]:
-    """Return an input function: the files of a target, or an error that says why there are none."""
+    """Return an input function that returns the files of a target, or raises its refusal."""
 
     def files_or_error(wildcards: Any) -> list[str]:
         if target in refusals:

@@ -1,4 +1,4 @@
-"""Run a study quietly, and print which learner to start with: for ``make quickstart``."""
+"""Run a study quietly, and print a ranking of learners: for ``make quickstart``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from privcurve.numerals import amount
 from privcurve.workflow import job
 
-# Learners that a ranking shows.
+# Number of learners in a ranking.
 SHOWN = 3
-# Outputs whose files are printed, and what they are called.
+# Outputs whose files are printed, and their words in the text.
 FILES = {"accuracy": "table", "learning_curves": "figure", "leaderboard": "page"}
 
 
@@ -19,8 +19,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m privcurve.workflow.study", description=__doc__)
     parser.add_argument("study", help="its name")
     parser.add_argument("--cores", default="all")
-    parser.add_argument("--epsilon", type=amount, default=1.0, help="at which learners are ranked")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show what Snakemake says")
+    parser.add_argument("--epsilon", type=amount, default=1.0, help="ε of the ranking")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show Snakemake's output")
     arguments = parser.parse_args()
 
     from privcurve.experiments import study as studies
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _choose_file(paths: list[Path]) -> Path:
-    """Return the file of an output that is made for people."""
+    """Return the most readable file of an output."""
     return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
 
 

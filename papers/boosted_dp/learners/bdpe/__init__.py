@@ -1,4 +1,4 @@
-"""BDPEα: what a study and the registry know of it."""
+"""Registry entry of BDPEα."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CHOSEN = {"splits": ("chosen",)}
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of an ensemble of trees that is boosted."""
+    """Return the estimated seconds of a fit of boosted trees."""
     depth = int(setting["depth"])
     # Each node has an entry in the ledger. Chosen questions read all columns, and published ones at
     # small ε only a few.

@@ -1,4 +1,4 @@
-"""What the audit tries on BDPEα."""
+"""Contract cases and attacks for BDPEα."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 NAME = "bdpe"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {CHOICES, NUMBERS, STREAMS}
 
 
@@ -35,7 +35,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     oc: dict[str, Any] = {**TWO, "alpha": 1.0}
     proved = [
         {**oc, "votes": "link"},

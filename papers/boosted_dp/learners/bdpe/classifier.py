@@ -64,16 +64,16 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# α of the splits: given, from the exact error (EXACT), or from the error with noise.
+# Source of α of the splits: a parameter, the exact error (EXACT), or the error with noise.
 GIVEN = "no"
 RELEASED = "released"
 
-# How the vote of a leaf follows from its records.
+# Rules for the vote of a leaf.
 LINK = "link"
 SHRUNK = "shrunk"
 SIGN = "sign"
 
-# The part of a tree's budget for its errors, if they are released.
+# The share of a tree's budget for its errors, if they are released.
 ERROR_SHARE = 0.01
 OF_ERRORS = "papers/boosted_dp/proofs.md, 'Errors'"
 
@@ -84,10 +84,10 @@ MOST_RECORDS = 2**31
 # The default part of a tree's budget for splits: the middle of the paper's grid.
 TREE_SHARE = 0.5
 
-# Privacy loss distributions are left out, as they are for single numbers, and noise is on vectors.
+# Without privacy loss distributions, which are for single numbers: these calls release vectors.
 ACCOUNTANTS = (BASIC, ZCDP_CKS, ADAPTIVE, GAUSSIAN)
 
-# The names of what proved calls release.
+# Names of the quantities that proved calls release.
 NODES = "the nodes of a tree's level"
 IN_WEIGHTS = "in units of the largest weight of the round"
 OF_ERROR = "tree {}: error before level {}, " + IN_WEIGHTS
@@ -95,21 +95,21 @@ OF_SPLITS = "tree {}: splits of level {}, all nodes, " + IN_WEIGHTS
 OF_LEAVES = "tree {}: {} of all leaves, " + IN_WEIGHTS
 
 
-# Trees choose by noise inside the loop; the contents of their leaves stay sealed.
+# The loop chooses questions with noise; the sums in the leaves stay sealed.
 begin_kernel = kernel(begin_tree, rows=WHOLE)
 error_kernel = kernel(Growth.error)
 
 
 @mechanism
 def grow_released(splits: Ints, tree: Growth, first: int, last: int, *given: Any) -> None:
-    """Grow some levels of a tree; their questions are released."""
+    """Grow some levels of a tree and release their questions."""
     grow_levels(tree, first, last, *given)
     splits[:] = tree.splits
 
 
 @kernel(rows=(0, None, None))
 def weigh_leaves(data: WeightedRows, tree: Growth) -> tuple[Ints, Floats, Floats]:
-    """Return the leaf of each row, and the weights of positive and of negative rows in each."""
+    """Return the leaf of each row, and the weights of positive and of negative rows by leaf."""
     leaves = leaves_of(tree)
     return leaves, *data.sum_by_leaf(leaves, len(tree.splits) + 1)
 
@@ -124,10 +124,10 @@ def weigh_rows(
     alpha: float,
     bound: float,
 ) -> Floats:
-    """Add the votes of the last leaves to scores; return the weight of all records of each row.
+    """Add the votes of the last leaves to scores; return the total weight of each row.
 
     The weight of a single record must be at most `bound`. It is rounded down to a whole multiple of
-    a unit that follows from the bound: sums of `MOST_RECORDS` weights are exact, in any order.
+    a unit that depends on the bound: sums of `MOST_RECORDS` weights are exact, in any order.
     """
     if leaves is not None:
         scores += votes[leaves]
@@ -146,13 +146,14 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     question is chosen by the Bayes risk :math:`\Phi` of its two sides, with noise; a leaf votes,
     with noise; the tree is multiplied by β and added to H.
 
-    ``published``: the exponential mechanism at each node with its part of ε, a leaf's link with
-    Laplace noise and then clamped, β from the exact records: what it claims is refuted.
-    ``proved``: all of a level's budget at each of its nodes, noise on the leaves' weights or
-    margins, β from what is released or public.
+    ``published``: each node uses the exponential mechanism with its part of ε; the link of a leaf
+    gets Laplace noise and is then clamped; β is computed from the exact records. This claim is
+    refuted.
+    ``proved``: each node spends the whole budget of its level, the weights or margins of the leaves
+    get noise, and β is computed from released or public numbers.
 
-    At ε = ∞ there is no noise and no clamp, each question is the best, and a pure node has
-    none.
+    At ε = ∞ there is no noise and no clamp, each node has the best question, and a pure node has
+    no question.
 
     Parameters
     ----------
@@ -161,34 +162,34 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     depth : int
         d, levels of questions.
     alpha : float
-        α of the splits, in [0, 1]: 0 is the 0/1 criterion, 1 Matsushita's.
+        α of the splits, in [0, 1]: 0 is the 0/1 criterion, 1 Matsushita's criterion.
     alpha_decay : float
-        Multiplies α from level to level, in (0, 1]; ``proved`` alone.
+        Factor of α from level to level, in (0, 1]; only with ``proved``.
     calibrate_alpha : str
-        Objective calibration: ``no``; ``exact``, α times the relative error of the tree so far
-        (``published`` alone: its O.C. has alpha = boost_alpha = 1); ``released``, by that
-        error with noise (``proved`` alone).
+        Objective calibration: ``no``; ``exact``, α times the present relative error of the tree
+        (only with ``published``, whose O.C. has alpha = boost_alpha = 1); ``released``, α times
+        this error with noise (only with ``proved``).
     boost_alpha : float
         α of links and weights, in (0, 1].
     tree_share : float or None
-        Part of a tree's budget for its splits, in [0, 1); None: a half, or equal ranges of all
+        Share of a tree's budget for its splits, in [0, 1); None: a half, or equal ranges of all
         steps where labels are drawn (``votes="sign"`` with δ > 0).
     clamp : float
         M, the largest vote of a link.
     splits : str
-        ``chosen``, or ``random``: questions without data, all of the budget for the leaves
-        (``proved`` alone).
+        ``chosen``, or ``random``: questions drawn without data, and the whole budget for the leaves
+        (only with ``proved``).
     votes : str or None
-        ``link``: ψ of the leaf's share; ``shrunk``: its margin D over |D| + noise + a few
-        records; ``sign``: of the margin. None: ``link`` for ``published``, which has no
-        other, and ``shrunk`` for ``proved``.
+        ``link``: ψ of the share of positive weight in the leaf; ``shrunk``: the margin D of the
+        leaf over |D| + noise + a few records; ``sign``: the sign of the margin. None: ``link`` for
+        ``published``, which has no other votes, and ``shrunk`` for ``proved``.
     step : float
-        β of shrunk votes and of signs.
+        β for shrunk votes and for signs.
     leverage : str or None
         For ``published`` only: β ``exact`` as printed (None), or ``constant``: the largest possible
         first β, `boost_alpha`/(2M).
     epsilon, delta : float
-        δ > 0 with ``proved`` alone.
+        δ > 0 only with ``proved``.
     calibration : str
         ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
@@ -203,7 +204,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     leverages_ : ndarray of shape (n_trees,)
         β.
     alphas_ : ndarray of shape (n_trees, depth)
-        α of each level; with ``calibrate_alpha="exact"`` only that of the root is released.
+        α of each level; with ``calibrate_alpha="exact"`` only α of the root is released.
     n_features_used_, n_records_
         See :class:`~privcurve.learners.shared.tree_sums.TreeSumClassifier`.
     """
@@ -245,8 +246,9 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _tree_calls(self, n: int) -> list[Announced]:
         """Return the proved calls of each tree, for weights of at most 1.
 
-        Trees share the budget equally. Each level of a tree may spend its share at every node, the
-        leaves of a tree theirs together (papers/boosted_dp/proofs.md, 'Splits' and 'Leaves').
+        Trees share the budget equally. Each level of a tree spends its share at every node; all
+        leaves of a tree spend one share together (papers/boosted_dp/proofs.md, 'Splits' and
+        'Leaves').
         """
         depth, votes = int(self.depth), self._votes()
         released = self.splits == CHOSEN and self.calibrate_alpha == RELEASED
@@ -254,7 +256,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         rest, share = 1.0 - of_error * depth, self._tree_share()
         of_level, of_leaves = rest * share / depth, rest * (1.0 - share)
         if self.delta > 0 and votes == SIGN and self.tree_share is None and not released:
-            # Equal ranges of labels and splits add up best.
+            # Composition is best with equal ranges of labels and splits.
             of_leaves = 1 / (depth + 1) if self.splits == CHOSEN else 1.0
             of_level = of_leaves if self.splits == CHOSEN else 0.0
         one = released_error(1.0)
@@ -269,7 +271,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
                 what = OF_ERROR.format("{}", level + 1)
                 calls.append(Announced(what, of_error, l1=one, l2=one, source=OF_ERRORS))
             if of_level > 0:
-                # With released errors α is not known yet, so the range is in units of the
+                # α depends on errors that are not released yet, so the range is in units of the
                 # sensitivity.
                 change = 2 * (1.0 if released else self._sensitivity(n, alpha))
                 calls.append(Announced(
@@ -307,13 +309,13 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         """Return the sensitivity of a split's score for weights up to 1: Δ₀ + α(Δ₁ − Δ₀)."""
         if self.calibration == PUBLISHED:
             return boosted_split_published(n, "m_alpha", alpha)
-        # One record alone has a score of 0, whatever it is.
+        # A node with one record always has the score 0.
         return split_sensitivity(max(n, 2), "m_alpha", alpha)
 
     def _grow(
         self, t: int, data: WeightedRows, weight_bound: float, curator: Curator
     ) -> tuple[Ints, Floats, Floats]:
-        """Choose the questions of tree t."""
+        """Choose and release the questions of tree t."""
         n, starts = self.n_records_, data.bin_starts
         splits, alphas = self.splits_[t], self.alphas_[t]
         restrict = self.calibration == PROVED
@@ -328,7 +330,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
             slope = self._sensitivity(n, 1.0) / self._sensitivity(n, 0.0) - 1
         elif is_private(self.epsilon):
             chooses, noise = NOISY, curator.noise(calls, (len(calls), int(starts[-1])))
-        # The published calls take weights to be at most 1.
+        # The published calls assume weights of at most 1.
         bound = weight_bound if chooses == NOISY else 1.0
         scales = np.array([calls[2**level - 1].scale * bound for level in range(len(alphas))])
         by_error, released = self.calibrate_alpha == EXACT, self.calibrate_alpha == RELEASED
@@ -351,7 +353,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         """Return the call of each inner node of tree t."""
         nodes = range(len(self.splits_[t]))
         if is_private(self.epsilon) and self.tree_share == 0:
-            # Splits have no budget: they are chosen by noise alone.
+            # Without a budget for splits, noise alone chooses them.
             pure = self.delta == 0 and self.calibration == PROVED
             return [Call(PERMUTE_AND_FLIP if pure else EXPONENTIAL, math.inf)] * len(nodes)
         if self.calibration == PUBLISHED:
@@ -362,7 +364,7 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
     def _vote(
         self, t: int, positive: Floats, negative: Floats, weight_bound: float, curator: Curator
     ) -> tuple[Floats, float]:
-        """Return the votes of a tree's leaves and its β, from the weights in each by label."""
+        """Return the votes of a tree's leaves and its β, from the weights by leaf and label."""
         n, alpha, step, kind = self.n_records_, float(self.boost_alpha), self.step, self._votes()
         # M; without privacy the largest link.
         clamp = float(self.clamp) if is_private(self.epsilon) else largest_link(alpha)
@@ -396,11 +398,11 @@ class BDPEClassifier(TreeSumClassifier, PrivateClassifier):
         return np.asarray(float(self.alpha) * powers(float(self.alpha_decay), int(self.depth)))
 
     def _leaf_words(self) -> str:
-        """Return the ledger's words for what proved leaves release."""
+        """Return the ledger's name of the quantity that proved leaves release."""
         return "weights by label" if self._votes() == LINK else "margins"
 
     def _tree_share(self) -> float:
-        """Return the part of a tree's budget that its splits get."""
+        """Return the share of a tree's budget for its splits."""
         if self.splits == RANDOM:
             return 0.0
         return TREE_SHARE if self.tree_share is None else float(self.tree_share)

@@ -1,4 +1,4 @@
-"""Published noise of boosted ensembles with the Mα-loss: its ledger and its true status.
+"""Published noise of boosted ensembles with the Mα-loss, with its ledger and its actual status.
 
 Proofs: papers/boosted_dp/proofs.md, 'Published noise'.
 """
@@ -28,7 +28,7 @@ LEAVES = "the leaves of a tree"
 OF_NODE = "tree {}: split of node {}"
 OF_LINKS = "tree {}: the leaf values, before they are clamped"
 
-# Whether β is computed from the exact records, as published, or is public.
+# Published β is computed from the exact records; constant β is public.
 EXACT = "exact"
 CONSTANT = "constant"
 
@@ -42,7 +42,7 @@ LEAF_LEAK = (
 )
 
 
-# Folds of one size share the noise of each setting and ε of a study.
+# Cached: folds of equal size share the noise of each setting and ε.
 @lru_cache(maxsize=512)
 def published_noise(
     *,
@@ -57,19 +57,19 @@ def published_noise(
     epsilon: float,
     delta: float,
 ) -> PrivacyStatement:
-    """Calibrate a boosted ensemble as published: nodes of a level share, links of leaves get noise.
+    """Calibrate a boosted ensemble as published: nodes of a level share ε, leaves get noise.
 
-    The statement says what is true of that noise: which ε is proved in place of the claim, if any.
+    The statement has the actual guarantee of this noise: the ε that is proved, if any.
 
-    Raises ValueError if the budget is out of range, or δ > 0 is asked for.
+    Raises ValueError if the budget is out of range, or δ > 0.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return PrivacyStatement.not_private(LEARNER)
     if delta > 0:
         raise ValueError(
-            "bdpe: the paper has no composition for delta > 0: use calibration='proved', "
-            "or delta = 0"
+            f"bdpe: delta must be 0 for calibration='published'; got {delta:g}: use "
+            "calibration='proved', or delta = 0"
         )
     spent = [tree_share * epsilon / (n_trees * depth * 2**level) for level in range(depth)]
     each_leaf = (1 - tree_share) * epsilon / n_trees
@@ -93,8 +93,8 @@ def published_noise(
         of_leaves = (1 - tree_share) * epsilon
         # A moved record changes two leaves, each by up to twice the largest link.
         most = splits + of_leaves * 4 * largest_link / (2 * clamp)
-        # The loss if the label of a record is flipped that is alone in its leaf in every tree,
-        # after the clamp.
+        # The privacy loss, after the clamp, of flipping the label of a record that is alone in its
+        # leaf in every tree.
         least = n_trees * _flip_loss(clamp, largest_link, 2 * clamp * n_trees / of_leaves) - splits
         status, caveat, proved = CLAIMED, LEAF_LEAK, None if calibrate_alpha == EXACT else most
         if least > epsilon:

@@ -1,4 +1,4 @@
-"""The DP forest of random trees: what a study and the registry know of it."""
+"""Registry entry of the DP forest of random trees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from privcurve.learners.entry import LearnerEntry, Parameter, Proof
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a forest of random trees."""
+    """Return the estimated seconds of a fit of random trees."""
     depth = int(setting["depth"])
     nodes = 1e-8 * 2**depth * (10 + n_columns)
     return 5e-4 + float(setting["n_trees"]) * (3e-5 + 1e-8 * depth * n_rows + nodes)

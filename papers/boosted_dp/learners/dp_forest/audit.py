@@ -1,4 +1,4 @@
-"""What the audit tries on the DP forest of random trees."""
+"""Contract cases and attacks for the DP forest of random trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PROVED
 NAME = "dp_forest"
 TWO: Mapping[str, Any] = {"n_trees": 2, "depth": 2}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {CHOICES, NUMBERS}
 
 
@@ -28,7 +28,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     leaves = [{**TWO, "leaves": "laplace"}, {**TWO, "leaves": "exponential"}]
     yield from recipe(NAME, [*leaves, {**TWO, "votes": "shrunk"}], leaves, coins=())
     yield claim_by_canaries(NAME, PROVED, {"n_trees": 2, "depth": 8})

@@ -47,13 +47,13 @@ def label_weights(
 class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
     r"""Random trees whose leaves vote with noise (Nock and Henecka 2022, §17.2).
 
-    The questions of a tree are drawn uniformly, without the data. Each leaf has the margin
-    :math:`D = n_+ - n_-` of all records in it, and noise.
+    The questions of a tree are drawn uniformly, without the data. Noise is added to the margin
+    :math:`D = n_+ - n_-` of the records in each leaf.
 
     ``published``: RF-L (``laplace``) and RF-E (``exponential``) divide ε among all leaves of all
-    trees. ``proved``: among trees alone, for a record moves at most two leaves
-    (papers/boosted_dp/proofs.md, 'Forests'); and a question tells apart codes that those above
-    it leave open.
+    trees. ``proved`` divides ε among trees only, because a record moves at most two leaves
+    (papers/boosted_dp/proofs.md, 'Forests'); and each question divides the bins that can still
+    reach its node.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         ``laplace``: noise on D. ``exponential``: the label + with a probability that grows with D.
     votes : str
         ``sign``: a leaf votes by its label. ``shrunk``: by D over |D| + noise + a few records
-        (``proved`` with ``laplace`` alone).
+        (only ``proved`` with ``laplace``).
     epsilon : float
-        At ∞ leaves are exact; the trees are random still.
+        At ∞ leaves are exact; the trees are still random.
     delta : float
-        0.
+        Must be 0.
     calibration : str
         ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
@@ -96,10 +96,10 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
         published, drawn = self.calibration == PUBLISHED, self.leaves == EXPONENTIAL_LEAVES
         n_leaves = 2 ** int(self.depth)
         if drawn:
-            # The paper takes the scores of a label to change by 2, which is what margins do.
+            # The paper assumes that the scores of a label change by 2, like margins.
             calls = Announced("tree {}: labels of all leaves", margins=margins_l1(), by=NOISY_LABEL)
         else:
-            # The paper's noise is for a record that is added.
+            # The paper's noise is for add-remove.
             l1 = histogram_l1(ADD_REMOVE) if published else margins_l1()
             calls = Announced("tree {}: margins of all leaves", l1=l1)
         return (
@@ -143,7 +143,7 @@ class DPForestClassifier(TreeSumClassifier, PrivateClassifier):
 
     def _restore(self) -> None:
         super()._restore()
-        # More would make a chance that is none.
+        # A larger value would give a probability outside [0, 1].
         require((np.abs(self.leaf_values_) <= 1).all(), "a leaf has more than one vote")
 
     def _link(self, scores: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Distributed DP-TopDown: what a study and the registry know of it."""
+"""Registry entry of distributed DP-TopDown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHARED = ("noisy_counts", "local_rnm")
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of distributed DP-TopDown trees: of messages, and of reading records."""
+    """Return the estimated seconds of a fit: messages, and reading records."""
     protocol, depth = setting["protocol"], setting["depth"]
     holders = 1 if protocol == "single" else int(setting["n_holders"])
     if depth is None:

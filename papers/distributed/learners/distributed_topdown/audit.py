@@ -1,4 +1,4 @@
-"""What the audit tries on distributed DP-TopDown."""
+"""Contract cases and attacks for distributed DP-TopDown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TREE = {"depth": 2, "n_holders": 2}
 # Each party adds a half of the Laplace noise of a secure sum.
 HALVES = {"trust": "secure_sum", "n_holders": 3, "n_colluding": 1}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {CHOICES, NUMBERS, SHARES}
 
 
@@ -35,7 +35,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     two = {"n_holders": 2}
     small: dict[str, Any] = {"n_splits": 2, **two}
     votes = {"protocol": "local_rnm", "trust": "secure_sum"}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from privcurve.holders.holder import NONE, Ballot, Holder
-from privcurve.holders.sums import Release, Sums
+from privcurve.holders.sums import MessageNoise, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.holder_counts import Questions, family_gains
 from privcurve.kernels.trees.choice import CRITERIA
@@ -22,8 +22,8 @@ from .tree import GrownTree
 class BestFirstPlan(NamedTuple):
     """The public facts of a tree grown best first, of at most `n_splits` splits and `depth` levels.
 
-    A node is kept for splitting if its noisy share of the n records is at least
-    `smallest_weight`/`n_splits`, and its noisy gain above `smallest_gain`.
+    A node is a candidate for splitting if its noisy share of the n records is at least
+    `smallest_weight`/`n_splits` and its noisy gain exceeds `smallest_gain`.
     """
 
     questions: Questions
@@ -90,7 +90,7 @@ class _Coordinator:
                 if split.question != NONE and enough and split.gain > plan.smallest_gain:
                     heapq.heappush(queue, (-weight * split.gain, child, level + 1, split))
         self.transcript.begin_round()
-        release = Release(LAPLACE, self.noise.label_scale)
+        release = MessageNoise(LAPLACE, self.noise.label_scale)
         leaves = tree.leaves
         messages = (holder.labels(leaves, release) for holder in self.holders)
         counts = self.transcript.collect(messages, self.sums, release, len(leaves))
@@ -99,7 +99,7 @@ class _Coordinator:
         return tree
 
     def _weigh(self, nodes: list[int], level: int) -> list[float]:
-        release = Release(LAPLACE, self.noise.weight_scale(level))
+        release = MessageNoise(LAPLACE, self.noise.weight_scale(level))
         messages = (holder.weights(nodes, release) for holder in self.holders)
         totals = self.transcript.collect(messages, self.sums, release, len(nodes))
         return [total / self.plan.n for total in totals.tolist()]
@@ -115,7 +115,7 @@ class _Coordinator:
             candidates = [self._vote(node, budget) for node in nodes]
             self.transcript.begin_round()
         # Each node has equally many candidates.
-        release = Release(LAPLACE, self.noise.families_scale(budget, len(candidates[0])))
+        release = MessageNoise(LAPLACE, self.noise.families_scale(budget, len(candidates[0])))
         messages = (holder.families(nodes, candidates, release) for holder in self.holders)
         families = self.transcript.collect(messages, self.sums, release, len(nodes))
         chosen = []

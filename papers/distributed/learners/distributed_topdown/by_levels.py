@@ -9,7 +9,7 @@ import numpy as np
 
 from privcurve.coding import Floats
 from privcurve.holders.holder import Ballot, Holder
-from privcurve.holders.sums import Release, Sums
+from privcurve.holders.sums import MessageNoise, Sums
 from privcurve.holders.transcript import Transcript
 from privcurve.kernels.arithmetic import times
 from privcurve.kernels.arithmetic import total as sum_of
@@ -21,7 +21,7 @@ from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE
 from .noise import LevelNoise
 from .tree import GrownTree
 
-# A split needs so many standard deviations of a cell's noise on both sides.
+# Both sides of a split need this number of standard deviations of a cell's noise.
 LEAST_SIDE = 3.0
 
 ZERO_ONE = "zero_one"
@@ -50,10 +50,10 @@ def grow_by_levels(
 ) -> GrownTree:
     """Grow a tree level by level, by the messages of parties.
 
-    Each level has one round (noisy histograms of all columns), or two: each party first names
-    a question at each node, and histograms are of the columns that were named. The last level
+    Each level has one round (noisy histograms of all columns), or two: each party first votes for a
+    question at each node, and then sends histograms of the columns with votes. The last level
     minimises the zero-one error, and leaves are labelled by their estimated counts: the tree
-    follows from the messages alone. Parties have the same order in each call.
+    depends on the messages alone. Parties have the same order in each call.
     """
     return _Coordinator(holders, plan, sums, transcript).grow()
 
@@ -66,7 +66,7 @@ class _Coordinator:
         self.sums, self.transcript = sums, transcript
         questions = plan.questions
         self.widths = np.diff(questions.starts)
-        # The share of its column's bins that say yes, for each question.
+        # For each question, the share of its column's bins on the yes side.
         self.shares = (questions.high - questions.low + 1) / np.maximum(
             self.widths[questions.columns], 1
         )
@@ -75,7 +75,8 @@ class _Coordinator:
         plan, tree = self.plan, GrownTree()
         estimates: dict[int, Estimate] = {}
         nodes = [0]
-        # Refuse counts that can't be sent before any party answers: one column has the least noise.
+        # Refuse counts that can't be sent before any party answers; one column has the least
+        # noise.
         self._make_release(0, 1 if plan.noise.votes else len(self.widths))
         for level in range(plan.depth):
             if not nodes:
@@ -104,7 +105,7 @@ class _Coordinator:
         return tree
 
     def _choose_columns(self, level: int, nodes: list[int]) -> dict[int, list[int]]:
-        """Return the columns that are counted at each node: all, or those of the votes."""
+        """Return the columns to count at each node: all columns, or the columns with votes."""
         questions, noise = self.plan.questions, self.plan.noise
         all_columns = list(range(len(self.widths)))
         if not noise.votes or len(questions.columns) == 0:
@@ -136,8 +137,8 @@ class _Coordinator:
         factor = 2.0 if plan.noise.mechanism == LAPLACE else 1.0
         return table, factor * (release.scale * release.scale) * self.sums.excess
 
-    def _make_release(self, level: int, n_columns: int) -> Release:
-        """Return the form of messages with counts of so many columns."""
+    def _make_release(self, level: int, n_columns: int) -> MessageNoise:
+        """Return the format of messages with counts of `n_columns` columns."""
         noise = self.plan.noise
         scale = noise.counts_scale(level, n_columns)
         what = noise.counts_what(level)
@@ -167,7 +168,8 @@ class _Coordinator:
         yes = answers(table, questions.low[places], questions.high[places])
         sums = np.add.reduceat(table, questions.starts[:-1], axis=1).T[questions.columns[places]]
         share = self.shares[places]
-        # A column's counts are moved to the node's total, by equal parts in all of its bins.
+        # Shift the counts of a column by an equal amount in each bin, so that they add up to the
+        # node's total.
         yes += (node.counts - sums) * share[:, None]
         no = node.counts - yes
         last = level == plan.depth - 1

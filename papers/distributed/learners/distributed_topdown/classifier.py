@@ -53,32 +53,33 @@ class ClassTree(TreeModel):
 class DistributedTopDownClassifier(PartyClassifier):
     r"""A decision tree that several parties grow with a server, by noisy messages.
 
-    ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node of the largest
-    noisy weight times noisy gain is split next; a question is chosen by report noisy max on
-    one machine (``single``), from noisy counts of all questions (``noisy_counts``), or of
-    those that a noisy vote of each party names (``local_rnm``). Its guarantee is not what
-    the paper says: see ``privacy_``. Where the paper leaves a choice, this is what is done:
+    ``published``: Algorithm 1 of Wang, Dick and Balcan (PPAI 2020). The node with the largest
+    product of noisy weight and noisy gain is split next. A question is chosen by report noisy max
+    on one machine (``single``), from noisy counts of all questions (``noisy_counts``), or from
+    noisy counts of the questions that noisy votes of the parties select (``local_rnm``). The
+    guarantee is weaker than the paper's claim: see ``privacy_``. Where the paper leaves a choice,
+    this implementation does the following:
 
     - A1: `n_splits` counts internal nodes; a tree has at most `depth` levels of splits, 80.
-    - A2: below the root a node's budget goes in halves to its weight and to its split.
-    - A3: NoisyCounts has Lap(3\|H\|/α′); the other scale that is printed is a typo.
+    - A2: below the root a node's weight and its split each get half of its budget.
+    - A3: NoisyCounts has Lap(3\|H\|/α′); the other printed scale is a typo.
     - A4: sums of noisy counts below 0 count as 0; labels' counts give G(q), sides' counts the
       shares, joint counts G of a side; where one of them is empty the gain is −1.
     - A5: on one machine a node of fewer than two records is not split, which shows (it is
       excluded from the statement); a party's vote below two records is drawn uniformly.
     - A6: with uniform budgets a chain of M splits spends (M + 1)/M of the budget: as printed.
-    - A7: a question that two parties name is counted twice.
+    - A7: a question with the votes of two parties is counted twice.
     - A8: thresholds are the inner edges of the domain's bins.
-    - A9: blocks of pixels are a matter of the dataset.
-    - A10: the root's split has all of a_1, as line 3 says.
+    - A9: the dataset defines blocks of pixels.
+    - A10: the root's split gets all of a_1, as in line 3.
     - A11: without noise the thresholds on weight and gain are kept.
     - A12: a party's counts by label have Lap(1/(LPF·α)) each, as in the authors' program; the
       proof of Corollary 16 says twice that.
 
-    ``proved``: the same protocols grown by levels, with noise that is proved
-    (papers/distributed/proofs.md, 'Levels'). A level has noisy histograms of all columns by bin
-    and class (``noisy_counts``), or of the columns that private votes of the parties name
-    (``local_rnm``); of one machine (``single``) it is the proved ``topdown`` with thresholds
+    ``proved``: the same protocols grown by levels, with proved noise
+    (papers/distributed/proofs.md, 'Levels'). A level has noisy histograms by bin and class of all
+    columns (``noisy_counts``), or of the columns that private votes of the parties select
+    (``local_rnm``); on one machine (``single``) the tree is the proved ``topdown`` with thresholds
     and 1-rules on its last level, bit for bit.
 
     Parameters
@@ -87,14 +88,14 @@ class DistributedTopDownClassifier(PartyClassifier):
         ``noisy_counts``, ``local_rnm`` or ``single``.
     trust : str, optional
         Who sees what. ``local``: every message is private by itself. ``secure_sum``: the
-        server sees sums of counts alone, and parties share the noise (proved).
+        server sees only sums of counts, and parties share the noise (proved).
         ``central``: one trusted curator has all records (proved). By default ``local``;
         not for ``single``, which is a curator.
     n_holders : int
-        Among whom the records are dealt. A curator has all of them, whatever it is.
+        Number of parties that share the records. With a curator it has no effect.
     n_colluding : int
-        With ``secure_sum``: how many other parties may use or tell their shares of the noise. A
-        party is protected from another curious one if that one is among them.
+        With ``secure_sum``: number of other parties that may use or reveal their shares of the
+        noise. A party is protected from another curious party if this number is at least 1.
     placement : str
         See :func:`privcurve.holders.placement.deal`.
     criterion : str
@@ -105,36 +106,37 @@ class DistributedTopDownClassifier(PartyClassifier):
     leaf_share : float, optional
         Published: LPF, the share of ε for labels of leaves; ½ by default.
     n_splits : int, optional
-        Published: M, the most splits; 512 by default.
+        Published: M, the maximal number of splits; 512 by default.
     depth : int, optional
-        The most levels of splits: 80 by default of published trees, 3 of proved ones.
+        The maximal number of levels of splits: by default 80 for published trees, 3 for proved
+        trees.
     vote_share : float
         Proved ``local_rnm``: share of a level's budget for votes.
     smallest_weight : float
         Published: a node is split if its noisy weight is at least this over `n_splits`.
     smallest_gain : float
-        Published: and its noisy gain above this.
+        Published: and if its noisy gain exceeds this number.
     epsilon, delta : float
-        The budget; δ > 0 with ``proved`` alone (Gaussian noise).
+        The budget; δ > 0 only with ``proved`` (Gaussian noise).
     calibration : str
         ``published`` or ``proved``.
     ordered : sequence of bool, optional
-        Public: which columns have codes with an order. Those are asked for thresholds, the
-        others for single codes. By default all are ordered. The proved ``single`` does not
-        read it: its splits are thresholds, whatever a column is.
+        Public: which columns have ordered bins. Questions about ordered columns are thresholds,
+        questions about other columns are single bins. By default all columns are ordered. The
+        proved ``single`` ignores this parameter: all its splits are thresholds.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
     Attributes
     ----------
     model_ : TreeModel
-        The tree, readable. Of more than two classes a leaf has the position of a class.
+        The tree, readable. For more than two classes a leaf has the position of a class.
     transcript_ : Transcript
-        How much each party sent, by round.
+        The amount that each party sent, by round.
     n_features_used_ : int
         Distinct questions of the tree.
     n_records_ : int
-        Public, for neighbours have equally many.
+        Public, because neighbours have the same number.
     """
 
     _learner = "distributed_topdown"
@@ -170,7 +172,10 @@ class DistributedTopDownClassifier(PartyClassifier):
         sizes = [holder.size for holder in holders]
         shape = questions, len(self.classes_), sum(sizes), self.criterion
         if self.criterion == "root_gini" and len(self.classes_) > 2:
-            raise ValueError("criterion = 'root_gini' is for two classes: use 'gini' or 'entropy'")
+            raise ValueError(
+                "criterion must be 'gini', 'entropy' or 'zero_one' for more than two classes; "
+                "got 'root_gini'"
+            )
         if self.calibration == PUBLISHED:
             return self._grow_published(holders, shape, transcript)
         depth = LEVELS_OF_SPLITS if self.depth is None else int(self.depth)
@@ -199,8 +204,8 @@ class DistributedTopDownClassifier(PartyClassifier):
     ) -> tuple[GrownTree, PrivacyStatement]:
         if self.trust not in (None, LOCAL):
             raise ValueError(
-                f"trust = {self.trust!r} is for calibration='proved': in the published "
-                "protocols each party adds all noise to each of its messages"
+                f"trust must be 'local' for calibration='published'; got {self.trust!r}: in the "
+                "published protocols each party adds all noise to each of its messages"
             )
         n_splits = N_SPLITS if self.n_splits is None else int(self.n_splits)
         noise = published_holders(
@@ -221,11 +226,13 @@ class DistributedTopDownClassifier(PartyClassifier):
         """Grow the proved tree of one machine."""
         if len(self.classes_) > 2:
             raise ValueError(
-                f"the proved protocol 'single' takes two classes, not {len(self.classes_)}: "
+                f"protocol 'single' must have two classes if proved; got {len(self.classes_)}: "
                 "use protocol='noisy_counts' with trust='central'"
             )
         if self.budget not in (None, LEVELS):
-            raise ValueError(f"budget = {self.budget!r}: the proved topdown has equal levels")
+            raise ValueError(
+                f"budget must be 'levels' for the proved protocol 'single'; got {self.budget!r}"
+            )
         tree = TopDownTreeClassifier(
             depth=LEVELS_OF_SPLITS if self.depth is None else int(self.depth),
             splits="threshold",

@@ -47,10 +47,10 @@ NODES = "the nodes of a tree's level, and the parties"
 
 @dataclass(frozen=True)
 class LevelNoise:
-    """Noise of a tree that is grown by levels; arrays have a number a level, and are read-only."""
+    """Noise of a tree grown by levels; read-only arrays with one number for each level."""
 
-    ranges: Floats  # (n_levels,): ε of a level's votes; 0: there are none; infinite at ε = ∞
-    # (n_levels,): of a level's histograms: ε (Laplace noise), or sensitivity/σ (Gaussian noise).
+    ranges: Floats  # (n_levels,): ε of a level's votes; 0 without votes; infinite at ε = ∞
+    # (n_levels,): for a level's histograms, ε (Laplace noise) or sensitivity/σ (Gaussian noise).
     amounts: Floats
     mechanism: str  # `laplace` or `gaussian`
     statement: PrivacyStatement
@@ -68,12 +68,12 @@ class LevelNoise:
         return float(self.ranges[level]) / change if change else 0.0
 
     def vote_what(self, level: int) -> str:
-        """Return the ledger's words for the votes of a level; empty if nothing is private."""
+        """Return the ledger's name of the votes of a level; empty at ε = ∞."""
         ledger = self.statement.ledger
         return ledger[2 * level].what if ledger else ""
 
     def counts_what(self, level: int) -> str:
-        """Return the ledger's words for the histograms of a level."""
+        """Return the ledger's name of the histograms of a level."""
         ledger = self.statement.ledger
         return ledger[(2 if self.votes else 1) * (level + 1) - 1].what if ledger else ""
 
@@ -107,16 +107,15 @@ def level_holders(
 ) -> LevelNoise:
     """Calibrate a tree that is grown by levels (papers/distributed/proofs.md, 'Levels').
 
-    A level of splits has votes for columns and histograms, or histograms alone, which share ε
-    (δ = 0) or ρ, the histograms with Gaussian noise. The budgets of levels are equal (``levels``)
-    or fall as 2^−d (``decay``). `n` (records of the largest party) and `n_columns` (of a histogram
-    without votes) are for the ledger.
+    A level of splits has votes for columns and histograms, or histograms alone. They share ε
+    (δ = 0), or ρ with Gaussian noise on the histograms. The budgets of levels are equal
+    (``levels``) or fall as 2^−d (``decay``). The ledger uses `n` (records of the largest party) and
+    `n_columns` (columns of a histogram without votes).
     """
     check_budget(epsilon, delta)
     if budget == UNIFORM:
         raise ValueError(
-            f"budget = {UNIFORM!r} is for calibration='published'; proved trees have "
-            f"{LEVELS!r} or {DECAY!r}"
+            f"budget must be {LEVELS!r} or {DECAY!r} for calibration='proved'; got {UNIFORM!r}"
         )
     mechanism = LAPLACE if delta == 0 else GAUSSIAN
     share = vote_share if votes else 0.0
@@ -130,7 +129,7 @@ def level_holders(
         ranges, amounts = share * epsilon * weights, (1 - share) * epsilon * weights
         accountant = BASIC
     else:
-        # ρ of a choice is its range squared over 8, of Gaussian noise its amount squared over 2.
+        # Split ρ (zCDP): a choice of range r costs r²/8, Gaussian noise of size a costs a²/2.
         ranges, amounts = np.sqrt(8 * share * weights), np.sqrt(2 * (1 - share) * weights)
         costs = [Cost(GAUSSIAN_KIND, float(amount)) for amount in amounts]
         costs += [Cost(BOUNDED_RANGE_KIND, float(length)) for length in ranges if votes]
@@ -192,7 +191,7 @@ class PublishedNoise:
         return 2 / self.level(depth)
 
     def families_scale(self, budget: float, n_questions: int) -> float:
-        """Return the scale of NoisyCounts, 3|H|/α′ (A3: the other one printed is a typo)."""
+        """Return the noise scale 3|H|/α′ of NoisyCounts (A3: the other printed one is a typo)."""
         return noisy_counts_published(n_questions) / budget
 
     @property
@@ -212,22 +211,22 @@ def published_holders(
     epsilon: float,
     delta: float,
 ) -> PublishedNoise:
-    """Return the noise of the published protocols, with the true status of their claim.
+    """Return the noise of the published protocols, with the actual status of their claim.
 
-    Of the budget (1 − LPF)·α a level gets 2^−d (``decay``), or 1/M for M splits (``uniform``).
+    A level gets the share 2^−d of the budget (1 − LPF)·α (``decay``), or 1/M for M splits
+    (``uniform``).
 
-    Raises ValueError if δ > 0, or the paper has no formula for what is asked.
+    Raises ValueError if δ > 0, or if the paper has no formula for these arguments.
     """
     check_budget(epsilon, delta)
     if delta > 0:
         raise ValueError(
-            "the published calibration of distributed trees has delta = 0 alone: use "
+            "delta must be 0 for the published calibration of distributed trees: use "
             "calibration='proved'"
         )
     if budget == LEVELS:
         raise ValueError(
-            f"budget = {LEVELS!r} is for calibration='proved'; published trees have "
-            f"{DECAY!r} or {UNIFORM!r}"
+            f"budget must be {DECAY!r} or {UNIFORM!r} for calibration='published'; got {LEVELS!r}"
         )
     if protocol != NOISY_COUNTS:
         distributed_split_published(2, criterion)

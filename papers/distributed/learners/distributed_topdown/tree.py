@@ -1,4 +1,4 @@
-"""A tree while a server grows it: questions, children and labels, no counts."""
+"""A tree during its growth by a server: questions, children and labels, without counts."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ NO_QUESTION = -1
 
 
 class GrownTree:
-    """A binary tree; the nodes that a split makes are numbered as they appear."""
+    """A binary tree; new nodes get the next numbers."""
 
     def __init__(self) -> None:
-        # For each node: the place of its question in the domain's questions, or NO_QUESTION; its
-        # left child (records that say no; the right child follows), or LEAF; the class of a leaf.
+        # For each node: the index of its question among the domain's questions, or NO_QUESTION; its
+        # left child (the no side; the right child has the next number), or LEAF; the class of a
+        # leaf.
         self.questions = [NO_QUESTION]
         self.children = [LEAF]
         self.labels = [0]

@@ -1,4 +1,4 @@
-"""What the audit tries on Boosting for People."""
+"""Contract cases and attacks for Boosting for People."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 NAME = "boosting_for_people"
 TWO: Mapping[str, Any] = {"n_rounds": 2}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {MINIMA, NUMBERS}
 
 
@@ -28,7 +28,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     yield from recipe(NAME, [TWO], [TWO], answers=False, canary=False, coins=())
     for calibration in (PROVED, PUBLISHED):
         yield claim_private_columns(NAME, {**TWO, "public_columns": (1,)}, by=calibration)

@@ -36,14 +36,14 @@ class BoostingForPeopleClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     """BRC's rounds with a learned classifier in place of a random one.
 
     Each round fits a logistic regression to the weighted private columns by objective
-    perturbation, then estimates its weighted error with noise. The combiner is BRC's: that of
-    Dwork, Rothblum and Vadhan (2010), which Shen et al. compare with, is not built, for want of
-    its text (papers/partial/README.md, C7).
+    perturbation, then estimates its weighted error with noise. The combiner is BRC's combiner. Shen
+    et al. compare with the combiner of Dwork, Rothblum and Vadhan (2010), which is not implemented
+    because its constants are not printed (papers/partial/README.md, C7).
 
     Parameters
     ----------
     n_rounds, largest, smallest, public_columns, epsilon, n_bins, bounds, classes, random_state
-        As of BRC.
+        See :class:`~privcurve.papers.partial.learners.brc.classifier.BRCClassifier`.
     delta : float
         Must be 0.
     calibration : str

@@ -1,4 +1,4 @@
-"""Noise of Boosting for People: of its classifiers, their errors and their weights.
+"""Noise of Boosting for People, for its classifiers, their errors and the weights.
 
 Proofs: papers/partial/proofs.md, 'Boosting for People'.
 """
@@ -16,7 +16,7 @@ from privcurve.privacy.curator import EXACT, Call, call_of
 from privcurve.privacy.ledger import LedgerEntry, PrivacyStatement, state
 from privcurve.privacy.mechanisms import LAPLACE, OBJECTIVE_PERTURBATION
 
-from .._noise import BRCNoise
+from .._half_spaces_noise import BRCNoise
 
 PEOPLE = "boosting_for_people"
 OF_PEOPLE = "papers/partial/proofs.md, 'Boosting for People'"
@@ -27,11 +27,11 @@ CURVATURE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class PeopleNoise:
-    """Noise of Boosting for People: of errors, of each round's classifier, of weights.
+    """Noise for the errors, the classifier and the weights of each round.
 
-    Proved: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier,
-    error, and the weights that a classifier is given, which need none (Laplace noise of
-    `weight_scale`; else 0).
+    Proved: ε/(2T) for each classifier and each error. Published: ε/(3T) for each classifier, each
+    error, and the weights that a classifier gets. The weights need no noise; published they get
+    Laplace noise of `weight_scale`, otherwise 0.
     """
 
     error: BRCNoise
@@ -62,7 +62,7 @@ class PeopleNoise:
         return call_of(self.classifier.entry(f"round {t + 1}: classifier", OF_PEOPLE))
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Make the statement of a fit; see :meth:`BRCNoise.statement`."""
+        """Return the statement of a fit; see :meth:`BRCNoise.statement`."""
         calls = [
             call
             for t in range(self.error.n_rounds)

@@ -1,4 +1,4 @@
-"""BRC: what a study and the registry know of it."""
+"""Registry entry of BRC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HALF_SPACES = {
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of boosting random classifiers."""
+    """Return the estimated seconds of boosting random classifiers."""
     return 2e-3 + 1e-8 * float(setting["n_rounds"]) * n_rows * (1 + n_columns / 10)
 
 

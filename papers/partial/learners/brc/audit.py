@@ -1,4 +1,4 @@
-"""What the audit tries on BRC."""
+"""Contract cases and attacks for BRC."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "brc"
 THREE: Mapping[str, Any] = {"n_rounds": 3}
 PARTIAL = {"public_columns": (1,)}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {NUMBERS, POINTS}
 
 
@@ -36,7 +36,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     yield from recipe(NAME, [THREE], [THREE], canary=False, coins=())
     # Beyond its statement: the label is public.
     beyond = claim_by_fits(NAME, PROVED, {**THREE, **PARTIAL}, 400, flipped_label)

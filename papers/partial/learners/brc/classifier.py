@@ -24,10 +24,10 @@ from .._half_spaces import (
     private_vote,
     sides,
 )
+from .._half_spaces_noise import BRCNoise
 from .._kernel import project_rows
-from .._noise import BRCNoise
 
-# The smallest error of Algorithm 1, whose logarithm is finite.
+# The smallest error in Algorithm 1, so that its logarithm is finite.
 SMALLEST_ERROR = 1e-9
 
 project_kernel = kernel(project_rows, rows=1)
@@ -48,10 +48,10 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     :math:`\alpha_t = \frac12 - \mathrm{err}_t`; weights of records it gets wrong grow by
     :math:`e^{\alpha_t}` where they stay between `smallest` and `largest`.
 
-    With public columns (Algorithm 2) half-spaces are of private columns; beside each stands
-    a logistic regression on public columns, and whichever has the larger \|α\| votes. The
-    guarantee is then about a record's private columns. Without (Algorithm 3), it's about
-    replacing a record.
+    With public columns (Algorithm 2) half-spaces are of private columns. Each round also fits a
+    logistic regression on the public columns, and the classifier with the larger \|α\| votes; the
+    guarantee is then about a record's private columns. Without public columns (Algorithm 3), the
+    guarantee is about replacing a record.
 
     Parameters
     ----------
@@ -60,26 +60,26 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     largest, smallest : float
         Caps of a weight, c₂ ≥ 1 and 1/c₁ ≤ 1.
     intercept : str
-        ``uniform`` on [−1, 1]; ``zero``; ``threshold``: of one column, drawn blindly too,
-        uniform between its bounds (the paper's toy); ``em``: by the exponential mechanism
-        on [−R, R], R the sum of the coefficients' sizes (proved only).
+        ``uniform`` on [−1, 1]; ``zero``; ``threshold``: a threshold on one random column, uniform
+        between its bounds (the paper's toy example); ``em``: by the exponential mechanism on
+        [−R, R], R the sum of the absolute coefficients (proved only).
     intercept_share : float
-        Part of the budget that ``em`` gets.
+        Share of the budget for ``em``.
     estimate : str
-        ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), proved only,
-        whose noise is smaller while weights are (papers/partial/proofs.md, 'Edge').
+        ``error``, as in the paper; ``edge``: the mean of w(½ − [wrong]), proved only, with smaller
+        noise while weights are small (papers/partial/proofs.md, 'Edge').
     weights : str
-        ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, at
-        ε = ∞ alone.
+        ``clipped``; ``adaboost``: Algorithm 1 with random classifiers of all columns, only at
+        ε = ∞.
     algorithm : str
         ``auto``: Algorithm 2 where public columns are given, else Algorithm 3; ``private``:
         Algorithm 3 with all columns, whatever is public.
     n_kept : int or None
-        Rounds of the prefix that votes; noise is for all of them. None: all.
+        Number of first rounds that vote; the noise is for all rounds. None: all.
     public_columns : sequence of int or None
         Positions of public columns; the label is public then. None: nothing is.
     epsilon : float
-        ε, above 0; infinite: no noise (classifiers are random still).
+        ε, above 0; infinite: no noise (classifiers are still random).
     delta : float
         0: Laplace noise. Above 0: Gaussian noise, if proved.
     calibration : str
@@ -105,10 +105,13 @@ class BRCClassifier(HalfSpaceVoteClassifier, PrivateClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_kept is not None and self.n_kept > self.n_rounds:
-            raise ValueError(f"brc: n_kept = {self.n_kept} is more than n_rounds = {self.n_rounds}")
+            raise ValueError(
+                f"brc: n_kept must be at most n_rounds = {self.n_rounds}; got {self.n_kept}"
+            )
         if self.weights == "adaboost" and is_private(self.epsilon):
             raise ValueError(
-                "brc: weights = 'adaboost' has no noise; take epsilon = inf, or 'clipped'"
+                "brc: weights must be 'clipped' unless epsilon = inf; got 'adaboost', which has "
+                "no noise"
             )
         self._noise(1)
 

@@ -1,4 +1,4 @@
-"""PATE: what a study and the registry know of it."""
+"""Registry entry of PATE."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEPT = "its teachers are exact and stay with the data owner; answers come after
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of PATE: each teacher is trained, and asked about each row."""
+    """Return the estimated seconds of PATE: training each teacher and asking it about each row."""
     answers = n_rows * (1 + n_columns / 10)
     return 1e-2 + float(setting["n_teachers"]) * (3e-4 + 1e-8 * answers) + 1e-7 * answers
 

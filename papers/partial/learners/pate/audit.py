@@ -1,4 +1,4 @@
-"""What the audit tries on PATE."""
+"""Contract cases and attacks for PATE."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
 NAME = "pate"
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {CHOICES}
 
 
 def contract() -> list[Case]:
     """Return settings that reach all of its mechanism calls."""
     return [
-        # A record's own answer changes by more than the others' where several teachers agree about
-        # it.
+        # Where several teachers agree about a record, the answer about this record changes by more
+        # than the other answers.
         Case(NAME, {"n_teachers": 4, "n_answers": 10}, neighbours=PRIVATE_COLUMNS, sizes=(10,) * 6),
         Case(
             NAME, {"n_teachers": 2, "n_answers": 12}, neighbours=PRIVATE_COLUMNS, sizes=(4, 12, 12)
@@ -30,7 +30,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     # Only the answers to training records have a guarantee.
     five = {"n_teachers": 5, "public_columns": ()}
     for calibration in (PROVED, PUBLISHED):

@@ -41,10 +41,10 @@ NOT_OBJECT = "the model object itself, which holds the teachers: what is protect
 def pate_statement(
     *, n_answers: int, n_teachers: int, epsilon: float, calibration: str, public: tuple[int, ...]
 ) -> PrivacyStatement:
-    """Calibrate PATE: the noise of each answer is in the ledger."""
+    """Calibrate PATE; the ledger has the noise of each answer."""
     published = calibration == PUBLISHED
     full = answers_l1(n_answers, n_teachers)
-    # The paper has noise for one margin, of which one teacher turns.
+    # The paper's noise is for one margin where one teacher changes its vote.
     bound = margins_l1() if published else full
     answers = Announced(
         ("one answer" if published else f"{n_answers} answers") + " of the teachers",
@@ -71,10 +71,10 @@ def pate_statement(
 
 
 class _OwnRows:
-    """The rows of a fit, and whether they were asked about since.
+    """The rows of a fit, and whether they were scored after the fit.
 
-    They are recognised as the same object or the same memory, never by their values, as anything
-    that follows from values would reveal them. Copies and the rows of a saved model's fit are not
+    Rows are recognised as the same object or the same memory, never by their values: a reaction
+    that depends on values would reveal them. Copies, and the rows of a saved model's fit, are not
     recognised.
     """
 
@@ -102,10 +102,10 @@ class _OwnRows:
 
 
 class _Answers:
-    """The scored rows that were answered, and the most that may be.
+    """The answered rows, and the maximal number of answers.
 
-    Copies by pickle, `copy.deepcopy` or a fork of the process could each give as many answers, and
-    nobody would add these up. So copies answer no new row.
+    Copies by pickle, `copy.deepcopy` or a fork of the process could each give this number of
+    answers, and nobody would add the answers up. So copies answer no new row.
     """
 
     def __init__(self, most: int, given: Iterable[bytes] = (), is_copy: bool = False) -> None:
@@ -129,9 +129,9 @@ class _Answers:
             )
         if len(self.given) + len(new) > self._most:
             raise ValueError(
-                f"pate: {len(new)} more answers are needed, but {self._most} were paid for "
-                f"beside those of training, and {len(self.given)} of them are given: fit with a "
-                "larger n_answers"
+                f"pate: {len(new)} more answers are needed, but ε pays for {self._most} in "
+                f"addition to the training records, and {len(self.given)} of them are given: fit "
+                "with a larger n_answers"
             )
         self.given |= new
 
@@ -140,26 +140,26 @@ class _Answers:
 class PATEClassifier(ChanceClassifier, PrivateClassifier):
     """A student of public columns and of one noisy answer about the private ones.
 
-    Teachers are logistic regressions of the label on private columns, each of its own part
-    of the records. Every record, trained or scored, is put to all of them; the noisy majority
-    is one more column beside the public ones, and the student is a logistic regression.
+    Teachers are logistic regressions of the label on private columns, each trained on its own part
+    of the records. All teachers vote on every training record and every scored row; the student is
+    a logistic regression on the public columns and the noisy majority of these votes.
 
-    Noise of a training record's answer is drawn for the record, never by its codes: equal
-    answers would show equal codes. Noise of a scored row's answer follows from its private
-    codes and a secret key, so that asking twice gives the same and costs once: it is drawn long
-    after the fit, by no curator, and is paid for in the same entry of the ledger. So records that
-    were trained on must not be scored: equal answers would show equal codes. Where the rows of the
-    fit are, there is a warning, and ``privacy_`` says from then on that the claim is refuted.
+    The noise in the answer about a training record is drawn for the record and does not depend on
+    its bins: otherwise equal answers would show equal bins. The noise in the answer about a scored
+    row is a function of its private bins and a secret key, so that asking twice gives the same
+    answer and costs once. No curator draws this noise, but the same ledger entry pays for it. So
+    training records must not be scored: equal answers would show equal bins. Scoring the rows of
+    the fit raises a warning, and ``privacy_`` then says that the claim is refuted.
 
     Parameters
     ----------
     n_teachers : int
-        K; no more than there are records.
+        K; at most the number of records.
     n_answers : int or None
-        Q, answers that are paid for: training records and distinct scored rows. None: twice
-        the number of records.
+        Q, the number of answers that ε pays for: training records and distinct scored rows. None:
+        twice the number of records.
     public_columns : sequence of int
-        Positions of public columns; needed. They may be none: then the label alone is public.
+        Positions of public columns; required. If empty, only the label is public.
     epsilon : float
         ε of all answers (proved), above 0; infinite: no noise.
     delta : float
@@ -173,7 +173,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     Attributes
     ----------
     student_ : LinearScore
-        Of the scaled public columns, and of the answer (−1 or +1) at last.
+        On the scaled public columns and, as the last column, the answer (−1 or +1).
     n_features_used_ : int
         All columns.
     n_records_ : int
@@ -186,10 +186,10 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         "with noise; only answers are private"
     )
 
-    # Stays with the data owner, and is no part of what is released.
+    # These attributes stay with the data owner and are not released.
     _held: ClassVar[tuple[str, ...]] = ("_teachers", "_own_rows")
 
-    # A score of a training record would be another answer about it: the pipeline asks none.
+    # The pipeline scores no training record, which would need another answer about it.
     scores_cost_answers = True
 
     n_teachers: int = 50
@@ -204,8 +204,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         n_rows = len(np.unique(codes[:, private], axis=0))
         if self.n_answers is not None and self.n_answers < n_records + n_rows:
             raise ValueError(
-                f"pate: n_answers = {self.n_answers} is less than the {n_records} training records "
-                f"and the {n_rows} distinct rows to be scored: give at least {n_records + n_rows}"
+                f"pate: n_answers must be at least {n_records + n_rows}, for {n_records} training "
+                f"records and {n_rows} distinct rows to be scored; got {self.n_answers}"
             )
 
     def _fit_rows(self, X: ArrayLike, y: ArrayLike, counts: ArrayLike | None) -> Self:
@@ -213,16 +213,10 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         fitted._own_rows = _OwnRows(X)
         return fitted
 
-    def __setstate__(self, state: Any) -> None:
-        super().__setstate__(state)
-        if "_asked" in state:
-            # From an older pickle, which did not mark copies.
-            self._answers = _Answers(state["_left"], state["_asked"], is_copy=True)
-
     def decision_function(self, X: ArrayLike) -> Floats:
         """Score rows by their public columns and a noisy answer about the private ones.
 
-        As of :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
+        See :class:`~privcurve.learners.base.CodedClassifier`; each new row costs an answer.
         """
         scores = super().decision_function(X)
         if self._own_rows.matches(X) and self.privacy_.private:
@@ -236,7 +230,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
 
     @property
     def privacy_(self) -> PrivacyStatement:
-        """What holds for the answers so far, and for those that are left."""
+        """The guarantee for the given answers and for the remaining answers."""
         statement = super().privacy_
         if not (statement.private and self._own_rows.answered):
             return statement
@@ -246,8 +240,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
     def _fit_one(self, records: Records, curator: Curator) -> PrivacyStatement:
         if self.public_columns is None:
             raise ValueError(
-                "pate needs public_columns=, the positions of public columns, beside which the "
-                "label is public (in a study: neighbours: private-columns)"
+                "pate: public_columns must list the positions of public columns; got None (in a "
+                "study: neighbours: private-columns). The label is public too"
             )
         roles = Roles.from_positions(self._learner, self.public_columns, self.n_features_in_)
         assert roles.public is not None
@@ -255,8 +249,8 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         answers = 2 * n if self.n_answers is None else int(self.n_answers)
         if answers < n:
             raise ValueError(
-                f"pate: n_answers = {answers} is less than the {n} training records, which are "
-                "all asked about: give at least as many, and one for each row to be scored"
+                f"pate: n_answers must be at least the number {n} of training records; got "
+                f"{answers}: add one for each row to be scored"
             )
         n_teachers = min(int(self.n_teachers), n)
         statement = pate_statement(
@@ -270,7 +264,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         if not call.private:
             curator = Curator(np.random.default_rng(0))
         self._roles, self._own_rows = roles, _OwnRows(records.codes)
-        # A fixed order: the parts do not depend on how records come or are counted.
+        # Sort records, so that the parts do not depend on their order or on counts.
         codes, signs, counts, n_bins = records
         order = np.argsort(distinct_keys(codes, signs, n_bins)[1], kind="stable")
         places = np.repeat(order, counts[order])
@@ -278,7 +272,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         with one_thread():
             parts = np.array_split(curator.shuffle(places), n_teachers)
             self._teachers = _train_teachers(rows, signs, parts)
-            # One record after another: each has noise of its own.
+            # Loop over records: each has independent noise.
             margins = _count_margins(rows, self._teachers)[places]
             positive = curator.signs(call, margins, places)
             self.student_ = self._train_student(codes[places], signs[places], positive)
@@ -312,7 +306,7 @@ class PATEClassifier(ChanceClassifier, PrivateClassifier):
         return self.student_.score(inputs)
 
     def _ask(self, codes: Codes) -> Floats:
-        """Return the answers about scored rows, −1 or +1, and charge those that are new."""
+        """Return the answers about scored rows, −1 or +1, and charge the new answers."""
         private = np.ascontiguousarray(codes[:, list(self._roles.private)].astype("<u2"))
         same = np.zeros(len(codes), dtype=np.int8)
         keys, row_of = distinct_keys(private, same, self.n_bins_[list(self._roles.private)])

@@ -1,4 +1,4 @@
-"""DP bagging: what a study and the registry know of it."""
+"""Registry entry of DP bagging."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from privcurve.privacy.budget import PROVED
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of dp bagging."""
+    """Return the estimated seconds of a fit of DP bagging."""
     teachers, queries = setting["n_teachers"], setting["n_queries"]
     rows_read = 10 * n_rows + float(teachers) * float(queries)
     return 0.01 + 2.2e-9 * float(setting["n_partitions"]) * rows_read * n_columns

@@ -1,4 +1,4 @@
-"""What the audit tries on DP bagging."""
+"""Contract cases and attacks for DP bagging."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.audit.fits import CHOICES
 NAME = "dp_bagging"
 TEACHERS = {"n_teachers": 3, "n_partitions": 2, "n_queries": 3}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {CHOICES}
 
 
@@ -25,6 +25,6 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     teachers = {"n_teachers": 2, "n_partitions": 2, "n_queries": 2}
     yield from recipe(NAME, [teachers], coins=())

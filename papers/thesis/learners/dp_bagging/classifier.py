@@ -1,4 +1,4 @@
-"""Private bagging: teachers on the parts of several partitions answer a student."""
+"""Private bagging: a student learns from noisy votes of teachers, each trained on a part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEWEST_RECORDS = 10
 # Passes of a teacher over its records: more change its votes little.
 N_PASSES = 10
 
-# The name of what a call releases.
+# Name of the quantity that a call releases.
 ANSWER = "answer {} of the teachers"
 SOURCE = "papers/thesis/proofs.md, 'DP bagging'"
 
@@ -53,13 +53,13 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     """A student of teachers that vote with noise (Jordon, Yoon and van der Schaar 2019).
 
     The records are divided at random into ``n_teachers`` parts, ``n_partitions`` times;
-    each part trains a teacher, a logistic model. A pool of ``n_queries`` rows, drawn from the
-    domain (each code of each column alike), is put to all teachers, and the noisy majority of
-    their votes is the answer. A logistic regression of the answers on the pool is the model:
-    it sees no record.
+    each part trains a teacher, a logistic model. All teachers vote on a pool of ``n_queries`` rows,
+    drawn from the domain (each bin of each column equally likely), and the noisy majority of their
+    votes is the answer. The model is a logistic regression of the answers on the pool: it reads no
+    record.
 
-    A record is in one part of each partition, so it holds one vote of ``n_teachers``,
-    however many partitions there are. The accounting uses that and nothing of the data;
+    A record is in one part of each partition, so it affects one vote of ``n_teachers``, for any
+    number of partitions. The accounting uses only this fact, not the data;
     the paper's moments accountants, whose ε depends on the votes, are not offered (see
     docs/competitors.md).
 
@@ -69,19 +69,18 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     Parameters
     ----------
     n_teachers : int
-        Parts of a partition (the paper's n); fewer if a part would have less than ten
+        Number of parts of a partition (the paper's n); fewer if a part would have less than ten
         records.
     n_partitions : int
         k.
     n_queries : int
-        Rows that the teachers are asked about.
+        Number of rows in the pool.
     C : float
         Inverse strength of the student's L2 penalty.
     epsilon : float
         Privacy level; inf for no noise.
     delta : float
-        0: Laplace noise on the votes. Above 0: randomised answers, whose costs add up
-        more slowly.
+        0: Laplace noise on the votes. Above 0: randomised answers, which compose at lower cost.
     calibration : str
         ``proved``.
     n_bins, bounds, classes, random_state
@@ -90,12 +89,13 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        Of the student, for the one-hot coded columns.
+        Coefficients of the student, for the one-hot encoded columns.
     intercept_ : float
     n_features_used_ : int
         Number of coefficients that are not zero.
     n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+        Number of training records: the sum of the counts. Public, because neighbours have the same
+        number.
     """
 
     _learner = "dp_bagging"
@@ -123,7 +123,7 @@ class DPBaggingClassifier(OneHotClassifier, PrivateClassifier):
         self.n_records_ = records.n
 
     def _poll(self, records: Records, pool: Codes, shuffled: Callable[[Ints], Ints]) -> Floats:
-        """Return the votes for + less those for − on each row of the pool, divided by k."""
+        """Return (votes for + minus votes for −)/k for each row of the pool."""
         n_partitions = int(self.n_partitions)
         n_teachers = max(1, min(int(self.n_teachers), records.n // FEWEST_RECORDS))
         starts = bin_starts(self.n_bins_)

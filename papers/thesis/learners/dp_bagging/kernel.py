@@ -26,8 +26,8 @@ def add_votes(
     """Train the teachers of one partition and add their votes: +1 for a score above 0, else −1.
 
     A teacher is a logistic model over the one-hot coded columns, trained by passes of
-    stochastic gradient descent over its records, in the order given. It depends on its
-    own records only: teacher i has those of `order` from ``ends[i - 1]`` up to ``ends[i]``.
+    stochastic gradient descent over its records, in the given order. It depends only on its own
+    records: teacher i has the records ``order[ends[i - 1] : ends[i]]``.
     """
     n_columns = codes.shape[1]
     weights = np.zeros(bin_starts[-1])

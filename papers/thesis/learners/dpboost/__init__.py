@@ -1,4 +1,4 @@
-"""DPBoost: what a study and the registry know of it."""
+"""Registry entry of DPBoost."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from privcurve.learners.entry import LearnerEntry, Parameter, Proof
 
 
 def _estimate_seconds(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of dpboost."""
+    """Return the estimated seconds of a fit of DPBoost."""
     n_trees = float(setting["n_trees"])
     each = min(n_trees, float(setting["trees_per_ensemble"]))
     depth = int(setting["max_depth"])
-    # Noise and scores of all nodes; each record's histogram once an ensemble, and its
-    # score by all earlier trees.
+    # The sum of: noise and scores of all nodes; the histogram of each record once per ensemble; and
+    # the score of each record by all earlier trees.
     nodes = 3e-6 * 2**depth * n_columns / 14
     records = (2e-9 * n_columns + 4e-9 * n_trees / 4) * depth * n_rows / each
     return 5e-3 + n_trees * (nodes + records)

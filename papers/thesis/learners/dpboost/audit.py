@@ -1,4 +1,4 @@
-"""What the audit tries on DPBoost."""
+"""Contract cases and attacks for DPBoost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY = (1, 2, 3, 40)
 # Two ensembles of two trees each.
 GRADIENT = {"n_trees": 4, "trees_per_ensemble": 2, "max_depth": 2, "learning_rate": 0.5}
 
-# How its fits release answers.
+# The kinds of answers that its fits release.
 RELEASED = {CHOICES, NUMBERS}
 
 
@@ -31,7 +31,7 @@ def contract() -> list[Case]:
 
 
 def claims() -> Iterator[Claim]:
-    """Yield what the statistical audit attacks."""
+    """Yield the claims that the statistical audit attacks."""
     one = {"n_trees": 1, "trees_per_ensemble": 1, "max_depth": 1}
     two = {**one, "n_trees": 2, "trees_per_ensemble": 2, "learning_rate": 0.5, "chunks": "equal"}
     # Enough trainings to see noise of single precision.

@@ -31,12 +31,12 @@ from .noise import (
 
 THRESHOLD = "threshold"
 
-# Gradients that enter a tree, between ±1, are whole multiples of this: their sums over the largest
+# Gradients in a tree, between ±1, are whole multiples of this unit: their sums over the largest
 # table are exact in floating point, in any order.
 GRADIENT_UNIT = 2.0**-21
 MOST_RECORDS = 2**32
 
-# Mean labels are clipped to ± this, so that no probability is below 1/20.
+# Mean labels are clipped to ± this number, so that no probability is below 1/20.
 SUREST = 0.9
 
 
@@ -57,7 +57,7 @@ def chunk_of(
 ) -> Rows:
     """Return the bins, gradients and weights of a chunk of records after some trees.
 
-    Records with too large a gradient are left out: each record's own one decides.
+    Records with too large a gradient are dropped; only the record's own gradient decides.
     """
     chunk = bins[start:stop]
     scores = np.zeros((len(chunk), 1))
@@ -67,7 +67,7 @@ def chunk_of(
     return chunk[taken], gradients[taken], np.ones(np.count_nonzero(taken))
 
 
-# A tree chooses by noise inside the loop; the values of its leaves stay sealed.
+# The loop chooses splits with noise; the values of the leaves stay sealed.
 @partial(mechanism, released=False)
 def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
     """Grow a tree on a chunk of records; return its leaf values, clipped to a bound."""
@@ -78,13 +78,13 @@ def grow_on_chunk(chunk: tuple[Any, ...], bound: float, *growth: Any) -> Floats:
 class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     r"""Gradient boosted trees with square loss on the labels ±1 (Li, Wu, Wen and He 2020).
 
-    Trees come in ensembles. For each ensemble the records are dealt out at random, so each
-    of its trees has records of its own, and each fits the gradients :math:`g = f(x) - y`
-    that all earlier trees leave. A split has the gain :math:`S_L^2/(n_L+\lambda) +
-    S_R^2/(n_R+\lambda)` of the gradient sums S and is chosen by the exponential mechanism
-    or permute-and-flip; a leaf has the value :math:`-S/(n+\lambda)`, clipped to
-    :math:`\pm(1-\eta)^{t-1}`, plus Laplace noise. Records whose gradient exceeds that of a
-    first tree (in size) do not take part in a tree. The score adds up η times the leaves.
+    Trees are grouped in ensembles. Each ensemble divides the records at random among its trees, and
+    each tree fits the gradients :math:`g = f(x) - y` after all earlier trees. A split has the gain
+    :math:`S_L^2/(n_L+\lambda) + S_R^2/(n_R+\lambda)` of the gradient sums S and is chosen by the
+    exponential mechanism or permute-and-flip; a leaf has the value :math:`-S/(n+\lambda)`, clipped
+    to :math:`\pm(1-\eta)^{t-1}`, plus Laplace noise. Records with a larger absolute gradient
+    than in a first tree do not take part in a tree. The score is the sum of η times the leaf
+    values.
 
     Unlike public implementations, nothing but these choices and values sees the data: the
     first prediction is 0 and not the mean, trees have a fixed depth, every code of the
@@ -93,16 +93,15 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     At ε = ∞ there is no noise, no clipping, no filtering, and each tree has all records:
     plain gradient boosting.
 
-    Calibrations: ``published`` has the paper's noise, which is refuted for adding, removing and
-    replacing a record alike; ``proved`` what is proved for replacing one. See
-    papers/thesis/proofs.md, 'DPBoost'.
+    Calibrations: ``published`` is the paper's noise, refuted for add-remove and for replace-one;
+    ``proved`` is proved for replace-one. See papers/thesis/proofs.md, 'DPBoost'.
 
     Parameters
     ----------
     n_trees : int
         T.
     trees_per_ensemble : int
-        T_e. Ensembles share ε; the trees of one do not.
+        T_e. Ensembles share ε; each tree of an ensemble spends the ensemble's whole share.
     max_depth : int
         Depth of each tree: it has 2**max_depth leaves.
     learning_rate : float
@@ -110,14 +109,14 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
     regularisation : float
         λ.
     chunks : str
-        How an ensemble's records are divided: ``geometric`` (shares fall like (1 − η)^j,
-        as published) or ``equal``.
+        Division of an ensemble's records: ``geometric`` (shares fall like (1 − η)^j, as published)
+        or ``equal``.
     splits : str
         ``threshold``: "the code is at most b"; ``equality``: "the code is b".
     epsilon : float
         Privacy level; inf for no noise.
     delta : float
-        δ > 0 with ``proved`` alone.
+        δ > 0 only with ``proved``.
     calibration : str
         ``published`` or ``proved``.
     n_bins, bounds, classes, random_state
@@ -162,7 +161,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
         self._begin(depth, records.n)
         if statement.private:
             calls = [call_of(entry) for entry in statement.ledger]
-            # For each ensemble the calls of its levels, then that of its leaves.
+            # For each ensemble, the calls of its levels, then the call of its leaves.
             of_ensembles = [calls[i : i + depth + 1] for i in range(0, len(calls), depth + 1)]
             self._boost_privately(records, of_ensembles, curator)
         else:
@@ -203,7 +202,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             self.leaf_values_[t] = self.learning_rate * answers if scale else 0.0
 
     def _ensemble_size(self) -> int:
-        """Return the trees of an ensemble: at most all, so that no chunk stays unused."""
+        """Return the number of trees of an ensemble, at most `n_trees`."""
         return min(int(self.trees_per_ensemble), int(self.n_trees))
 
     def _boost(self, records: Records) -> None:
@@ -218,7 +217,7 @@ class DPBoostClassifier(TreeSumClassifier, PrivateClassifier):
             add_trees(bins, trees.subset(t, t + 1), self._tree_values()[t : t + 1], scores)
 
     def _growth(self, t: int, scale: float, noise: Floats, trees: Trees) -> tuple[Any, ...]:
-        """Return what tree t is grown by."""
+        """Return the arguments for growing tree t."""
         questions = Ranges(*(part[t] for part in trees[:3]))
         return (
             self._bin_starts(), int(self.max_depth), self._thresholds(),

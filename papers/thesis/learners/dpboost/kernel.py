@@ -40,11 +40,11 @@ def grow_tree(
     bin_starts : ndarray of shape (n_columns + 1,)
     depth : int
     thresholds : bool
-        Which questions are asked.
+        Whether questions are thresholds ("at most b") or equalities ("is b").
     regularisation : float
         λ, at least 0.
     scale : float
-        Of the noise; 0: the best split, the first of equals.
+        Noise scale; 0: the best split, the first of equals.
     noise : ndarray of shape (2**depth - 1, n_bins), or (1, 0) without noise
         See :func:`~privcurve.kernels.trees.levels.pick_best`. Changed in place.
     splits : ndarray of shape (2**depth - 1,)
@@ -63,7 +63,7 @@ def grow_tree(
     column, low, high = questions
     place = np.zeros(len(bins), np.int64)
     gains = np.empty(width)
-    # Codes that the questions above leave open, for each node of the level.
+    # Bins that can reach each node of the level.
     possible = np.ones((1, width), np.bool_)
     for level in range(depth):
         n_nodes = 1 << level

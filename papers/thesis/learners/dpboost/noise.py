@@ -20,13 +20,13 @@ from privcurve.privacy.ledger import REFUTED, LedgerEntry, PrivacyStatement, sta
 from privcurve.privacy.mechanisms import EXPONENTIAL, LAPLACE, PERMUTE_AND_FLIP
 from privcurve.privacy.noise import Announced
 
-# g*: the largest gradient that is not filtered, that of square loss on ±1 labels at 0.
+# g*: the largest gradient that is not filtered: the gradient of the square loss on ±1 labels at 0.
 GRADIENT_BOUND = 1.0
 
-# A record more in a tree changes the gain of a split by an amount in [−3g*², g*²]. The paper
-# takes 3g*² as the sensitivity of an exponential mechanism, so 6g*² as its range. The
-# range is 4g*² for one record more or less in one tree, and for replace-one 8g*², all nodes
-# of a level together.
+# An added record changes the gain of a split in a tree by an amount in [−3g*², g*²]. The paper uses
+# 3g*² as the sensitivity of an exponential mechanism, so 6g*² as its range. The correct range is
+# 4g*² for one added or removed record in one tree, and 8g*² for replace-one, for all nodes of a
+# level together.
 GAIN_RISE = 1.0
 GAIN_FALL = 3.0
 GAIN_RANGE_PUBLISHED = 2 * GAIN_FALL
@@ -41,16 +41,16 @@ EQUAL = "equal"
 SOURCE = "papers/thesis/proofs.md, 'DPBoost'"
 SOURCE_PUBLISHED = "Li et al. 2020, Algorithms 1 and 2 (argued for adding or removing a record)"
 
-# Where the paper argues, its noise is not enough either: how many records a tree has follows
-# from n, so one record more moves others from tree to tree. Both are shown in
-# tests/privacy: test_worst_answers.py and test_dpboost_proofs.py.
+# The paper's noise is not enough for add-remove either: the number of records of a tree depends on
+# n, so an added record moves other records from tree to tree. test_worst_answers.py and
+# test_dpboost_proofs.py show both.
 CAVEAT_PUBLISHED = (
     "the paper argues for adding or removing a record, and charges for neither a replaced record "
     "nor the records that one more or one less moves from tree to tree (exact counterexamples: "
     "more than epsilon for a replaced record, 6.9 epsilon for an added one)"
 )
 
-# What the choices and numbers of one step are parallel over.
+# The choices and numbers of one step are parallel over these.
 PARALLEL = "the trees of an ensemble and the nodes of a level"
 
 
@@ -62,9 +62,9 @@ def leaf_bounds(n_trees: int, learning_rate: float) -> Floats:
 def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibration: str) -> Floats:
     """Return the L1 sensitivity of all leaf values of a tree together, for each tree.
 
-    One record more or less changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}.
-    That is the published number. Replacing one changes two leaves: twice as much. η is the learning
-    rate, λ the regularisation.
+    An added or removed record changes one leaf by at most ΔV = min{g*/(1+λ), 2g*(1−η)^(t−1)}, the
+    published sensitivity. A replaced record changes two leaves, by twice as much together. η is the
+    learning rate, λ the regularisation.
     """
     added = np.minimum(
         GRADIENT_BOUND / (1.0 + regularisation), 2.0 * leaf_bounds(n_trees, learning_rate)
@@ -74,9 +74,9 @@ def leaf_l1(n_trees: int, learning_rate: float, regularisation: float, calibrati
 
 
 def chunk_ends(n: int, trees_per_ensemble: int, learning_rate: float, chunks: str) -> Ints:
-    """Divide n records among the trees of an ensemble; return where each tree's records end.
+    """Divide n records among the trees of an ensemble; return the end of each tree's records.
 
-    Shares are ``equal``, or ``geometric``: in proportion to (1 − η)^j for tree j, as published.
+    Shares are ``equal``, or ``geometric``: proportional to (1 − η)^j for tree j, as published.
     """
     if chunks == EQUAL:
         share = np.arange(1, trees_per_ensemble + 1) / trees_per_ensemble
@@ -100,13 +100,13 @@ def dpboost(
 ) -> PrivacyStatement:
     """Calibrate DPBoost.
 
-    Ensembles share ε equally. The trees of an ensemble have disjoint records, so each may
-    spend what the ensemble has: half of it on its levels, half on its leaves.
+    Ensembles share ε equally. The trees of an ensemble have disjoint records, so each tree spends
+    the whole budget of the ensemble: half on its levels, half on its leaves.
 
-    The ledger has for each ensemble an entry of each level, and one of the leaves of its first
-    tree; the noise of another tree's is in proportion to its :func:`leaf_l1`.
+    For each ensemble the ledger has an entry for each level, and one entry for the leaves of the
+    first tree; the noise of the leaves of other trees is proportional to their :func:`leaf_l1`.
 
-    Raises ValueError if the budget is out of range, δ > 0 is asked of the published calibration, or
+    Raises ValueError if the budget is out of range, if δ > 0 with the published calibration, or if
     η = 1 with several ensembles: all trees after the first are then 0 for any data.
     """
     check_budget(epsilon, delta)
@@ -115,14 +115,14 @@ def dpboost(
     published = calibration == PUBLISHED
     if published and delta > 0:
         raise ValueError(
-            "dpboost: the paper has no composition for delta > 0: use calibration='proved', "
-            "or delta = 0"
+            f"dpboost: delta must be 0 for calibration='published'; got {delta:g}: use "
+            "calibration='proved', or delta = 0"
         )
     n_ensembles = math.ceil(n_trees / trees_per_ensemble)
     if learning_rate == 1 and n_ensembles > 1:
         raise ValueError(
-            "dpboost: with learning_rate = 1 all trees after the first are 0, and ensembles after "
-            "the first have nothing to say: give a smaller one, or fewer trees (n_trees)"
+            "dpboost: learning_rate must be below 1 with several ensembles; got 1, for which all "
+            "trees after the first are 0: give a smaller one, or fewer trees (n_trees)"
         )
     # In units of an ensemble's share of a pure ε.
     levels = Cost(BOUNDED_RANGE_KIND, 0.5 / max_depth, max_depth * n_ensembles)
@@ -132,7 +132,7 @@ def dpboost(
     else:
         scale, accountant = calibrate((levels, leaves), epsilon, delta, (BASIC, ZCDP_CKS))
     level_epsilon, leaf_epsilon = scale * levels.amount, scale * leaves.amount
-    # Permute-and-flip is not bounded-range, so it is for sums of pure ε alone.
+    # Permute-and-flip is not bounded-range, so it needs the composition of pure ε.
     mechanism = EXPONENTIAL if published or accountant != BASIC else PERMUTE_AND_FLIP
     gain_range = GAIN_RANGE_PUBLISHED if published else GAIN_RANGE_PROVED
     sensitivities = leaf_l1(n_trees, learning_rate, regularisation, calibration)
@@ -152,8 +152,8 @@ def dpboost(
                 source=source,
             )
             ledger += splits.entries(level_epsilon, delta == 0)
-        # The entry is for the first tree; later ones have smaller leaves, and less noise in
-        # proportion.
+        # The entry is for the first tree; later trees have smaller leaves and proportionally less
+        # noise.
         leaf = float(sensitivities[first])
         ledger.append(
             LedgerEntry(

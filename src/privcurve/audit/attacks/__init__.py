@@ -1,4 +1,4 @@
-"""One file a family of learners: what they claim, and how it is tried.
+"""One file for each family of learners: their claims, and the attacks on them.
 
-A new learner needs one new file here; :mod:`privcurve.audit.attacks.all` finds it by itself.
+A new learner needs one new file in this folder; :mod:`privcurve.audit.attacks.all` finds it.
 """

@@ -1,4 +1,4 @@
-"""All attacks, found by themselves: modules of this folder with `CLAIMS`, and those of papers."""
+"""All attacks: `CLAIMS` of the modules in this folder, and of the papers' learners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def gather(claims: Iterable[Claim]) -> dict[str, tuple[Claim, ...]]:
     Raises
     ------
     ValueError
-        If two of a learner are the same.
+        If a learner has the same claim twice.
     """
     by_learner: dict[str, tuple[Claim, ...]] = {}
     names = set()
@@ -42,5 +42,5 @@ def find_claims() -> Iterator[Claim]:
 
 ATTACKS: Mapping[str, tuple[Claim, ...]] = gather(find_claims())
 
-# Sampled pairs of a whole run: a verdict's error is shared out over them.
+# Number of sampled pairs in a complete run, which share the error of a verdict.
 COMPARISONS = n_comparisons(claim for claims in ATTACKS.values() for claim in claims)

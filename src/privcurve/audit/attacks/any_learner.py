@@ -16,9 +16,9 @@ from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLIS
 Settings = Sequence[Mapping[str, Any]]
 
 DELTA = 1e-2
-# A larger one is enough to guess some of the coins of canaries.
+# A larger δ suffices to guess some coins of canaries.
 SMALL_DELTA = 1e-9
-# Fits of canaries.
+# Number of fits of canaries.
 FITS = 20
 
 
@@ -31,7 +31,7 @@ def claim_by_answers(
     neighbours: str = REPLACE_ONE,
     stated: str = "",
 ) -> Claim:
-    """Audit any learner by the worst answers that its fit may be given, without any noise."""
+    """Return a claim for any learner, tested by the worst answers to a fit, without noise."""
     return Claim(
         learner, calibration, epsilon, pairs, 0.0, setting,
         loss=worst_answers, neighbours=neighbours, stated=stated,
@@ -49,7 +49,7 @@ def claim_by_fits(
     epsilon: float = 1.0,
     neighbours: str = REPLACE_ONE,
 ) -> Claim:
-    """Audit any learner by real fits: by all that they leave on the model, or otherwise."""
+    """Return a claim for any learner, tested by real fits: by fitted states, or by `sample`."""
     return Claim(
         learner, calibration, epsilon, pairs, delta, setting,
         sample=sample, n_trainings=n_trainings, n_pairs=N_PAIRS.get(pairs, 1),
@@ -60,7 +60,7 @@ def claim_by_fits(
 def claim_private_columns(
     learner: str, setting: Mapping[str, Any], n: int = 300, delta: float = 0.0, by: str = PROVED
 ) -> Claim:
-    """Audit real fits on neighbours that differ in private columns alone."""
+    """Return a claim tested by real fits on neighbours that differ only in private columns."""
     return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
@@ -70,9 +70,9 @@ def claim_by_canaries(
     setting: Mapping[str, Any],
     epsilon: float = 1.0,
 ) -> Claim:
-    """Audit any learner, a peer too, by guesses of the coins of many canaries.
+    """Return a claim for any learner, including peers, tested by guesses of canaries' coins.
 
-    It is for learners that tell the codes of a column apart.
+    The attack suits learners whose models distinguish the bins of a column.
     """
     offered = entry(learner)
     delta = 0.0 if offered.pure else SMALL_DELTA
@@ -95,10 +95,10 @@ def recipe(
     canary: bool = True,
     coins: Settings = ({},),
 ) -> Iterator[Claim]:
-    """Audit any learner, with each calibration and kind of δ that its entry offers.
+    """Yield claims for any learner, for each calibration and kind of δ in its entry.
 
-    `with_delta`: the settings that use δ; None: all proved ones. `coins`: the settings with
-    which the coins of canaries are guessed.
+    `with_delta` are the settings that use δ; None: all proved ones. `coins` are the settings for
+    guesses of canaries' coins.
     """
     offered = entry(learner)
     with_delta = proved if with_delta is None else with_delta

@@ -1,6 +1,6 @@
-"""The claims of most learners: by worst answers, and by what fits leave on the model.
+"""The claims of most learners, tested by worst answers and by fitted states.
 
-1-rules (``one_rules.py``) and private selection (``tuned.py``) have more of their own.
+1-rules (``one_rules.py``) and private selection (``tuned.py``) have additional claims.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from privcurve.audit.claim import Claim
 from privcurve.audit.states import sample_canary_scores, sample_states
 from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED, PUBLISHED
 
-# Canaries have settings of their own: `_canaries`.
+# The settings for canaries are in `_canaries`.
 recipe = partial(any_recipe, coins=())
 
 PARTIAL = {"public_columns": (1,)}
@@ -44,11 +44,12 @@ def _linear() -> Iterator[Claim]:
     yield from recipe("dp_newton", [{"n_steps": 2}])
     yield from recipe("dp_gradient_descent", [{"n_steps": 2}])
     yield from recipe("boosted_adassp", [{"n_rounds": 2}])
-    # With few records all codes are rare, and nothing of them is kept.
+    yield from recipe("dp_sgd", [{"n_epochs": 1, "batch_rate": 0.5}])
+    # With few records all bins are rare, and the model would not depend on them.
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 900, flipped_among_many, DELTA)
     canary = rare_in_part, DELTA, sample_canary_scores
     yield claim_by_fits("mst", PROVED, {"n_rounds": 2}, 300, *canary)
-    # Two of its fits are hardly ever equal: scores tell more.
+    # Two fitted states are almost never equal, so also compare scores.
     for sample in (sample_canary_scores, sample_states):
         many = flipped_among_many, DELTA, sample
         yield claim_by_fits("aim", PROVED, {"n_rounds": 2}, 900, *many)
@@ -65,7 +66,7 @@ def _counts() -> Iterator[Claim]:
     three = {"n_classes": 3}
     yield claim_by_answers("privgam", PROVED, three, of_three_classes)
     yield claim_by_fits("privgam", PROVED, three, 200, of_three_classes, DELTA)
-    # By the canary's score, which adds up the columns' values.
+    # The canary's score is the sum of all columns' values.
     scores = sample_canary_scores
     yield claim_by_fits("privgam", PROVED, {}, 6_000, in_crowds, DELTA, scores, epsilon=2.0)
 
@@ -92,7 +93,7 @@ def _holders() -> Iterator[Claim]:
 
 
 def _canaries() -> Iterator[Claim]:
-    """Learners whose models tell many codes of a column apart."""
+    """Yield claims for learners whose models distinguish many bins of a column."""
     settings: dict[str, dict[str, Any]] = {
         "dp_logistic_regression": {"C": 0.1},
         "noisy_bayes": {},
@@ -100,8 +101,10 @@ def _canaries() -> Iterator[Claim]:
         "topdown": {"depth": 8},
         "tuned": {"learner": "noisy_bayes"},
     }
-    joint = {name: {"n_steps": 2} for name in ("dp_newton", "dp_gradient_descent")}
-    for name, setting in {**joint, "boosted_adassp": {"n_rounds": 2}}.items():
+    joint: dict[str, dict[str, Any]] = {}
+    joint |= {name: {"n_steps": 2} for name in ("dp_newton", "dp_gradient_descent")}
+    joint |= {"boosted_adassp": {"n_rounds": 2}, "dp_sgd": {"n_epochs": 2, "batch_rate": 0.5}}
+    for name, setting in joint.items():
         settings[name] = {**setting, "n_groups": CANARIES}
     for name, setting in settings.items():
         yield claim_by_canaries(name, PROVED, setting)

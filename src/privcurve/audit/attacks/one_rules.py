@@ -1,4 +1,4 @@
-"""1-rules, alone and boosted: one choice a round, enumerated and sampled."""
+"""1-rules, alone and boosted: one choice per round, enumerated and sampled."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def enumerate_transcripts(choose: Callable[[tuple[int, ...]], Floats], n_rounds:
 
 
 def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
-    """Return the probability of every sequence of literals that a learner could pick.
+    """Return the probability of every sequence of literals that a learner can pick.
 
-    The errors come from the learner's own kernel, rates and mechanism from its own
-    calibration; only the choice is made exact.
+    The function takes errors from the learner's kernel, and rates and mechanism from its
+    calibration; it replaces only the random choice by exact probabilities.
     """
     plan = learner._plan(side.n)
     calibrated = plan.noise
@@ -67,24 +67,24 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
 def sample_picks(
     learner: VotingClassifier, side: Records, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Train n times, and return the picked literals, of the shape (n, n_rounds)."""
+    """Train `n` times; return the picked literals, an array of shape (n, n_rounds)."""
     return np.stack([model.chosen_ for model in fits(learner, side, n, rng)])
 
 
 def sample_transcripts(
     learner: VotingClassifier, pair: Pair, side: Records, n: int, rng: np.random.Generator
 ) -> Ints:
-    """Sample whole transcripts, as numbers. For domains of few literals."""
+    """Sample transcripts, each encoded as one integer (only for small domains)."""
     picks = sample_picks(learner, side, n, rng)
     n_literals = 2 * int(side.n_bins.sum()) + 2
     return picks @ n_literals ** np.arange(picks.shape[1] - 1, -1, -1)
 
 
 def large_balance(c: Claim, target: Target) -> list[Pair]:
-    """Return as many records as the target has, equal but for labels that about balance.
+    """Return equal records, as many as in the target, with about balanced labels.
 
-    The surplus gives a probability of about 2 % that all rounds choose the unlikely label: rare
-    enough to show the change of a record, often enough to be counted.
+    With this surplus of one label, all rounds choose the other label with a probability of about
+    2 %: rare enough to show the effect of one record, and frequent enough to count.
     """
     learner = c.estimator(np.array([1]))
     assert isinstance(learner, VotingClassifier)
@@ -113,7 +113,7 @@ def _lazybb() -> Iterator[Claim]:
     name = "lazybb"
     dense = {"n_rounds": 3, "learning_rate": 0.45, "density": 1.0}
     steep = {"n_rounds": 4, "learning_rate": 1.0, "density": 0.2}
-    # Weights that change from round to round: else noise that serves twice does not show.
+    # Weights must change between rounds; otherwise reuse of noise would have no effect.
     moving = {"n_rounds": 3, "learning_rate": 1.0, "density": 0.35}
     for calibration, setting in itertools.product(BOTH, (dense, steep)):
         for mechanism, epsilon in itertools.product(MECHANISMS, (1.0, 5.0)):
@@ -140,7 +140,7 @@ def _exact(
 
 
 def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> Claim:
-    """Audit real fits by their picks, where the unlikely ones are not too rare to be counted."""
+    """Return a claim tested by the picks of real fits, if unlikely picks occur often enough."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts
     )

@@ -1,4 +1,4 @@
-"""Pairs of neighbours that claims are tried on, each made for a claim and a target."""
+"""Pairs of neighbours that test claims; each function takes a claim and a target."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from privcurve.audit.pairs import (
 )
 from privcurve.coding import Records
 
-# Records of the target on which slow learners are trained.
+# Number of records of the target that slow learners train on.
 SMALL = 200
 
 
 def several(c: Claim, target: Target) -> list[Pair]:
-    """Return the pairs of the recipe: what a learner spends on one, it saves on another.
+    """Return the pairs of the recipe, each bad for other learners.
 
-    A record alone among three codes; two in columns that change places; labels that
-    balance; a training error that is 0 on one side only; three codes, all rows distinct.
+    The pairs are: one record alone in three bins; two records with swapped columns; balanced
+    labels; a training error that is 0 on one side only; distinct rows in three bins.
     """
     flips = flipped_balance(9, 0), flipped_constant(6)
     return [lone_record(3), cross_columns(), *flips, three_codes()]
 
 
 def three_codes() -> Pair:
-    """Return five distinct records in a column of three codes; one moves to the rarest code."""
+    """Return five distinct records in a column of three bins; one moves to the rarest bin."""
     others = [((0,), -1), ((1,), 1), ((1,), -1), ((2,), -1)]
     return replace_record("three codes, a record that moves", ((0,), 1), ((2,), 1), others, (3,))
 
 
 def of_three_classes(c: Claim, target: Target) -> list[Pair]:
-    """Return four records of three classes; one moves to another code and class."""
+    """Return four records of three classes; one moves to another bin and class."""
     others = [((0,), 0), ((1,), 1), ((2,), 2)]
     name = "three classes, a record that moves"
     return [replace_record(name, ((0,), 0), ((2,), 1), others, (3,))]
@@ -69,16 +69,16 @@ def constant_columns(c: Claim, target: Target) -> Iterator[Pair]:
 
 
 def four_constant(c: Claim, target: Target) -> list[Pair]:
-    """Return the worst pair of 1-rules at a size where its unlikely outcome can be counted."""
+    """Return the worst pair of 1-rules at a size at which its unlikely outcome occurs often."""
     return [flipped_constant(4)]
 
 
 def in_crowds(c: Claim, target: Target) -> list[Pair]:
-    """Return one record that shares a bin of each column with others, in each column with others.
+    """Return one record that shares its bin of each column with a different crowd of records.
 
-    The crowds are balanced and so large that sums of them are known in spite of noise, and the
-    rest is so large that an intercept is: of each column's bin nothing is open but the label of
-    the one record, so the columns' values add up what all releases tell of it.
+    The crowds are balanced and large, so the attacker knows their sums in spite of noise; the other
+    records are so many that the intercept is known, too. So the released value of each bin of the
+    record depends only on the record's label, and the record's score sums these values.
     """
     d = 3
     apart = [*np.eye(d, dtype=int).tolist(), [0] * d]
@@ -89,7 +89,7 @@ def in_crowds(c: Claim, target: Target) -> list[Pair]:
 
 
 def rare_in_part(c: Claim, target: Target) -> list[Pair]:
-    """Replace the first of some records of the target by the rarest codes, with either label."""
+    """Return records of the target, whose first has the rarest bins, with either label."""
     codes, labels, counts, n_bins = target.records
     part = codes[:SMALL].copy()
     part[0] = [
@@ -105,35 +105,36 @@ def rare_in_part(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_among_many(c: Claim, target: Target) -> list[Pair]:
-    """Return records with a flipped label, so many that no count is small beside its noise."""
+    """Return many records with one flipped label; all counts are larger than their noise."""
     return [flipped_balance(400, 0)]
 
 
 def torn_columns(c: Claim, target: Target) -> list[Pair]:
     """Return the tight pair of a tree's split (docs/proofs.md, 'LazyBB: trees').
 
-    A flipped label makes a child of the first column pure and a pure child of the others
-    impure; the others are copies, so that their questions are as good as certain.
+    A flipped label makes a child of the first column pure and a pure child of the other columns
+    impure. The other columns are copies, so that the tree almost certainly asks one of them.
     """
     one, others = [1] * 31, [([1] + [0] * 30, 1), ([0] + [1] * 30, -1)]
     name = "a flipped label that purifies a child"
     return [replace_record(name, (one, -1), (one, 1), others, [2] * 31, [1000, 1000])]
 
 
-# Records for which each other row of a pair stands, for learners with data holders.
+# Count of each unchanged row of a pair, for learners with several parties.
 COPIES = 400
 
 
 def moved_between_leaves(c: Claim, target: Target) -> list[Pair]:
     """Return many records in two bins of two columns; one moves to the other bins and label.
 
-    So many that trees grow: on each level the record leaves one node and enters another.
+    There are enough records for trees to grow. On each level the record leaves one node and enters
+    another.
     """
     return _move_between_leaves([((0, 0), 1), ((1, 1), -1), ((0, 1), 1), ((1, 0), -1)], COPIES)
 
 
 def moved_among_few(c: Claim, target: Target) -> list[Pair]:
-    """Return four records, of which one moves: noise that follows a node's size shows it."""
+    """Return four records; one moves. Noise that depends on a node's size shows the move."""
     return _move_between_leaves([((0, 0), 1), ((0, 0), 1), ((1, 1), -1)], 1)
 
 
@@ -149,15 +150,15 @@ def one_more(c: Claim, target: Target) -> list[Pair]:
 
 
 def canaries(c: Claim, target: Target) -> list[Pair]:
-    """Return a table of canaries whose coins are guessed, and the same with one that differs."""
+    """Return the table of canaries, paired with a table that differs in one canary."""
     return canary_tables(c.neighbours)
 
 
-# Column 0 is private here, and column 1, if there is one, public --------------------------
+# Pairs with the private column 0 and, in some, the public column 1 ------------------------
 
 
 def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
-    """Make a pair of which a record moves from the code 0 in column 0 to the code 2."""
+    """Return a pair; one record moves from bin 0 to bin 2 of column 0."""
     (_, *public), label = row
     moved = (2, *public), label
     n_bins = (3, *[2] * len(public))
@@ -165,7 +166,7 @@ def _hidden(name: str, row: Row, others: Sequence[Row]) -> Pair:
 
 
 def hidden_few(c: Claim, target: Target) -> list[Pair]:
-    """Return three pairs: one record alone, one among equals, one beside a public column."""
+    """Return three pairs: one record alone, one among equals, one with a public column."""
     among = [((0, 0), 1)] * 2 + [((0, 0), -1)] * 3
     beside = [((0, 1), -1), ((2, 0), 1), ((1, 0), -1)]
     return [
@@ -176,9 +177,9 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return eight records of which one moves that the public column is wrong about.
+    """Return eight records; one moves, whose label the public column contradicts.
 
-    Where that column is begun with, the record has most of all weight.
+    A learner that starts from the public column gives this record most of the weight.
     """
     others = [((0, 1), 1)] * 4 + [((0, 0), -1)] * 3
     name = "one of eight records, which the public column is wrong about"
@@ -186,15 +187,15 @@ def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
 
 
 def flipped_label(c: Claim, target: Target) -> list[Pair]:
-    """Flip a label: neighbours under replace-one, and not under private-columns."""
+    """Return a pair with a flipped label: replace-one but not private-columns neighbours."""
     others = [((0, 0), -1), ((1, 0), 1), ((0, 1), -1)]
     return [replace_record("a label that flips", ((1, 1), 1), ((1, 1), -1), others, (3, 2))]
 
 
 def own_answer(c: Claim, target: Target) -> list[Pair]:
-    """Return one positive record among twenty whose label is their code; it moves.
+    """Return a positive record that moves, among twenty records whose label equals their bin.
 
-    Its own answer goes from all teachers for it to all against it.
+    The votes of all teachers about this record change from positive to negative.
     """
     others = [((i % 2,), 2 * (i % 2) - 1) for i in range(20)]
     return [
@@ -202,5 +203,5 @@ def own_answer(c: Claim, target: Target) -> list[Pair]:
     ]
 
 
-# Number of pairs, if more than one: for sampled claims it must be known beforehand.
+# Number of pairs of a function, if more than one; sampled claims need it in advance.
 N_PAIRS: dict[MakePairs, int] = {several: 5, hidden_few: 3}

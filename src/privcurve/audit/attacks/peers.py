@@ -1,4 +1,4 @@
-"""The claims of other libraries' learners: their noise has no script, but canaries need none."""
+"""The claims of other libraries' learners, tested by canaries, which need no scripted noise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from privcurve.audit.attacks.any_learner import claim_by_canaries
 from privcurve.audit.canaries import CANARIES
 from privcurve.privacy.budget import PUBLISHED
 
-# With which models tell many codes apart.
+# Settings with which models distinguish many bins.
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "dp_ebm": {"learning_rate": 1.0, "max_bins": CANARIES},
     "dpl_random_forest": {"max_depth": 12, "n_estimators": 1},

@@ -1,9 +1,9 @@
-"""Private selection: the density of what is kept, and all that a fit leaves.
+"""Claims of private selection, tested by the density of the selected run and by fitted states.
 
-Of a noisy majority as the learner all is known: its margin has Laplace noise, its score is the
-number of records of the label that it decides for, with discrete Laplace noise. The chance that a
-run is better is known, so the density of what is kept is too: Q(y)·f′(u), u the probability that a
-run is not better (docs/proofs.md, 'Private selection', 1).
+With the noisy majority as the learner, all distributions are known: its margin has Laplace noise,
+and its score is the number of records with the predicted label, with discrete Laplace noise. So the
+density of the selected run y is Q(y)·f′(u), where Q is the density of a run and u the probability
+that a run is not better than y (docs/proofs.md, 'Private selection', 1).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAJORITY = {"learner": "noisy_majority"}
 
 
 def tail_probability(score: Ints, scale: int) -> Floats:
-    """Return the probability that discrete Laplace noise is above a score, or at it for half."""
+    """Return P(noise > score) + ½ P(noise = score) for discrete Laplace noise."""
     # P(noise > k) = e^{-k/s}/(e^{1/s} + 1) for k >= 0, and the noise is symmetric.
     far = np.exp(-np.abs(score) / scale) / (np.exp(1 / scale) + 1)
     at = np.exp(-np.abs(score) / scale) * np.tanh(0.5 / scale)
@@ -41,9 +41,9 @@ def tail_probability(score: Ints, scale: int) -> Floats:
 
 
 def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
-    """Return the largest loss of margins beyond both sides, of either sign, with many scores."""
+    """Return the largest privacy loss over both signs of the released margin and many scores."""
     if learner.learner != MAJORITY["learner"]:
-        raise ValueError(f"densities are known of the noisy majority, not of {learner.learner}")
+        raise ValueError(f"learner must be the noisy majority; got {learner.learner}")
     budget = learner._budget()
     candidate = Candidate(learner.learner, {})
     (trained,) = terms([candidate], budget, Facts(pair.left.n_bins), pair.left.n)
@@ -59,7 +59,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
     widest = float(max(abs(plus - minus) for plus, minus in sides) + 1)
     losses = []
     for plus, minus in sides:
-        # The margin is positive, or not.
+        # The margin is positive or negative.
         p = np.exp(-rate * abs(plus - minus)) / 2
         positive = 1 - p if plus > minus else p
         above = positive * tail_probability(units - UNITS * plus, budget.score_scale)
@@ -73,7 +73,7 @@ def kept_loss(learner: TunedClassifier, pair: Pair) -> float:
 
 
 def one_sided(c: Claim, target: Target) -> list[Pair]:
-    """Return records of which nearly all, or about half, are positive; one label is flipped."""
+    """Return pairs with one flipped label: nearly all records are positive, or about half."""
     return [flipped_balance(60, 56), flipped_balance(9, 0), flipped_balance(200, 4)]
 
 

@@ -1,8 +1,7 @@
-"""Coding: from Arrow arrays to codes by the domain alone, each value by itself.
+"""Encoding: from Arrow arrays to codes, value by value, with the domain alone.
 
-:class:`Coder` codes the records of a dataset, :func:`read_codes` a file that a model is asked
-about, and :func:`encode_frame` a frame. Each counts what becomes of the values of a column
-(:class:`ColumnCounts`).
+:class:`Coder` encodes the records of a dataset, :func:`read_codes` a file for prediction, and
+:func:`encode_frame` a frame. Each counts the outcomes of a column's values (:class:`ColumnCounts`).
 """
 
 from privcurve.datasets.coding.coder import (

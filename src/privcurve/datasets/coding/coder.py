@@ -1,4 +1,4 @@
-"""Code raw columns by the domain alone: no code depends on another record."""
+"""Encode raw columns with the domain alone: no code depends on another record."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class Coded(NamedTuple):
     """Codes and labels."""
 
     X: Codes  # (n_rows, n_columns)
-    y: NDArray[np.int8]  # (n_rows,): −1 or +1; of more than two classes 0, 1, …
-    n_read: int  # how many records were read; of those, X and y may be a part
-    rows: NDArray[np.intp]  # (n_rows,): their places among those that were read
-    # The person of each record that was read; empty where there is no unit.
+    y: NDArray[np.int8]  # (n_rows,): −1 or +1; with more than two classes 0, 1, …
+    n_read: int  # number of records that were read; X and y may contain only some of them
+    rows: NDArray[np.intp]  # (n_rows,): their positions among the records that were read
+    # The person of each record that was read; empty without a unit.
     persons: Sequence[str] = ()
 
 
 class CodedValues(NamedTuple):
-    """Values of a column, and their codes."""
+    """Values of a column and their codes."""
 
-    codes: NDArray[np.int64]  # (n_rows,): −1 where there is none
-    absent: NDArray[np.bool_]  # (n_rows,): whether each is missing
-    wrong: Mapping[int, str]  # by row: a text that has no code, or the fault of a number
+    codes: NDArray[np.int64]  # (n_rows,): −1 for a value without a code
+    absent: NDArray[np.bool_]  # (n_rows,): whether the value is missing
+    wrong: Mapping[int, str]  # by row: a text without a code, or the fault of a number
     amounts: NDArray[np.float64] | None = None  # (n_rows,): of a numeric column
 
 
 class ColumnCoder:
-    """Codes the values of a column, and counts what becomes of them."""
+    """Encodes the values of a column, and counts the outcomes."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         self.column = column
@@ -50,7 +50,7 @@ class ColumnCoder:
         self._texts = None if column.kind == NUMERIC else TextCodes(domain, column)
 
     def code(self, values: Any) -> CodedValues:
-        """Return the codes of some values."""
+        """Return the codes of values."""
         coded = self._code_numbers(values) if self._texts is None else self._code_categories(values)
         self.counts.n += len(values)
         self.counts.missing += int(coded.absent.sum())
@@ -60,7 +60,7 @@ class ColumnCoder:
     def _code_numbers(self, values: Any) -> CodedValues:
         column = self.column
         if column.bounds is None:
-            raise ValueError(f"the column {column.name!r} is not numeric")
+            raise ValueError(f"the column {column.name!r} must be numeric")
         numbers, absent, wrong = read_amounts(self._domain, column, values)
         self.counts.below += int(np.count_nonzero(numbers < column.bounds[0]))
         self.counts.above += int(np.count_nonzero(numbers > column.bounds[1]))
@@ -75,7 +75,7 @@ class ColumnCoder:
         cells, places = list_cells(category_texts(self._domain, column, values))
         words = [(cell or "").strip() for cell in cells]
         codes = np.array(coder.code_all(cells), dtype=np.int64)
-        titles = np.array([*column.titles, ""])[codes]  # of a code −1: ""
+        titles = np.array([*column.titles, ""])[codes]  # the code −1 has the title ""
         markers = ("", *self._domain.missing_in(column))
         are_missing = np.array([word in markers for word in words], dtype=bool)
         absent = (titles == MISSING) | ((codes < 0) & are_missing)
@@ -85,11 +85,11 @@ class ColumnCoder:
 
 
 class Coder:
-    """Codes records, a piece at a time; the code of a text is looked up once.
+    """Encodes records in pieces; the code of each text is looked up once.
 
-    `path` is where the fate of values is decided, for messages. `problems` is told of each value
-    that has no code (missing, not a number, an unknown category or label), with column, value,
-    line, and the YAML file; its code is then 0. `counts` has what became of the values by column.
+    Messages name `path`, the file that decides about values. Each value without a code (missing,
+    not a number, an unknown category or label) is added to `problems` with its column, line and the
+    YAML file; its code is 0. `counts` has the outcomes of each column's values.
     """
 
     def __init__(self, domain: Domain, path: object, problems: Problems) -> None:
@@ -99,7 +99,7 @@ class Coder:
         self.counts = [column.counts for column in self._columns]
 
     def code_columns(self, table: RawTable) -> Codes:
-        """Return the codes of some records."""
+        """Return the codes of the records of a table."""
         X: NDArray[Any] = np.empty((len(table.lines), len(self._columns)), dtype=self._type)
         for j, coder in enumerate(self._columns):
             coded = coder.code(table.columns[coder.column.name])
@@ -111,26 +111,26 @@ class Coder:
         return X
 
     def _refuse(self, table: RawTable, column: Column, row: int, wrong: str | None) -> None:
-        """Refuse a value without a code: a text, or a number with its fault; None is missing."""
+        """Report a value without a code: a text, or a number with its fault; None is missing."""
         what = "missing" if wrong is None else wrong
         if column.kind == NUMERIC:
             fault = f"{what}."
             if wrong is None:
-                remedy = "or decide that missing values have a bin of their own: missing: bin"
+                remedy = "or let missing values have a bin of their own: missing: bin"
             elif column.dates:
-                remedy = "if the column does not hold such dates, describe it as of another format"
+                remedy = "if the column holds other dates, change its format"
             else:
                 remedy = "if the column does not hold numbers, describe it as categorical"
         elif wrong is None:
             fault = f"{what}, which is not one of its categories."
             word = "add '' to missing" if MISSING in column.codes else f"list {MISSING!r}"
-            remedy = f"or decide that missing values are a category, and {word}"
+            remedy = f"or let missing values be a category, and {word}"
         else:
             fault = f"{what!r}, which is not one of its categories{suggestion(what, column.codes)}"
             remedy = (
-                "or decide from what is public (a codebook, a list of towns), not from the "
-                "records, which values there can be: list all of them, or set unknown: other and "
-                "list the category 'other',"
+                "or list all possible values, from public knowledge (a codebook, a list of "
+                "towns) and not from the records, or set unknown: other and list the category "
+                "'other',"
             )
         self._problems.refuse(
             table.lines[row],
@@ -140,7 +140,7 @@ class Coder:
         )
 
     def code_labels(self, description: Description, table: RawTable) -> NDArray[np.int8]:
-        """Return the labels of some records: −1 and +1; of more than two classes 0, 1, …."""
+        """Return the labels of records: −1 and +1; with more than two classes 0, 1, …."""
         label, codes = description.label, description.label.codes
         cells, places = list_cells(table.columns[label.column])
         cells = label_texts(label, cells)
@@ -156,15 +156,15 @@ class Coder:
             self._problems.refuse(
                 table.lines[row],
                 f"{table.place_of(row)}: the label {label.column!r} is {what}, which is {which}",
-                f"Correct the file, or decide what it means: label in {description.path}.",
+                f"Correct the file, or add the value to label in {description.path}.",
                 ("label", text),
             )
         return np.array([codes.get(text, 0) for text in cells], dtype=np.int8)[places]
 
     def name_persons(self, description: Description, table: RawTable) -> list[str]:
-        """Return the name of the person of each record; an empty list where there is no unit.
+        """Return the name of the person of each record; an empty list without a unit.
 
-        Person 3 may stand as ``3.0``, too: programs write whole numbers so beside missing ones.
+        Person 3 may be written as ``3.0``: programs write whole numbers so in columns with gaps.
         """
         unit = description.unit
         if unit is None:
@@ -178,8 +178,9 @@ class Coder:
         for row, place in self._rows_to_refuse(absent, places):
             what = f" ({names[place]!r})" if names[place] else ""
             self._problems.add(
-                f"{table.place_of(row)}: the unit {unit.column!r} is missing{what}: whose record "
-                f"is it? Correct the file, or name another column in {description.path}.",
+                f"{table.place_of(row)}: the unit {unit.column!r} is missing{what}, so the "
+                "record belongs to no person. Correct the file, or name another column in "
+                f"{description.path}.",
                 ("unit", "missing", names[place]),
             )
         return [names[place] for place in places]
@@ -187,7 +188,7 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield the rows with a wrong cell, and its place, until the problems are full."""
+        """Yield the rows with an invalid cell, and its position, until `problems` is full."""
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]
             if self._problems.full:
@@ -195,7 +196,7 @@ class Coder:
 
 
 def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
-    """Read a numeric column, of numbers or dates: :func:`read_numbers`."""
+    """Read a numeric column of numbers or dates; see :func:`read_numbers`."""
     missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:
         return read_dates(values, column, missing, decimal)
@@ -206,11 +207,11 @@ def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
 
 
 def category_texts(domain: Domain, column: Column, values: Any) -> Any:
-    """Return the texts of a column of categories, with None for no value."""
+    """Return the texts of a column of categories; None for a missing value."""
     is_array = isinstance(values, np.ndarray)
     return convert_cells(values.tolist(), domain, column) if is_array else values
 
 
 def label_texts(label: LabelSpec, cells: Sequence[str | None]) -> list[Any]:
-    """Return labels without what the description strips; None stays."""
+    """Return labels without the characters that the description strips; None is kept."""
     return [cell if cell is None else cell.strip().removesuffix(label.strip) for cell in cells]

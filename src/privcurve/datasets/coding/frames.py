@@ -1,4 +1,4 @@
-"""Code frames of records without labels as the records that a model was trained on."""
+"""Encode frames of unlabelled records like the training records of a model."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from privcurve.schema import suggestion
 def encode_frame(
     domain: Domain, frame: Any, *, in_order: bool = True, train: bool = False
 ) -> Codes:
-    """Code records without labels, as the rows that a model was trained on.
+    """Encode unlabelled records like the training records of a model.
 
     Parameters
     ----------
     domain : Domain
     frame : DataFrame, Arrow table, mapping of columns or array
-        Columns by name, in any order; others are left out. An array without names has all
+        Columns by name, in any order; other columns are ignored. An array without names has all
         columns, in the order of the domain.
     in_order : bool
-        Whether rows without names are allowed where the domain has several columns.
+        Whether rows without names are allowed if the domain has several columns.
     train : bool
         Whether these records train a model.
 
     Returns
     -------
     ndarray of shape (n_rows, n_columns), uint8 or uint16
-        Values beyond the bounds are clipped; missing values and unknown categories go where
-        the domain says.
+        Values outside the bounds are clipped; missing values and unknown categories get the codes
+        that the domain assigns to them.
 
     Raises
     ------
     DatasetError
-        If a column is not there or has no name, or values have no code: naming up to twenty of
+        If a column is missing or has no name, or if values have no code; names up to twenty of
         them.
 
     Warns
     -----
     UserWarning
-        If nearly all values of a column lie outside its bounds, or are ``other``; of records that
-        train, if more than 5 % of the values lie outside.
+        If nearly all values of a column are outside its bounds, or are ``other``; for training
+        records, if more than 5 % of the values are outside.
     """
     problems = Problems(FRAME, is_file=True)
     coder = Coder(domain, DECIDED, problems)
@@ -69,17 +69,17 @@ def encode_frame(
 
 
 def persons_of(description: Description, frame: Any) -> list[str]:
-    """Return the name of the person of each row, by the unit of a description.
+    """Return the name of the person of each row, from the unit column of a description.
 
-    Raises DatasetError if the frame has no such column, or names nobody in some rows.
+    Raises DatasetError if the frame lacks that column, or if it is empty in some rows.
     """
     assert description.unit is not None
     name = description.unit.column
     cells, names = frame_column(description.domain, frame, name)
     if cells is None:
         raise DatasetError(
-            f"{FRAME} has no column {name!r}, by which the schema tells persons apart (unit)"
-            f"{suggestion(name, names)}"
+            f"{FRAME} must have the column {name!r}, the schema's unit, which identifies "
+            f"persons{suggestion(name, names)}"
         )
     problems = Problems(FRAME, is_file=True)
     table = RawTable(FRAME, {name: cells}, range(len(cells)), "row")

@@ -17,10 +17,10 @@ from privcurve.datasets.domain import FIRST_DAY, Column
 from privcurve.datasets.reading import clock_of_utc, list_cells, text_of
 from privcurve.numerals import number
 
-# Numbers of a column, whether each is missing, and by row what is wrong.
+# The numbers of a column, whether each is missing, and the faults by row.
 Amounts = tuple[NDArray[np.float64], NDArray[np.bool_], dict[int, str]]
 
-# The name of the ISO format; other formats are those of `strptime`.
+# The name of the ISO format; other formats are formats of `strptime`.
 ISO = "iso"
 _SOME_DAY = datetime(2001, 2, 3)
 # The same day of the week, 400 years later.
@@ -30,31 +30,31 @@ Text = TypeVar("Text", str, str | None)
 
 
 class Markers:
-    """Markers of a missing value: `texts`, and `amounts` however they are written.
+    """Markers of missing values: `texts`, and `amounts`, which count in any notation.
 
-    `missing` is what the file writes for one; an empty text is one too.
+    `missing` has the file's markers; an empty text is always one.
     """
 
     def __init__(self, missing: Collection[str], decimal: str) -> None:
         self.decimal = decimal
         self.texts = frozenset(["", *missing])
-        # Numbers in YAML have a point, even if the file has commas.
+        # Numbers in YAML have a decimal point, even if the file has decimal commas.
         amounts = (amount_of(text.replace(decimal, "."), ".") for text in missing)
         self.amounts = frozenset(
             amount for amount in amounts if amount is not None and not math.isnan(amount)
         )
 
     def include(self, text: str) -> bool:
-        """Return whether a text stands for a missing value."""
+        """Return whether a text marks a missing value."""
         return text in self.texts or amount_of(text, self.decimal) in self.amounts
 
 
 def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
-    """Read a column of numbers, each by itself.
+    """Read a column of numbers, each independently of the others.
 
-    Cells are texts, with None for no value; or an array of numbers, in which NaN is missing. Return
-    the numbers, NaN where there is none; whether each is missing; and by row what is neither
-    missing nor a finite number, with what is wrong with it.
+    Cells are texts, with None for a missing value, or an array of numbers with NaN for missing.
+    Returns the numbers, NaN where there is none; whether each is missing; and by row the fault of
+    each cell that is neither missing nor a finite number.
     """
     markers = Markers(missing, decimal)
     if not isinstance(values, np.ndarray):
@@ -71,10 +71,10 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
 def read_dates(
     values: Any, column: Column, missing: Collection[str], decimal: str = "."
 ) -> Amounts:
-    """Read a column of dates as days since 1970-01-01, as :func:`read_numbers` does numbers.
+    """Read a column of dates as days since 1970-01-01, like :func:`read_numbers`.
 
-    Cells are texts, `date` or None; an array of ``datetime64`` holds days, and one of numbers is
-    read as the texts that they are. A day that `missing` lists stands for no value in any of them.
+    Cells are texts, `date` or None; an array of ``datetime64`` holds days, and an array of numbers
+    is read as texts. A day listed in `missing` marks a missing value in each of these forms.
     """
     marked = days_of(missing, column)
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
@@ -88,7 +88,7 @@ def read_dates(
 
 
 def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
-    """Return the days among some texts, in ISO's form or in the format of a column of dates."""
+    """Return the days among texts, in ISO format or in the format of a date column."""
     days = set()
     for text in texts:
         for known_form in (column.dates, ISO):
@@ -98,10 +98,10 @@ def days_of(texts: Iterable[str], column: Column) -> frozenset[int]:
 
 
 def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
-    """Return the days from 1970-01-01 to a date in ISO's form, or one of `strptime`.
+    """Return the days from 1970-01-01 to a date in ISO format, or in a format of `strptime`.
 
-    A time of day is left out; one with an offset is brought to UTC first. A year of two digits is
-    one of the hundred years from `pivot` on. Other texts raise `ValueError`.
+    A time of day is ignored; one with an offset is first converted to UTC. A year of two digits is
+    one of the hundred years from `pivot` on. Other texts raise ValueError.
     """
     time = datetime.fromisoformat(text) if form == ISO else datetime.strptime(text, form)
     if has_short_years(form):
@@ -111,12 +111,12 @@ def read_day(text: str, form: str = ISO, pivot: int = Column.pivot) -> int:
 
 @lru_cache(maxsize=256)
 def has_short_years(form: str) -> bool:
-    """Return whether a format writes years without their century."""
+    """Return whether a format has years of two digits."""
     return form != ISO and _SOME_DAY.strftime(form) == _LATER_DAY.strftime(form)
 
 
 def is_day_format(form: str) -> bool:
-    """Return whether a format tells a day: its year, month and day."""
+    """Return whether a format contains year, month and day."""
     try:
         return form == ISO or read_day(_SOME_DAY.strftime(form), form) == _count_days(_SOME_DAY)
     except ValueError:
@@ -124,10 +124,10 @@ def is_day_format(form: str) -> bool:
 
 
 def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list[Text]:
-    """Remove the marks between the thousands of numbers; other texts stay as they are.
+    """Remove the marks between thousands from numbers; other texts are unchanged.
 
-    Each group but the first has three digits, and the first does not begin with 0. Other texts,
-    such as 1.5 or 0.125 beside a decimal comma, may mean anything.
+    Each group except the first must have three digits, and the first must not begin with 0. Other
+    texts, such as 1.5 or 0.125 with a decimal comma, are ambiguous.
     """
     if not thousands:
         return list(texts)
@@ -142,9 +142,9 @@ def remove_grouping(texts: Iterable[Text], decimal: str, thousands: str) -> list
 
 
 def amount_of(text: str, decimal: str) -> float | None:
-    """Return the number that a text is; None if it is none.
+    """Return the number that a text represents; None if it is not a number.
 
-    With a decimal comma a text with a point is no number: 1.000 may be a thousand.
+    With a decimal comma, a text with a point is not a number: 1.000 may be a thousand.
     """
     if decimal != "." and "." in text:
         return None
@@ -155,10 +155,9 @@ def amount_of(text: str, decimal: str) -> float | None:
 
 
 def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
-    """Read each different cell of a column by itself.
+    """Read each distinct cell of a column once.
 
-    `read` returns the number of a cell and what is wrong with it: NaN and an empty text for a
-    missing value.
+    `read` returns the number in a cell and its fault; for a missing value, NaN and an empty text.
     """
     cells, places = list_cells(values)
     readings = [(np.nan, "") if cell is None else read(cell) for cell in cells]
@@ -170,9 +169,9 @@ def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts
 
 
 def _read_at_once(values: Any, markers: Markers) -> Amounts | None:
-    """Read a column at once; None unless each text is a finite number or a marker as it stands.
+    """Read a column at once; None unless each text is a finite number or exactly a marker.
 
-    Arrow reads a number as `float` does, but refuses some that `float` takes: ``1_0``, `` 1`` and
+    Arrow reads numbers like `float`, but refuses some that `float` accepts: ``1_0``, `` 1`` and
     ``١``.
     """
     import pyarrow

@@ -1,4 +1,4 @@
-"""Names of persons: which ones mean a missing value, and which ones look alike."""
+"""Names of persons: which names mean a missing value, and which look alike."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 
 from privcurve.datasets.coding.texts import MISSING_WORDS
 
-# Characters without a glyph that Unicode has in categories of visible ones.
+# Invisible characters that Unicode assigns to categories of visible ones.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]"
 )
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")
-# How many groups of alike names a message shows, and how many names of each.
+# Maximum number of groups of similar names in a message, and of names in each.
 _SHOWN = 3
 
 
 def is_nobody(name: str) -> bool:
-    """Return whether a name means a missing value by convention (``nan``), or shows nothing.
+    """Return whether a name conventionally means a missing value (``nan``), or is invisible.
 
     Several persons would share such a name.
     """
@@ -28,7 +28,7 @@ def is_nobody(name: str) -> bool:
 def alike_persons(names: Iterable[str]) -> list[list[str]]:
     """Return groups of names that differ only by zeros, case, width or invisible characters.
 
-    Zeros are leading ones, as in ``P007``; full-width letters and digits count as plain ones.
+    Leading zeros are ignored, as in ``P007``; full-width letters and digits count as plain ones.
     """
     groups: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
@@ -37,7 +37,7 @@ def alike_persons(names: Iterable[str]) -> list[list[str]]:
 
 
 def explain_alike(column: str, names: Iterable[str], shown: bool = False) -> str:
-    """Say how many names of persons are alike, `shown` with some of them; empty if none are."""
+    """Return a warning about similar names of persons, with examples if `shown`; else ""."""
     groups = alike_persons(names)
     if not groups:
         return ""
@@ -46,8 +46,10 @@ def explain_alike(column: str, names: Iterable[str], shown: bool = False) -> str
         f"{sum(map(len, groups)):,} values of the unit {column!r} differ from another one only by "
         "zeros, case, width or invisible characters"
         + (f" ({some}{', …' if len(groups) > _SHOWN else ''})" if shown else "")
-        + ": each counts as a person of its own. If two of them are one person, at_most does not "
-        "hold for that person: write each person in one way"
+        + (
+            ": each counts as a separate person. If two of them are one person, at_most does not "
+            "hold for that person: write each person in one way"
+        )
     )
 
 

@@ -1,4 +1,4 @@
-"""Texts as codes: listed categories, groups by patterns, and markers of missing values."""
+"""Codes of texts: listed categories, groups by patterns, and markers of missing values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from privcurve.datasets.coding.numbers import Markers, amount_of
 from privcurve.datasets.domain import MISSING, OTHER, Column, Domain
 
-# The most texts of a column whose codes are remembered.
+# Maximum number of a column's texts whose codes are cached.
 MOST_REMEMBERED = 100_000
 
-# Texts that by convention stand for no value, in lower case.
+# Texts that conventionally mark a missing value, in lower case.
 MISSING_WORDS = frozenset(
     {"", "?", "-", "--", ".", "na", "n/a", "#n/a", "n.a.", "nan", "nat", "<na>", "null", "none"}
     | {"nil", "missing", "unknown", "not available", "not known", "unbekannt", "k.a."}
@@ -21,10 +21,10 @@ _LEADING_ZERO = re.compile(r"[+-]?0\d")
 
 
 class TextCodes(dict[str, int]):
-    """The code of each text of a categorical column; −1 where it has none.
+    """The code of each text of a categorical column; −1 for a text without a code.
 
-    Blanks at the ends of a text do not count. A number that stands for a missing value does so in
-    whatever way it is written.
+    Blanks at the ends of a text are ignored. A number that marks a missing value does so in any
+    notation.
     """
 
     def __init__(self, domain: Domain, column: Column) -> None:
@@ -55,12 +55,12 @@ class TextCodes(dict[str, int]):
         self._listed = len(self)
 
     def code_all(self, texts: Sequence[str | None]) -> list[int]:
-        """Return the codes of some texts, and of None for no value."""
+        """Return the codes of texts; None is a missing value."""
         of_none = self._fallback if self._missing < 0 else self._missing
         return [of_none if text is None else self[text] for text in texts]
 
     def __missing__(self, text: str) -> int:
-        """Find the code of a text that was not met before; blanks at its ends do not count."""
+        """Look up the code of a new text, without blanks at its ends."""
         plain = text.strip()
         code = self._find_code(text) if plain == text else self[plain]
         if len(self) < self._listed + MOST_REMEMBERED:
@@ -68,12 +68,12 @@ class TextCodes(dict[str, int]):
         return code
 
     def _find_code(self, text: str) -> int:
-        # A code such as 0150 is no number.
+        # A code such as 0150 is not a number.
         is_number = self._amounts and not _LEADING_ZERO.match(text)
         if is_number and amount_of(text, self._decimal) in self._amounts:
             return self._missing
         number = strip_point(text, self._decimal)
-        # The first pattern that fits the text, or its whole number, counts.
+        # The first pattern that matches the text, or its whole number, counts.
         for pattern, code in self._patterns:
             if pattern.fullmatch(text) or pattern.fullmatch(number):
                 return code
@@ -81,41 +81,41 @@ class TextCodes(dict[str, int]):
 
 
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Write a pattern as a regular expression: ``*`` is any text, and case does not count."""
+    """Convert a pattern to a regular expression: ``*`` matches any text, case is ignored."""
     parts = (re.escape(part) for part in pattern.split("*"))
     return re.compile(".*".join(parts), re.IGNORECASE | re.DOTALL)
 
 
 def pattern_faults(column: Column) -> list[str]:
-    """Return what is wrong with patterns of groups for which those above leave no text."""
+    """Return the faults of patterns that earlier patterns make unreachable, and of empty ones."""
     fixed = ((OTHER, OTHER), (MISSING, MISSING))
     pairs = [pair for pair in column.categories if pair not in fixed]
     faults = []
     for place, (pattern, title) in enumerate(pairs):
         if not pattern:
             faults.append(
-                f"groups of {column.name!r}: an empty pattern fits nothing: what is not there is "
-                f"in the group {MISSING!r}; drop it"
+                f"groups of {column.name!r}: an empty pattern matches nothing; missing values "
+                f"are in the group {MISSING!r}. Drop the pattern"
             )
-        # A star in this pattern, read as a text, fits only a star of a pattern above it.
+        # A star in this pattern, read as a text, matches only a star of an earlier pattern.
         above = [rule for rule, group in pairs[:place] if group != title and matches(rule, pattern)]
         if above:
             faults.append(
-                f"groups of {column.name!r}: whatever fits {pattern!r} fits {above[0]!r}, which "
-                "stands above it; drop one, or put it above"
+                f"groups of {column.name!r}: every text that matches {pattern!r} matches the "
+                f"earlier pattern {above[0]!r}; drop one, or exchange them"
             )
     return faults
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether a text fits a pattern of a group."""
+    """Return whether a text matches a pattern of a group."""
     return bool(_compile_pattern(pattern).fullmatch(text))
 
 
 def strip_point(text: str, decimal: str = ".") -> str:
-    """Write a whole number without its point: ``3.0`` is the code 3 in a column with gaps.
+    """Remove a decimal part of zero: ``3.0`` is the code 3 in a column with gaps.
 
-    Where a comma stands for the point, ``3,0`` is 3, too, but not ``3.000``: that is a thousand.
+    With a decimal comma ``3,0`` is 3 too, but ``3.000`` is not: it is three thousand.
     """
     for mark in dict.fromkeys((decimal, ".")):
         head, point, tail = text.partition(mark)

@@ -14,10 +14,10 @@ from privcurve.datasets.domain import Domain
 
 
 class DomainEncoder(TransformerMixin, BaseEstimator):
-    """Code raw columns by a public domain, for a learner that comes next.
+    """Encode raw columns with a public domain, as the step before a learner.
 
-    It learns nothing: what is fitted is what was given, and no code depends on another row. So it
-    costs no privacy, and cross-validation may fit it as often as it likes.
+    It learns nothing: the fitted attributes are its parameters, and no code depends on another row.
+    So it costs no privacy, and cross-validation may fit it any number of times.
 
     Parameters
     ----------
@@ -44,25 +44,25 @@ class DomainEncoder(TransformerMixin, BaseEstimator):
         self.domain = domain
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Do nothing but name the columns."""
+        """Set the names of the columns; nothing is learned from `X`."""
         self.n_features_in_ = len(self.domain.columns)
         self.feature_names_in_ = np.array(self.domain.names, dtype=object)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Codes:
-        """Code records that train what comes next: :func:`encode_frame` with ``train``."""
+        """Encode the records that train the next step: :func:`encode_frame` with ``train``."""
         self.fit(X, y)
         return encode_frame(self.domain, X, in_order=False, train=True)
 
     def transform(self, X: Any) -> Codes:
-        """Code a frame or a mapping of columns: :func:`encode_frame`.
+        """Encode a frame or a mapping of columns: :func:`encode_frame`.
 
-        Raises DatasetError if a column is not there, or a value has no code.
+        Raises DatasetError if a column is missing, or if a value has no code.
         """
         return encode_frame(self.domain, X, in_order=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns of codes: those of the domain."""
+        """Return the names of the encoded columns, which are the names of the domain's columns."""
         return np.array(self.domain.names, dtype=object)
 
     def __sklearn_is_fitted__(self) -> bool:

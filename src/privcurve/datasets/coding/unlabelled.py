@@ -1,4 +1,4 @@
-"""Files of records without labels as codes, a piece at a time: what a model is asked about."""
+"""Encode files of unlabelled records in pieces, for prediction."""
 
 from __future__ import annotations
 
@@ -23,31 +23,32 @@ from privcurve.datasets.reading import RawTable, Unlabelled, UnlabelledFile, cel
 
 @dataclass(frozen=True)
 class CodedPiece:
-    """Some consecutive records of a file."""
+    """Consecutive records of a file."""
 
-    codes: Codes  # (n_answered, n_columns): of the records that can be answered
-    answered: NDArray[np.bool_]  # (n_records,): which records these are; all, where none is skipped
-    # Texts of each column that is copied, of all records; empty where a record has other fields.
+    codes: Codes  # (n_answered, n_columns): records that can be predicted
+    # (n_records,): which records can be predicted; all if none is skipped
+    answered: NDArray[np.bool_]
+    # Texts of each copied column, for all records; empty where a record has another number of
+    # fields.
     copied: list[list[str]]
-    skipped: list[tuple[int, list[str]]]  # lines of the other records, each with what is wrong
-    table: RawTable  # what they were read from
+    skipped: list[tuple[int, list[str]]]  # lines of the skipped records, each with its faults
+    table: RawTable  # the raw table of these records
 
 
 @dataclass(frozen=True)
 class NewRecords:
-    """A file that is being read."""
+    """A file of unlabelled records that is being read."""
 
-    ignored: tuple[str, ...]  # its columns that the domain does not have
-    notes: tuple[str, ...]  # how it is read, where its owner may expect something else
-    # The records, a piece at a time; raises `DatasetError` where a value has no code and is not
-    # skipped.
+    ignored: tuple[str, ...]  # its columns that the domain lacks
+    notes: tuple[str, ...]  # how it is read, where the owner may expect something else
+    # The records in pieces; raises `DatasetError` at a value without a code that is not skipped.
     parts: Iterator[CodedPiece]
-    counts: Sequence[ColumnCounts]  # of the records that were read so far, by column
-    problems: Problems  # its remarks are about the records that were read so far
+    counts: Sequence[ColumnCounts]  # outcomes by column, for the records read so far
+    problems: Problems  # its remarks concern the records read so far
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is worth a word of the records that were read so far."""
+        """Remarks on the records read so far."""
         return (*self.problems.remarks, *warnings_of(self.counts))
 
 
@@ -66,36 +67,35 @@ def read_codes(
     stdin: BinaryIO | None = None,
     watch: Callable[[RawTable], None] | None = None,
 ) -> NewRecords:
-    """Read and code a file of records without labels.
+    """Read and encode a file of unlabelled records.
 
     Parameters
     ----------
     domain : Domain
     path : Path
-        CSV and its like with names of columns in the first line, in any order (``.gz`` too); a
-        Parquet file (``.parquet``); a sheet of an Excel file; or ``-``: CSV of `stdin`.
-        Columns of other names are left out. A file that does not name its columns there is read by
-        `parser`.
+        CSV or similar with column names in the first line, in any order (``.gz`` too); a Parquet
+        file (``.parquet``); a sheet of an Excel file; or ``-``: CSV from `stdin`. Unknown columns
+        are ignored. A file without column names is read with `parser`.
     parser : Parser, optional
-        How the files were written that the model was trained on.
+        Format of the files that trained the model.
     separator : str, optional
         By default the separator of `parser`, a comma, semicolon, tab, ``|`` or blanks, whichever
-        makes the names of columns.
+        yields the column names.
     encoding : str, optional
         By default the encoding of `parser`, or UTF-8.
     sheet : str
         The sheet of an Excel file, by default the sheet of `parser`, or the first.
     rows : int
-        How many rows of the sheet are records, by default as many as `parser` says, or all.
+        How many rows of the sheet are records, by default the number in `parser`, or all.
     labels : Path, optional
         The file of the labels of an idx file.
     copied : sequence of str
-        Columns whose texts are wanted too.
+        Columns whose texts are also returned.
     skip : bool
-        Whether records that have no code are skipped; otherwise they are an error.
+        Whether records without a code are skipped; otherwise they are an error.
     stdin : binary file, optional
     watch : callable, optional
-        Is given all records as they are read.
+        Called with each piece of records as it is read.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def read_codes(
     Raises
     ------
     DatasetError
-        If it can't be read, lacks columns, or is laid out in another way: all in one message.
+        If the file can't be read, lacks columns, or has another layout: all faults in one message.
     """
     layout = reading.Layout(parser, separator, encoding, sheet, rows, labels)
     file = reading.open_unlabelled(domain, path, layout, copied, stdin)
@@ -122,7 +122,7 @@ def read_codes(
                 watch(table)
         problems.check()
         if problems.rows:
-            # Records of another width at the end of the file.
+            # Records with another number of fields at the end of the file.
             no_records = RawTable(
                 description.name, {name: [] for name in description.copied}, range(0)
             )
@@ -133,17 +133,17 @@ def read_codes(
 
 
 def _check_places(domain: Domain, file: UnlabelledFile) -> None:
-    """Refuse a file that is read by the places of its fields, but begins otherwise than it should.
+    """Refuse a file read by field positions whose first line is not of the expected kind.
 
-    A first line of names would be taken for a record; a record where the model's training files had
-    another line would be lost.
+    A line of names would be read as a record; if the model's training files had another first line,
+    a record would be skipped.
     """
     fields, source = file.description.parser.fields, file.description.name
     unit = "row" if file.description.parser.kind == EXCEL else "line"
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:
-        """Return which columns hold a value that the model knows, and whether the label does."""
+        """Return which columns hold a value known to the model, and whether the label does."""
         text_of = dict(zip(fields, record, strict=False))
         values = [_is_value(domain, column, text_of[column.name]) for column in domain.columns]
         label = text_of.get(domain.label.column, "").removesuffix(domain.label.strip)
@@ -159,8 +159,8 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
             and not any(text in other[k : k + 1] for k, text in enumerate(texts) for other in below)
         ):
             raise DatasetError(
-                f"{unit} {number} of {source} names columns, it seems, and the model was trained "
-                f"on files without names: delete it, or put these names {remedy}"
+                f"{unit} {number} of {source} seems to hold column names, but the model was "
+                f"trained on files without names: delete it, or put these names {remedy}"
             )
     number, record = file.above
     texts = [text.strip() for text in record[: len(fields)]]
@@ -169,8 +169,8 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
         label = dict(zip(fields, texts, strict=True)).get(domain.label.column, "")
         if (is_label or not label) and 2 * sum(values) >= len(values):
             raise DatasetError(
-                f"{unit} {number} of {source} is a record, it seems, and would be left out, as the "
-                f"first {unit}s were of the files that the model was trained on: put names {remedy}"
+                f"{unit} {number} of {source} seems to be a record and would be skipped, like "
+                f"the first {unit}s of the model's training files: put names {remedy}"
             )
 
 
@@ -188,16 +188,16 @@ def _is_word(text: str) -> bool:
 def _make_piece(
     description: Unlabelled, table: RawTable, codes: Codes, rows: dict[int, list[str]]
 ) -> CodedPiece:
-    """Return the piece of a table, with the refused records and their faults in their places.
+    """Return the piece of a table, with the refused records and their faults at their positions.
 
-    Faults are taken out of `rows`, by line.
+    Removes their faults from `rows`, which is indexed by line.
     """
     copied = [_write_texts(table.columns[name]) for name in description.copied]
     if not rows:
         return CodedPiece(codes, np.ones(len(codes), dtype=bool), copied, [], table)
     lines = np.array(table.lines, dtype=np.int64)
     refused = np.array(sorted(rows), dtype=np.int64)
-    # Records of another width are not in the table.
+    # Records with another number of fields are not in the table.
     unread = refused[~np.isin(refused, lines)]
     places = np.searchsorted(lines, unread)
     for texts in copied:
@@ -209,7 +209,7 @@ def _make_piece(
 
 
 def _write_texts(values: Any) -> list[str]:
-    """Return the texts of a column as a file of text holds them, nothing for no value."""
+    """Return the texts of a column as a text file contains them; empty for a missing value."""
     if not isinstance(values, np.ndarray):
         return [text_of(cell) or "" for cell in cells_of(values)]
     # A day may be stored as its midnight.

@@ -1,7 +1,7 @@
 """Describing: drafts of descriptions, their check, and the questions that a draft leaves open.
 
-:func:`draft` says of a table what it says of itself and leaves blank what its owner has to decide,
-:func:`questions` asks for that, and :func:`check` compares a description with its file.
+:func:`draft` describes a table from its content and leaves blank what its owner has to decide,
+:func:`questions` asks the owner, and :func:`check` compares a description with its file.
 """
 
 from privcurve.datasets.describing.columns import FINE, Proposal

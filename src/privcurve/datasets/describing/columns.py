@@ -1,4 +1,4 @@
-"""Propose the kind of a column and the keys of its description, by what it looks like."""
+"""Propose the kind of a column and the keys of its description from its values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from privcurve import coding
 from privcurve.datasets.blanks import WANTED
-from privcurve.datasets.build import BIN, DATE, TEXT
+from privcurve.datasets.build import BIN, DATE, DRAFTED_BINS, TEXT
 from privcurve.datasets.coding import (
     ISO,
     amount_of,
@@ -23,21 +23,21 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.profile import LIKE_A_DATE, NEARLY_ALL, Profile, Range
 from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, format_day
 
-# Columns with more different texts than this share of their values, and than this number, identify
-# records.
+# Columns identify records if the number of distinct texts exceeds this share of their values, and
+# this number.
 _UNIQUE = 0.9
 _FEW = 50
-# Texts of this mean length are sentences.
+# Texts of at least this mean length are sentences.
 _SENTENCE = 40
-# How many values of a column are shown, and are copied from a public file.
+# Maximum number of a column's values in a message, or copied from a public file.
 SHOWN = 8
 MOST_COPIED = 100
-# How many letters of a value are shown.
+# Maximum number of characters of a value in a message.
 _LONGEST = 30
-# Whole numbers of at most so many values may be codes.
+# Whole numbers with at most this many distinct values may be codes.
 _CODES = 30
 
-# Words for two things, by convention; each pair is negative, positive.
+# Conventional pairs of words; each pair is negative, positive.
 PAIRS = (
     (("no", "n", "false", "f", "0", "-1"), ("yes", "y", "true", "t", "1")),
     (("nein",), ("ja",)),
@@ -50,31 +50,31 @@ _SEX = {"female": ["f", "female", "w", "woman", "women"], "male": ["m", "male", 
 _SEX_NAMES = re.compile(r"(^|[_\W])(sex|gender|geschlecht|sexe|sexo)($|[_\W])", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|ids|uuid|guid|key|index|nr|number|ssn)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[Dd]$")
-# Names of columns that tell people apart, where several records have the same value. Clinics write
-# MRN, PID, and in trials SUBJID and USUBJID.
+# Names of columns that identify people, if several records share a value. Clinics write MRN and
+# PID, trials SUBJID and USUBJID.
 _PERSON = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|ssn|pid|mrn|u?subjid"
     r"|patient|person|subject|customer|client|user|member|participant)$",
     re.IGNORECASE,
 )
-# A column of fewer values names groups of people.
+# A column with fewer distinct values names groups of people.
 _LEAST_PEOPLE = 20
-# How pandas names an index without a name in Parquet files.
+# Name that pandas gives to an unnamed index in Parquet files.
 _INDEX = re.compile(r"__index_level_\d+__")
 
-# Amounts as people write them, which are no numbers to a program: 1,234.50, € 5, 92%.
+# Amounts in notations that programs do not read as numbers: 1,234.50, € 5, 92%.
 _DRESSED = re.compile(r"[-+]?[^\w\s]{0,2}\s?[-+]?\d[\d.,'\s]*[^\w\s]{0,2}$")
-# An amount and its unit: 161 cm.
+# An amount with its unit: 161 cm.
 _WITH_UNIT = re.compile(r"[-+]?\d[\d.,]*\s?([^\W\d_]{1,5})$")
 
-# Numbers to a program, and perhaps others to people: 1.234 may be more than a thousand.
+# Ambiguous numbers: 1.234 may be more than a thousand.
 _IN_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}([.,]\d{3})+")
 
-# Numbers that repeat a 7, 8 or 9, which by convention stand for no value: 99, -9, 888.0.
+# Numbers of repeated digits 7, 8 or 9, which conventionally mark a missing value: 99, -9, 888.0.
 _CODED = re.compile(r"-?(7+|8+|9+)([.,]0+)?")
 
-# Bounds, and bins of whole numbers, that follow from the name of a column by public knowledge.
-# Those of a percentage do not: of 25 % a file may hold 25, and Excel holds 0.25.
+# Bounds, and bins of whole numbers, that public knowledge assigns to a column's name. Percentages
+# have none: for 25 % a file may hold 25, and Excel holds 0.25.
 _BY_NAME: dict[str, dict[str, Any]] = {
     "age": {"bounds": [0, 120], "n_bins": 120},
     "month": {"bounds": [1, 13], "n_bins": 12},
@@ -84,33 +84,33 @@ _BY_NAME: dict[str, dict[str, Any]] = {
     "longitude": {"bounds": [-180, 180]},
 }
 
-# The question for numbers that may be codes.
+# The question about numbers that may be codes.
 CODES_OR_NUMBERS = (
-    "[lowest, highest] possible, if these are numbers; of codes (1 for man, 2 for woman) write "
-    "kind: categorical, categories: [1, 2, …] and no more"
+    "[lowest, highest] possible, if these are numbers; for codes (1 for man, 2 for woman) "
+    "write only kind: categorical, categories: [1, 2, …]"
 )
 
 # Bins that suit numbers of any distribution, by their bounds alone (docs/datasets.md).
-FINE: dict[str, Any] = {"n_bins": 64, "spacing": coding.MIXED}
+FINE: dict[str, Any] = {"n_bins": DRAFTED_BINS, "spacing": coding.MIXED}
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A draft of the description of a column."""
+    """A proposed description of a column."""
 
-    kind: str  # `""` for a column that is not used
-    # Keys of the description beside name and kind; None where a person has to decide.
+    kind: str  # `""` for a column that is left out
+    # Keys of the description in addition to name and kind; None for a decision of the owner.
     keys: dict[str, Any] = field(default_factory=dict)
-    remarks: dict[str, str] = field(default_factory=dict)  # what is said of a key
-    summary: str = ""  # of what was seen: for the screen of the owner
-    largest: float = 0.0  # of numbers, the largest amount, whatever its sign
-    is_whole: bool = False  # whether all of them are whole
+    remarks: dict[str, str] = field(default_factory=dict)  # comments on keys
+    summary: str = ""  # a summary of the values, for the owner's screen
+    largest: float = 0.0  # largest absolute value of numbers
+    is_whole: bool = False  # whether all numbers are whole
     words: frozenset[str] = frozenset()  # the frequent texts; all numbers that may be codes
-    # Whether it may name persons who have several records each: the unit of privacy.
+    # Whether the column may name persons with several records each: the unit of privacy.
     is_person: bool = False
 
     def is_like(self, other: Proposal) -> bool:
-        """Return whether both columns say the same, of things of the same kind."""
+        """Return whether both columns have the same description and the same kind of values."""
         if (self.kind, self.keys, self.is_whole) != (other.kind, other.keys, other.is_whole):
             return False
         if self.kind == NUMERIC:
@@ -120,14 +120,14 @@ class Proposal:
 
 
 def propose(name: str, profile: Profile, decimal: str, thousands: str, public: bool) -> Proposal:
-    """Propose the description of a column; if it is `public`, values are copied."""
+    """Propose the description of a column; values are copied only if it is `public`."""
     amounts = profile.amounts(decimal, thousands)
     if _INDEX.fullmatch(name):
-        return Proposal("", summary="names of rows, which pandas wrote: not of a record")
+        return Proposal("", summary="row names written by pandas, not part of a record")
     if not profile.n_present:
-        return Proposal("", summary="no value at all")
+        return Proposal("", summary="no values")
     if len(profile.values) == 1:
-        return Proposal("", summary=f"one value alone: {_list_frequent(profile)}")
+        return Proposal("", summary=f"a single value: {_list_frequent(profile)}")
     proposal = _propose_convention(name, profile)
     if proposal is not None:
         return proposal
@@ -139,7 +139,7 @@ def propose(name: str, profile: Profile, decimal: str, thousands: str, public: b
 
 
 def _propose_convention(name: str, profile: Profile) -> Proposal | None:
-    """Describe a column whose words are known by convention; None for other columns."""
+    """Describe a column of conventional words; None for other columns."""
     words = {normalize_word(text) for text in profile.values}
     if profile.more or len(words) > 6:
         return None
@@ -157,7 +157,7 @@ def _propose_convention(name: str, profile: Profile) -> Proposal | None:
 
 
 def normalize_word(text: str) -> str:
-    """Bring a text into one spelling: no case, and whole numbers without a point."""
+    """Normalize a text: no case, and whole numbers without a point."""
     return strip_point(text).casefold()
 
 
@@ -173,7 +173,7 @@ def _propose_date(profile: Profile, public: bool) -> Proposal:
         remarks["bounds"] = "of the file, which is public"
     if len(forms) > 1:
         keys["format"] = None
-        remarks["format"] = "which one is meant? " + " or ".join(f'"{form}"' for form in forms)
+        remarks["format"] = "which format is it? " + " or ".join(f'"{form}"' for form in forms)
     elif forms[0] != ISO:
         keys["format"] = forms[0]
     summary = f"{format_day(dates.low)} to {format_day(dates.high)}"
@@ -213,12 +213,12 @@ def _propose_number(
     if may_identify and not public and _may_name_people(name, profile):
         return _propose_person(profile, summary)
     if may_identify and _is_unique(profile) and len(profile.values) > _FEW:
-        summary += "; each but once: strike the column if it tells records apart"
+        summary += "; each occurs once: remove the column if it identifies records"
     summary += _remark_on_people(name, profile) if may_identify else ""
     may_be_codes = amounts.is_whole and not profile.more and len(profile.values) <= _CODES
     keys: dict[str, Any] = {"bounds": None, **FINE}
     remarks = {"bounds": CODES_OR_NUMBERS if may_be_codes else "[lowest, highest] possible"}
-    # Where values were left out, others may lie beyond the numbers that were counted.
+    # If values were left out, some may be larger than the counted numbers.
     is_marked = public and bool(markers) and not profile.more
     if public:
         ends = (others[0], others[-1]) if is_marked else (amounts.low, amounts.high)
@@ -226,18 +226,18 @@ def _propose_number(
         remarks["bounds"] = "of the file, which is public" + f", without {named}" * is_marked
     elif by_name is not None:
         keys = dict(by_name) if "n_bins" in by_name else keys | by_name
-        remarks["bounds"] = "by the name of the column: is it meant so?"
+        remarks["bounds"] = "from the name of the column: check that it fits"
     if amounts.is_whole and keys.get("spacing") == coding.MIXED:
         keys["whole"] = True
     elif amounts.is_whole and by_name is _BY_NAME["age"]:
         keys |= {"n_bins": 121, "whole": True}
     if is_marked:
         keys["missing"] = listed
-        remarks["missing"] = f"right if {named} is no value; else bin, and wider bounds"
+        remarks["missing"] = f"right if {named} means no value; otherwise bin, and wider bounds"
     elif not public or profile.missing:
         keys["missing"] = BIN
     largest = max(abs(amounts.low), abs(amounts.high))
-    # Codes occur several times each: of rarer ones some may be missing by chance.
+    # Codes occur several times each: with few records, some codes may be absent by chance.
     are_codes = may_be_codes and largest <= _CODES and 5 * len(profile.values) <= profile.n_present
     codes = frozenset(profile.values) if are_codes else frozenset()
     return Proposal(NUMERIC, keys, remarks, summary, largest, amounts.is_whole, codes)
@@ -252,16 +252,16 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
     summary += _remark_on_people(name, profile)
     unique = n_values > _FEW and profile.share_distinct > _UNIQUE
     if unique or _is_identifier(name, profile):
-        return Proposal("", summary=f"{summary}; tells records apart")
+        return Proposal("", summary=f"{summary}; identifies records")
     if n_values > _FEW and profile.length / profile.n_present > _SENTENCE:
         return Proposal("", summary=f"{summary}; sentences")
     keys: dict[str, Any] = {"groups": None}
     remarks = {
-        "groups": "the words that matter: [Oslo, Bergen], or groups of them by patterns: "
-        '{title: ["A*", B12], …}; all else is other'
+        "groups": "the relevant words: [Oslo, Bergen], or groups of them by patterns: {title: "
+        '["A*", B12], …}; all others become other'
     }
     if public:
-        # A star of the file is no pattern.
+        # A star in the file is not a pattern.
         groups: list[str] = []
         for text, _ in profile.values.most_common(MOST_COPIED):
             if "*" not in text and not any(matches(group, text) for group in groups):
@@ -273,7 +273,7 @@ def _propose_text(name: str, profile: Profile, public: bool) -> Proposal:
 
 
 def _remark_on_form(profile: Profile) -> str:
-    """Say how to write texts that look like dates or amounts, which no program reads."""
+    """Return advice on texts that look like dates or amounts that programs do not read."""
     enough = NEARLY_ALL * profile.values.total()
 
     def mostly_match(pattern: re.Pattern[str]) -> bool:
@@ -289,7 +289,7 @@ def _remark_on_form(profile: Profile) -> str:
 
 
 def _remark_on_thousands(profile: Profile) -> str:
-    """Say what to do where points or commas may separate thousands, so that 1.000 is 1000."""
+    """Return advice if points or commas may separate thousands, so that 1.000 is 1000."""
     marked = [text for text in profile.values if not text.lstrip("+-").isdecimal()]
     if not marked or not all(map(_IN_THOUSANDS.fullmatch, marked)):
         return ""
@@ -298,11 +298,11 @@ def _remark_on_thousands(profile: Profile) -> str:
 
 
 def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], list[float]]:
-    """Find numbers that may stand for a missing value: -1 among counts, 999 among ages.
+    """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
-    These are a single negative one, or repeated digits (99, -888, 777) further from the others than
-    the others are from one another. Return them, each with its text, and the other numbers; both
-    in order.
+    These are a single negative number, or repeated digits (99, -888, 777) that are further from the
+    other numbers than these are from one another. Returns them with their texts, and the other
+    numbers; both in increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)
     by_value = {float(amounts[row]): texts[row] for row in range(len(texts)) if row not in wrong}
@@ -330,7 +330,7 @@ def _is_identifier(name: str, profile: Profile) -> bool:
 
 
 def _may_name_people(name: str, profile: Profile) -> bool:
-    """Return whether a column may name persons, of whom the table has several records each."""
+    """Return whether a column may name persons, with several records each in the table."""
     match = _PERSON.search(name) or _CAMEL_IDENTIFIER.search(name)
     repeats = profile.share_distinct <= _UNIQUE
     return bool(match) and repeats and len(profile.values) >= _LEAST_PEOPLE
@@ -343,20 +343,20 @@ def _propose_person(profile: Profile, summary: str) -> Proposal:
 
 
 def _remark_on_people(name: str, profile: Profile) -> str:
-    """Say what it means for privacy where an identifier is there several times."""
+    """Return the meaning for privacy if values of an identifier occur several times."""
     if not _is_name_of_identifier(name) or profile.more or _is_unique(profile):
         return ""
     times = profile.n_present / len(profile.values)
-    return f"; if it names people, each has {times:.1f} records, and ε is for one"
+    return f"; if it names people, each has {times:.1f} records, but ε protects one record"
 
 
 def _is_unique(profile: Profile) -> bool:
-    """Return whether no value is there twice."""
+    """Return whether no value occurs twice."""
     return not profile.more and len(profile.values) == profile.n_present
 
 
 def _is_sequence(profile: Profile, amounts: Range) -> bool:
-    """Return whether the numbers follow one another, each once."""
+    """Return whether the numbers are consecutive and distinct."""
     run = amounts.high - amounts.low + 1
     unique = profile.more or _is_unique(profile)
     return unique and run > _FEW and amounts.n <= run <= 1.05 * amounts.n
@@ -377,15 +377,15 @@ def _list_frequent(profile: Profile) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return a value on one line, with at most `_LONGEST` letters."""
+    """Return a value on one line, with at most `_LONGEST` characters."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def _round_bounds(low: float, high: float) -> tuple[float, float]:
-    """Round outwards, by a tenth of the width or less; bounds of one number get some width.
+    """Round bounds outwards by at most a tenth of their distance; equal bounds are separated.
 
-    Bounds near the largest or smallest floats, which can't be rounded, stay as they are.
+    Bounds near the largest or smallest floats, which can't be rounded, are unchanged.
     """
     if low == high:
         high = low + max(1.0, abs(low) / 100)

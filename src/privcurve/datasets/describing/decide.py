@@ -1,4 +1,4 @@
-"""Fill in the blanks of a draft one by one: read an answer, check it, and write it down."""
+"""Fill in the blanks of a draft one by one: read an answer, check it, and write it to the file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from privcurve.datasets.variants import write_out
 from privcurve.files import replace_text
 from privcurve.schema import Lines
 
-# A key on a line of its own, followed by at most a remark.
-# An anchor stands for other columns of the same words.
+# A key on a line of its own, with at most a comment. An anchor marks an entry that other columns
+# share.
 _LINE = re.compile(
     r"(?P<head>\s*(?:- )?(?P<key>[a-z]+):(?:[ \t]+&\w+)?)"
     r"[ \t]*(?:#\s*(?:decide:\s*)?(?P<remark>.*?))?\s*"
 )
 _ALIAS = re.compile(r"\s*(?:- )?[a-z]+:[ \t]+\*\w")
-# Any key on a line of its own, with what stands behind it.
+# Any key on a line of its own, with the rest of the line.
 _KEY = re.compile(r"(?P<head>\s*(?P<key>[a-z_]+):).*")
 # The answer that numbers are codes.
 _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORECASE)
@@ -40,14 +40,14 @@ _CODES = re.compile(r"(?:codes|categories)\b\s*[:=]?\s*(?P<codes>.+)", re.IGNORE
 _PAIR = re.compile(r":(\s|$)")
 _LISTS = ("bounds", "categories", "groups", "classes")
 
-# Keys of numbers that categories do not have.
+# Keys of numeric columns that categorical columns lack.
 _NUMBER_KEYS = ("n_bins", "spacing", "whole", "units")
-# New keys and values for some keys of an entry; None removes the key.
+# New keys and values for keys of an entry; None removes the key.
 Edits = Mapping[str, tuple[str, Any] | None]
 
 
 class Question:
-    """A blank of a draft, and where it is."""
+    """A blank of a draft and its position."""
 
     def __init__(self, path: Path, blank: Blank) -> None:
         self.path, self.blank = path, blank
@@ -56,7 +56,7 @@ class Question:
         # An alias is answered with the column of its anchor.
         self.is_shared = _ALIAS.match(line) is not None
         self._is_editable = match is not None and match["key"] == blank.key
-        # The question, from the draft or by the kind of blank, and a short prompt.
+        # The question, from the draft or from the kind of blank, and a short prompt.
         self.remark = (match and match["remark"]) or WANTED[blank.key]
         self.prompt = blank.key
         if self.remark == CODES_OR_NUMBERS:
@@ -65,23 +65,24 @@ class Question:
 
     @property
     def line(self) -> int:
-        """Its line in the file as it is now: an answer may have removed lines above."""
+        """The present line in the file: an answer may have removed earlier lines."""
         return Lines(self.path).line_of(*self.blank.place)
 
     def _lines(self) -> list[str]:
         return self.path.read_bytes().decode("utf-8").splitlines(keepends=True)
 
     def answer(self, text: str) -> str:
-        """Check an answer, as in YAML, and write it into the file; return what else was written.
+        """Check an answer, given as YAML, and write it to the file; return what else was written.
 
-        The brackets of a list may be left out, and quotes of a text. In place of the bounds of
-        numbers ``codes: 1, 2`` makes categories of them, with one for others and one for missing
-        values. With a unit, n_rows and n_test become the numbers of records that it keeps. Raises
-        DatasetError if it is not possible there; nothing is written.
+        The brackets of a list and the quotes of a text may be omitted. Instead of bounds, the
+        answer ``codes: 1, 2`` turns numbers into categories, with one for others and one for
+        missing values. If a unit is set, n_rows and n_test become the numbers of records that it
+        keeps. Raises DatasetError, without writing, if the answer is invalid.
         """
         if not self._is_editable:
             raise DatasetError(
-                f"line {self.line} of {self.path} holds more than this key: write it there by hand"
+                f"line {self.line} of {self.path} must hold only this key; it holds more. Edit "
+                "the line by hand"
             )
         key, codes = self.blank.key, _CODES.fullmatch(text.strip())
         entry: Any = catalogue.content_of(self.path)
@@ -93,7 +94,7 @@ class Question:
             if isinstance(values, list):
                 values += [title for title in (OTHER, MISSING) if title not in values]
             removals = dict.fromkeys(name for name in _NUMBER_KEYS if name in entry)
-            # A list of markers holds for codes, too.
+            # A list of markers also applies to codes.
             removals |= {"missing": None} if entry.get("missing") == BIN else {}
             edits = {"kind": ("kind", CATEGORICAL), key: ("categories", values), **removals}
         else:
@@ -119,8 +120,8 @@ class Question:
         match = _LINE.fullmatch(line) if key == self.blank.key else _KEY.match(line)
         if match is None or match["key"] != key:
             raise DatasetError(
-                f"{key} of {self.blank.subject} does not stand on a line of its own in "
-                f"{self.path}: write it there by hand"
+                f"{key} of {self.blank.subject} must be on a line of its own in {self.path}; "
+                "edit it by hand"
             )
         if edit is None:
             return ""
@@ -128,7 +129,7 @@ class Question:
         return f"{match['head'].replace(key, edit[0], 1)} {write_flow(edit[1])}{end}"
 
     def _read_value(self, key: str, text: str) -> Any:
-        """Read an answer."""
+        """Parse an answer."""
         text = text.strip()
         is_list = text[:1] in ("[", "{")
         try:
@@ -140,15 +141,15 @@ class Question:
                 return schema.parse_yaml(text, key)
             if _PAIR.search(text):
                 raise DatasetError(
-                    f"{text!r} is a pair to YAML: give the value alone, as the file writes it; in "
-                    "quotes, if the colon belongs to it"
+                    f"{text!r} is a pair in YAML: give only the value, as the file writes it; "
+                    "quote it if the colon is part of it"
                 )
         except schema.SchemaError as error:
             raise DatasetError(str(error)) from None
         return text
 
     def _check(self, text: str) -> None:
-        """Refuse an edited description in which something is wrong that was not before."""
+        """Refuse an edit that adds a fault to the description."""
         with tempfile.TemporaryDirectory() as folder:
             edited = Path(folder, self.path.name)
             edited.write_bytes(text.encode())
@@ -158,16 +159,16 @@ class Question:
 
 
 def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
-    """Return how many records a unit keeps, by the key of a draft that says so.
+    """Return how many records a unit keeps, by the draft's key for this number.
 
-    Nothing where the files are not there, or records can't be read: `check` tells of that. Raises
-    DatasetError if they have no such column.
+    Returns an empty mapping if the files are missing or records can't be read: `check` reports
+    that. Raises DatasetError if the files lack the column.
     """
     content = write_out(catalogue.content_of(path))
     label, parser = content["label"]["column"], Parser.from_dict(content["parser"])
     words = content.get("missing", MISSING)
     missing = tuple(map(str, words if isinstance(words, list) else [words]))
-    # Beside the persons only the label is read, as a column that lists no value.
+    # In addition to the persons only the label is read, as a column without listed values.
     column = Column(label, CATEGORICAL, categories=((OTHER, OTHER),))
     domain = Domain((column,), Label(label), missing, decimal=content.get("decimal", "."))
     description = Description(
@@ -198,14 +199,14 @@ def _count_kept(path: Path, unit: Unit) -> dict[str, int]:
 
 
 class CardQuestion:
-    """A question for a fact on the card of a release, or for the budget; it may stay open."""
+    """A question about a fact on the card of a release, or about the budget; it is optional."""
 
     def __init__(self, path: Path, place: tuple[str, str], remark: str) -> None:
         self.path, self.place, self.remark = path, place, remark
         self.prompt = " ".join(place[1].split("_"))
 
     def answer(self, text: str) -> str:
-        """Write an answer into the file; raises DatasetError if it is not possible there."""
+        """Write an answer to the file; raise DatasetError if that is impossible."""
         top, key = self.place
         content = catalogue.content_of(self.path)
         value: Any = text.strip()
@@ -216,7 +217,7 @@ class CardQuestion:
         if messages := [fault.message for fault in faults if fault.places[0][:1] == (top,)]:
             raise DatasetError("\n".join(messages))
         text = self.path.read_bytes().decode("utf-8")
-        # The line with the key, or the comment in which a draft proposes it.
+        # The line with the key, or a draft's comment that proposes it.
         head = rf"{top}:" if top in content else rf"# {top}:"
         mapping = r"\{.*\}" if content.get(top, True) else ""
         line = re.compile(rf"^{head}[ \t]*{mapping}(?P<end>[ \t]*(?:#.*)?)\r?$", re.MULTILINE)
@@ -233,20 +234,21 @@ class CardQuestion:
 
 
 _CARD_KEYS = {
-    ("about", "owner"): "who is responsible for the records, and releases models of them?",
-    ("about", "contact"): "whom may one ask? An address, or a page",
+    ("about", "owner"): "who is responsible for the records and releases models of them?",
+    ("about", "contact"): "who answers questions? An address, or a page",
     ("about", "purpose"): "what is a model for, and what is it not for?",
-    ("about", "legal_basis"): "by which right are the records used: a law, consent, a contract?",
-    ("about", "retention"): "how long are records and model kept?",
+    ("about", "legal_basis"): "on what legal basis are the records used: a law, consent, a "
+    "contract?",
+    ("about", "retention"): "how long are records and model stored?",
     (
         "budget",
         "epsilon",
-    ): "at most which epsilon may all releases of them have together, such as 3?",
+    ): "what is the largest epsilon of all releases together, such as 3?",
 }
 
 
 def card_questions(path: Path) -> list[CardQuestion]:
-    """Return the facts about private records that cards and the budget would lack."""
+    """Return the facts about private records that cards and the budget still lack."""
     content: Mapping[str, Any] = catalogue.content_of(path)
     if content.get("public_benchmark") or "based_on" in content:
         return []
@@ -258,7 +260,7 @@ def card_questions(path: Path) -> list[CardQuestion]:
 
 
 def questions(path: Path) -> list[Question]:
-    """Return what is blank in a draft, in the order of its lines.
+    """Return the blanks of a draft, in the order of its lines.
 
     Raises DatasetError if it is not YAML.
     """

@@ -39,18 +39,18 @@ def draft(
     path : Path
     label : LabelChoice
     name : str, optional
-        The name of the dataset; by default that of the file.
+        The name of the dataset; by default the name of the file.
     test : Path, optional
-        A file of records to test by, written alike.
+        A file of test records in the same format.
     header : bool
         Whether the first line names the columns.
     sheet : str
         The sheet of an Excel file, by default the first.
     public : bool
-        Whether the file is public, so that what is seen may be copied into the draft: bounds and
-        categories too. Otherwise these are left blank but where a convention settles them.
+        Whether the file is public, so that its content may be copied into the draft, including
+        bounds and categories. Otherwise these are left blank unless a convention defines them.
     watch : callable, optional
-        Is given all records as they are read.
+        Called with each piece of records as it is read.
 
     Returns
     -------
@@ -59,22 +59,24 @@ def draft(
     Raises
     ------
     DatasetError
-        If the table can't be read, or the label is not one of two classes.
+        If the table can't be read, or if the label does not have valid classes.
     """
     name = name_of(path, name)
     problems = Problems(name)
     form, profiles = profile_table(path, header, sheet, problems, watch)
     if label.column in form.nested:
-        raise DatasetError(f"the label {label.column!r} holds lists or objects, not one value each")
+        raise DatasetError(
+            f"the label {label.column!r} must have one value per record; it holds lists or objects"
+        )
     if label.column not in form.fields:
         by_line = header and form.parser["kind"] != PARQUET
-        remedy = " Its first line has to name them." if by_line else ""
+        remedy = " Its first line must name them." if by_line else ""
         raise DatasetError(
             f"{path} has no column {label.column!r}{suggestion(label.column, form.fields)} Its "
             f"columns: {reading.list_names(form.fields)}.{remedy}"
         )
     if len(form.fields) < 2:
-        raise DatasetError(f"{path} has no column beside the label {label.column!r}")
+        raise DatasetError(f"{path} must have a column in addition to the label {label.column!r}")
     label_profile = profiles.pop(label.column)
     try:
         classes = find_classes(label, label_profile, public)
@@ -83,12 +85,15 @@ def draft(
             raise
         first = " ".join(problems.messages[:1])
         raise DatasetError(
-            f"{error} Of {path} {problems.n_unread:,} lines can't be read: {first}"
+            f"{str(error).rstrip('.')}. Of {path} {problems.n_unread:,} lines can't be read: "
+            f"{first}"
         ) from None
     decimal, thousands = _find_marks(form, profiles)
     columns = proposals(form, profiles, public)
     if not any(column.kind for column in columns.values()):
-        raise DatasetError(f"{path} has no column to learn from: each is empty or an identifier")
+        raise DatasetError(
+            f"{path} must have a column to learn from; each is empty or an identifier"
+        )
     parts = {"train": path} | ({} if test is None else {"test": test})
     n_rows = label_profile.n + problems.n_unread
     return Draft(
@@ -96,7 +101,7 @@ def draft(
         format=form,
         decimal=decimal,
         thousands=thousands,
-        # Sorted, so that the order says nothing of the records.
+        # Sorted, so that the order reveals nothing about the records.
         missing=["", *sorted({word for p in profiles.values() for word in p.missing if word})],
         files={part: _relative_path(file) for part, file in parts.items()},
         n_rows=n_rows,
@@ -123,14 +128,14 @@ def profile_table(
     """Return the format of a table and the profiles of its columns; refuse a record as names."""
     form = sniff(path, header, sheet)
     if not form.fields:
-        raise DatasetError(f"{path} has no column of single values")
+        raise DatasetError(f"{path} must have a column of single values; it has none")
     profiles = read(path, form, problems, watch)
     if not next(iter(profiles.values())).n:
         raise DatasetError(f"{path} holds no records" + (" that can be read" * problems.any))
     check_names(path, form, profiles)
     decimal, _ = _find_marks(form, profiles)
     if form.parser["kind"] != DELIMITED and decimal != ".":
-        # Read again, with numbers written as the texts beside them.
+        # Read again, with numbers converted to the notation of the texts.
         profiles = read(path, form, Problems(path.name), decimal=decimal)
     return form, profiles
 
@@ -138,16 +143,18 @@ def profile_table(
 def proposals(
     form: Format, profiles: Mapping[str, Profile], public: bool = False
 ) -> dict[str, Proposal]:
-    """Return what each column but the label may be described as."""
+    """Return a proposal for each column except the label."""
     marks = _find_marks(form, profiles)
     columns = {key: propose(key, profile, *marks, public) for key, profile in profiles.items()}
-    return columns | dict.fromkeys(form.nested, Proposal("", summary="lists or objects: not read"))
+    return columns | dict.fromkeys(
+        form.nested, Proposal("", summary="lists or objects: not supported")
+    )
 
 
 def name_of(path: Path, name: str | None = None) -> str:
-    """Return a dataset's name, by default that of its file.
+    """Return the name of a dataset, by default the name of its file.
 
-    Raises DatasetError if it is no name, or another dataset's.
+    Raises DatasetError if it is invalid, or if another dataset has it.
     """
     if name is not None:
         if not catalogue.NAME.fullmatch(name):
@@ -156,12 +163,12 @@ def name_of(path: Path, name: str | None = None) -> str:
         stem = path.name.removesuffix(path.suffix) if path.suffix == ".gz" else path.name
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(stem).stem).strip("-")
         if not catalogue.NAME.fullmatch(name):
-            raise DatasetError(f"{path} gives the dataset no name: give it one by --name")
+            raise DatasetError(f"{path} does not yield a name for the dataset: name it with --name")
     for folder in catalogue.folders():
         if folder.name != catalogue.LOCAL and (folder / f"{name}.yaml").is_file():
             raise DatasetError(
-                f"{name!r} is the name of another dataset, {folder / name}.yaml: give yours one of "
-                f"its own, such as --name my-{name}"
+                f"another dataset is called {name!r}, {folder / name}.yaml: choose another "
+                f"name, such as --name my-{name}"
             )
     return name
 
@@ -173,7 +180,7 @@ def read(
     watch: Callable[[RawTable], None] | None = None,
     decimal: str = ".",
 ) -> dict[str, Profile]:
-    """Read a whole table, a piece at a time, and return the profiles of its columns."""
+    """Read an entire table in pieces, and return the profiles of its columns."""
     profiles = empty_profiles(form.fields)
     description = _describe_as_texts(path, form, decimal)
     try:
@@ -185,14 +192,14 @@ def read(
             if problems.full:
                 break
     except DatasetError as error:
-        # Remedies in a description are left out: there is none yet.
+        # Advice about a description is removed, as it does not exist yet.
         message = re.split(r" (?:Correct parser|Leave it out of)", str(error))[0]
         raise DatasetError(message.removeprefix(f"dataset {path.name!r}: ")) from None
     return profiles
 
 
 def _count_test_records(path: Path, header: bool, training: Format, problems: Problems) -> int:
-    """Return how many records a test file holds; refuse one in another format than `training`."""
+    """Return how many records a test file holds; refuse another format than `training`."""
     form = sniff(path, header, training.parser.get("sheet", ""))
     keys: dict[str, Any] = {"kind": DELIMITED, "separator": ","}
     if "fields" in training.parser:
@@ -204,23 +211,23 @@ def _count_test_records(path: Path, header: bool, training: Format, problems: Pr
         values = [table.parser.get(key, plain) for table in (form, training)]
         if values[0] != values[1]:
             raise DatasetError(
-                f"{path} is written in another way than the other records: {key} {values[0]!r}, "
-                f"not {values[1]!r}. Write the test records in the same way."
+                f"{path} must have the format of the other records: {key} must be "
+                f"{values[1]!r}; got {values[0]!r}. Write the test records in the same way."
             )
     if lacking := [name for name in training.fields if name not in form.fields]:
         raise DatasetError(
-            f"{path} has no column {lacking[0]!r}. Records to test by need the columns of the "
+            f"{path} must have the column {lacking[0]!r}. Test records need the columns of the "
             "others, and a first line that names them."
         )
     n_unread = problems.n_unread
     profiles = read(path, training, problems)
     if n := next(iter(profiles.values())).n + problems.n_unread - n_unread:
         return n
-    raise DatasetError(f"{path} holds no records to test by")
+    raise DatasetError(f"{path} must hold test records; it has none")
 
 
 def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
-    """Describe a table of which only the format is known."""
+    """Describe a table by its format alone."""
     parser = Parser(**{**form.parser, "fields": tuple(form.parser.get("fields", ()))})
     label, *others = form.fields
     columns = tuple(Column(name, CATEGORICAL) for name in others)
@@ -234,10 +241,10 @@ def _describe_as_texts(path: Path, form: Format, decimal: str) -> Description:
 
 
 def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str]:
-    """Return the marks before tenths and between thousands with which most columns are numbers.
+    """Return the decimal mark and thousands mark that make the most columns numeric.
 
-    There is a mark between thousands only if some column is of numbers in no other way, and, in a
-    file of text, no fewer columns are numbers with it.
+    There is a thousands mark only if some column is numeric in no other way and, in a text file,
+    the mark makes no fewer columns numeric.
     """
 
     def count(some: Iterable[Profile], decimal: str, thousands: str = "") -> int:
@@ -258,6 +265,6 @@ def _find_marks(form: Format, profiles: Mapping[str, Profile]) -> tuple[str, str
 
 
 def _relative_path(path: Path) -> str:
-    """Write a path from the working folder, if the file is in it."""
+    """Write a path relative to the working folder, if the file is in it."""
     relative = os.path.relpath(path)
     return path.absolute().as_posix() if relative.startswith("..") else Path(relative).as_posix()

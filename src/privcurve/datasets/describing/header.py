@@ -1,7 +1,7 @@
-"""Refuse names of columns that look like a person's record.
+"""Refuse column names that look like a person's record.
 
-If the first line of a file is a record, its values would become names of columns in a description,
-and public. Such a line looks like the records below it.
+If the first line of a file is a record, its values would become column names in a description,
+which is public. Such a line looks like the records that follow it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from privcurve.schema import MOST_NAMED
 
 
 def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
-    """Refuse a table whose names of columns look like one of its records.
+    """Refuse a table whose column names look like one of its records.
 
-    A name counts as a value if it is one of its own column, is written as most of these are
-    (numbers, dates, codes), or stands above two columns. It counts as a name if the column holds
-    only numbers and it is a word: if it were a value, the one word among n + 1 values would stand
-    first by chance once in n + 1 tables. The message shows no name, as it may be a person's value.
+    A name counts as a value if it is a value of its own column, if it has the notation of most
+    values (numbers, dates, codes), or if it occurs twice among the names. It counts as a name if it
+    is a word and the column holds only numbers: if it were a value, the one word among n + 1 values
+    would be first by chance once in n + 1 tables. The message does not show the name, which may be
+    a person's value.
     """
     columns = list(zip(form.names, form.fields, strict=False))
     twice = {name for name, count in Counter(form.names).items() if name and count > 1}
@@ -32,7 +33,7 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     values = [
         place
         for place, (name, field) in enumerate(columns)
-        # Frames number columns that have no names.
+        # Frames number columns without names.
         if not (is_frame and name == str(place))
         and ((name in twice and name != field) or _is_value(name, profiles[field]))
     ]
@@ -43,24 +44,24 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     more = f" and {len(values) - MOST_NAMED} more" if len(values) > MOST_NAMED else ""
     s = "s" if len(values) > 1 else ""
     if is_frame:
-        what, mend = "its names of columns look", "Give them names"
+        what, mend = "its column names look", "Give them names"
     else:
         what = "its first line looks"
         mend = (
-            "If it is one, say --no-header (then the columns are column1, column2, …), or add a "
-            "line of names at the top; if it is not, give these columns other names there"
+            "If it is one, use --no-header (the columns become column1, column2, …), or add a "
+            "line of names at the top; otherwise rename these columns there"
         )
     if all(name in profiles[field].values for name, field in columns):
-        mend = f"{mend}. If the line of names is there several times, keep the first"
+        mend = f"{mend}. If the line of names occurs several times, keep the first"
     raise DatasetError(
-        f"{path}: {what} like a record, which would go public as names of columns: in column{s} "
-        f"{places}{more} the name is a value of the column, is written like its values, or is "
-        f"there twice. {mend}."
+        f"{path}: {what} like a record, which would become public as column names: in column{s} "
+        f"{places}{more} the name is a value of the column, looks like its values, or occurs "
+        f"twice. {mend}."
     )
 
 
 def _is_value(name: str, profile: Profile) -> bool:
-    """Return whether a name is a value of its column, or written as most of them are."""
+    """Return whether a name is a value of its column, or has the notation of most values."""
     if name and (name in profile.values or name in profile.missing):
         return True
     is_number = any(amount_of(name.replace(",", mark), ".") is not None for mark in ("", "."))
@@ -74,14 +75,14 @@ def _is_value(name: str, profile: Profile) -> bool:
 
 
 def _is_name(name: str, profile: Profile) -> bool:
-    """Return whether a name is a word, and its column holds only numbers."""
+    """Return whether a name is a word and its column holds only numbers."""
     is_word = bool(re.search(r"[^\W\d_]", name)) and name.lower() not in MISSING_WORDS
     all_numbers = any(numbers.n == profile.n_present > 0 for numbers in profile.numbers.values())
     return is_word and all_numbers and not _is_value(name, profile)
 
 
 def _shape(text: str) -> str:
-    """Return how a text is written: letters as A and a, digits as 9, each run once."""
+    """Return the pattern of a text: letters as A and a, digits as 9, each run once."""
     text = re.sub(r"\d+", "9", text)
     text = re.sub(r"[^\W\d_a-z]+", lambda run: "A" if run[0].isupper() else "a", text)
     return re.sub(r"[a-z]+", "a", text)

@@ -1,4 +1,4 @@
-"""Find the classes of a label for a draft, or refuse it and say what the column holds."""
+"""Find the classes of a label for a draft, or refuse it and describe the column."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from privcurve.datasets.describing.profile import Profile
 from privcurve.datasets.errors import DatasetError
 from privcurve.schema import suggestion
 
-# A label with more different numbers is an amount rather than a class.
+# A label with more distinct numbers is an amount, not a class.
 _AMOUNTS = 20
 _SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a label, as a draft has them."""
+    """The classes of a label in a draft."""
 
-    # What the description says beside the column: values of `positive` and `negative`, or the
-    # `classes` where there are more than two; None where they are to be decided.
+    # Keys of the description in addition to the column: values of `positive` and `negative`, or
+    # `classes` if there are more than two; None for a decision of the owner.
     keys: dict[str, Any]
-    summary: str  # for the screen of the owner
+    summary: str  # for the owner's screen
     n_missing: int = 0  # records without a label
 
 
 @dataclass(frozen=True)
 class LabelChoice:
-    """The column of the label, and the values of its classes that the user names."""
+    """The column of the label, and the values of its classes that the user named."""
 
     column: str
     positive: Sequence[str] = ()
@@ -40,15 +40,15 @@ class LabelChoice:
 
     @property
     def values(self) -> list[str]:
-        """All values that are named."""
+        """All values that the user named."""
         return [*self.positive, *self.negative, *self.classes]
 
 
 def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes:
-    """Find the classes of a label, or refuse it and say what the column holds."""
+    """Find the classes of a label, or refuse it and describe the column."""
     values = choice.values
     _check_named(choice)
-    # A word for no value may be a class of its own, if it is named.
+    # A word for a missing value may be a class, if the user names it.
     absent = {text: n for text, n in profile.missing.items() if text not in values}
     counts = dict(profile.values)
     counts |= {text: n for text, n in profile.missing.items() if text in values}
@@ -56,7 +56,7 @@ def find_classes(choice: LabelChoice, profile: Profile, public: bool) -> Classes
         if value not in counts and not profile.more:
             raise DatasetError(
                 f"no record has the label {value!r}{suggestion(value, counts)} "
-                f"{choice.column!r} holds {_write_shares(counts)}"
+                f"{choice.column!r} has the values {_write_shares(counts)}"
             )
     _check_values(choice, profile, counts, [text for text in absent if text])
     summary, n_missing = _write_shares(counts), sum(absent.values())
@@ -85,8 +85,8 @@ def _check_named(choice: LabelChoice) -> None:
         raise DatasetError("--classes names all classes: leave out --positive and --negative")
     if len(set(choice.classes)) < 3 or len(set(choice.classes)) < len(choice.classes):
         raise DatasetError(
-            f"--classes {' '.join(choice.classes)}: give three classes or more, each once; of two "
-            "name --positive and --negative"
+            "--classes must be three classes or more, each once; got "
+            f"{' '.join(choice.classes)}. For two classes name --positive and --negative"
         )
 
 
@@ -95,13 +95,13 @@ def _check_values(
 ) -> None:
     n_classes = len({value.casefold() for value in counts})
     if n_classes < 2:
-        what = f"one value alone, {next(iter(counts))!r}" if counts else "no value"
+        what = f"a single value, {next(iter(counts))!r}" if counts else "no value"
         words = (
             f"; or, where {' and '.join(map(repr, absent))} is no missing label but one of the "
             "classes, name it by --negative or --positive"
         )
         raise DatasetError(
-            f"the label {choice.column!r} holds {what}: there is nothing to tell apart. Take the "
+            f"the label {choice.column!r} must have two classes; it holds {what}. Name the "
             f"column that is to be predicted{words if absent else ''}"
         )
     if set(counts) <= set(choice.values):
@@ -110,7 +110,7 @@ def _check_values(
         side, other = ("positive", "negative") if choice.positive else ("negative", "positive")
         raise DatasetError(
             f"all values of the label {choice.column!r} are named as {side}: "
-            f"{_write_shares(counts)}. Leave out those that are {other}"
+            f"{_write_shares(counts)}. Leave out the {other} ones"
         )
     if n_classes == 2 and not (profile.more or choice.classes):
         return
@@ -133,9 +133,9 @@ def _check_values(
 def _find_convention(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]] | None:
-    """Return the values of the classes, if their words are settled by convention."""
+    """Return the values of the classes, if their words are conventional."""
     for low, high in PAIRS:
-        # Sorted, small letters first, so that the order shows nothing of the records.
+        # Sorted, lower case first, so that the order reveals nothing about the records.
         sides = [
             sorted((v for v in counts if normalize_word(v) in words), key=str.swapcase)
             for words in (low, high)
@@ -144,7 +144,7 @@ def _find_convention(
             continue
         if positive is None and negative is None:
             return sides[1], sides[0]
-        # The owner may mean it the other way round.
+        # The owner may mean the opposite.
         for low_side, high_side in (sides, sides[::-1]):
             if (positive or high_side)[0] in high_side and (negative or low_side)[0] in low_side:
                 return high_side, low_side
@@ -154,7 +154,7 @@ def _find_convention(
 def _split_values(
     counts: dict[str, int], positive: list[str] | None, negative: list[str] | None
 ) -> tuple[list[str], list[str]]:
-    """Split the spellings of two values; if none is named, the first value is negative."""
+    """Split the spellings of two values; if the user names none, the first value is negative."""
     values = {value.casefold() for value in positive or negative or [next(iter(counts))]}
     side = [value for value in counts if value.casefold() in values]
     other = [value for value in counts if value.casefold() not in values]

@@ -1,4 +1,4 @@
-"""Profiles of columns: their values and kinds, counted a piece of the table at a time."""
+"""Profiles of columns: their values and kinds, counted in pieces of the table."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from privcurve.datasets.coding import (
 )
 from privcurve.datasets.reading import count_cells
 
-# How many different values of a column are counted, and of all columns together (but at least
-# _LEAST_VALUES of each); the others are left out.
+# Maximum number of distinct values counted in one column, and in all columns together (but at least
+# _LEAST_VALUES in each); other values are left out.
 MOST_VALUES = 20_000
 MOST_TOGETHER = 2_000_000
 _LEAST_VALUES = 200
 
-# A column is of a kind if at least this share of its values is; `check` tells of the others.
+# A column has a kind if at least this share of its values has it; `check` reports the other values.
 NEARLY_ALL = 0.95
 
-# The mark between thousands, by the mark before tenths.
+# The thousands mark that belongs to each decimal mark.
 OTHER = {".": ",", ",": "."}
-# Marks before tenths and between thousands; programs write the first.
+# Pairs of decimal mark and thousands mark; programs write the first pair.
 _MARKS = ((".", ""), (",", ""), (".", ","), (",", "."))
 
 _DAYS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d")
@@ -39,12 +39,12 @@ _SHORT = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y")
 FORMS = (ISO, *(day + time for day in _DAYS + _SHORT for time in ("", " %H:%M", " %H:%M:%S")))
 LIKE_A_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{2,4}(?:\b|T\d)")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
-# As 007, and as 0001E0 and 0E12, which are no powers of ten.
+# Such as 007, or 0001E0 and 0E12, which are not powers of ten.
 _LEADING_ZERO = re.compile(r"-?0(\d+([eE]\d+)?|[eE]\d+)$")
 
 
 def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
-    """Add to counts of at most so many different values; return how many values are left out."""
+    """Add to counts of at most `most` distinct values; return how many values are left out."""
     left_out = 0
     for value, count in more.items():
         if value in counts or len(counts) < most:
@@ -56,7 +56,7 @@ def count_some(counts: Counter[str], more: Mapping[str, int], most: int) -> int:
 
 @dataclass
 class Range:
-    """The number of values of a kind, and their range."""
+    """The number of values of one kind, and their range."""
 
     n: int = 0
     low: float = float("inf")
@@ -64,7 +64,7 @@ class Range:
     is_whole: bool = True
 
     def add(self, amounts: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
-        """Add some values, each with how often it is there."""
+        """Add values, each with its number of occurrences."""
         if len(amounts):
             self.n += int(counts.sum())
             self.low = min(self.low, float(amounts.min()))
@@ -74,37 +74,37 @@ class Range:
 
 @dataclass
 class Profile:
-    """The profile of a column, for the data owner alone."""
+    """The profile of a column, for the data owner only."""
 
-    most: int = MOST_VALUES  # how many different values are counted
+    most: int = MOST_VALUES  # maximum number of distinct values that are counted
     n: int = 0  # records
     # Count of each spelling of a missing value.
     missing: Counter[str] = field(default_factory=Counter)
     # Counts of the other values, up to `most` different ones.
     values: Counter[str] = field(default_factory=Counter)
-    more: bool = False  # whether there are other values, which were left out
-    n_apart: int = 0  # how many values were counted in `values` before any was left out
-    # Numbers, by the mark before tenths and the mark between thousands.
+    more: bool = False  # whether there are other values, which are not counted
+    n_apart: int = 0  # number of values counted in `values` before any was left out
+    # Numbers, by decimal mark and thousands mark.
     numbers: dict[tuple[str, str], Range] = field(
         default_factory=lambda: {marks: Range() for marks in _MARKS}
     )
-    zeros: bool = False  # whether some number begins with a zero that means nothing, as codes do
+    zeros: bool = False  # whether some number has a leading zero, as codes do
     # Dates, by their format.
     dates: dict[str, Range] = field(default_factory=lambda: {form: Range() for form in FORMS})
-    length: int = 0  # of all texts together
+    length: int = 0  # total length of all texts
 
     @property
     def n_present(self) -> int:
-        """How many values are there."""
+        """Number of values that are not missing."""
         return self.n - self.missing.total()
 
     @property
     def share_distinct(self) -> float:
-        """Share of different values among those counted: 1 if no value is there twice."""
+        """Share of distinct values among the counted ones: 1 if no value occurs twice."""
         return len(self.values) / self.n_apart if self.n_apart else 0.0
 
     def amounts(self, decimal: str, thousands: str) -> Range:
-        """Return the numbers that are written with these marks."""
+        """Return the numbers written with these marks."""
         return self.numbers.get((decimal, thousands), Range())
 
     def is_mostly(self, values: Range) -> bool:
@@ -112,7 +112,7 @@ class Profile:
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: Any) -> None:
-        """Count some more values; None is a missing one."""
+        """Count values; None is a missing one."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):
             counts[(text or "").strip()] += count
@@ -148,12 +148,12 @@ class Profile:
             pairs = np.array(read, dtype=np.float64).reshape(-1, 2)
             self.dates[form].add(pairs[:, 0], pairs[:, 1].astype(np.int64))
             if self.dates[form].n < NEARLY_ALL * self.n_present / 2:
-                # Unlikely formats are dropped: 31 of them would take long in each piece.
+                # Unlikely formats are dropped: testing all 31 in each piece would take long.
                 del self.dates[form]
 
 
 def empty_profiles(names: Sequence[str]) -> dict[str, Profile]:
-    """Return empty profiles of columns; of many columns, each counts fewer different values."""
+    """Return empty profiles of columns; if there are many, each counts fewer distinct values."""
     most = max(_LEAST_VALUES, MOST_TOGETHER // len(names))
     return {name: Profile(min(most, MOST_VALUES)) for name in names}
 

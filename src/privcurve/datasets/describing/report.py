@@ -1,4 +1,4 @@
-"""Check a description against its file: all that is wrong in one pass, with line and remedy."""
+"""Check a description against its file: report all faults at once, with line and remedy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from privcurve.datasets.coding import (
 from privcurve.datasets.describing.columns import FINE
 from privcurve.datasets.describing.profile import count_some
 from privcurve.datasets.describing.text import write_flow
-from privcurve.datasets.description import TEST, Description, LabelSpec, Records
+from privcurve.datasets.description import TEST, Description, LabelSpec, Subsample
 from privcurve.datasets.domain import MISSING, NUMERIC, OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.load import REFUSED, check_kept, checksums, load
@@ -45,18 +45,18 @@ from privcurve.schema import MOST_NAMED, Lines, suggestion
 
 Done = TypeVar("Done")
 
-# What differs in messages of similar faults: names and numbers.
+# Names and numbers, the only differences of messages about one kind of fault.
 _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
-# Stand-ins for a label that is not decided, so that the columns can be checked.
+# Placeholders for an undecided label, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# How many different values without a code are counted, and how many are shown.
+# Maximum number of distinct values without a code, counted and in a message.
 MOST_REFUSED = 1000
 _SHOWN = 5
 
 
 class Fault(NamedTuple):
-    """A fault, and the line of the description to be changed."""
+    """A fault, and the line of the description to change."""
 
     line: int
     message: str
@@ -64,18 +64,18 @@ class Fault(NamedTuple):
 
 @dataclass
 class RefusedValues:
-    """Values that have no code, of some records."""
+    """Values without a code."""
 
-    refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` different ones
-    more: int = 0  # how many other values there are
+    refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` distinct values
+    more: int = 0  # number of other values
 
     def refuse(self, values: Counter[str]) -> None:
-        """Count some more."""
+        """Count values."""
         self.more += count_some(self.refused, values, MOST_REFUSED)
 
     @property
     def frequent_values(self) -> str:
-        """The frequent ones, with how often they are there."""
+        """The most frequent values, with their numbers of occurrences."""
         most = self.refused.most_common(_SHOWN)
         rest = len(self.refused) - len(most)
         values = ", ".join(f"{value!r} ({n:,})" for value, n in most)
@@ -83,21 +83,21 @@ class RefusedValues:
 
 
 class Tally(RefusedValues):
-    """Counts of what becomes of the values of a column, and of how bins hold them."""
+    """Counts of a column's encoding outcomes, and of the values in each bin."""
 
     def __init__(self, domain: Domain, column: Column) -> None:
         super().__init__()
         self.column, self.decimal = column, domain.decimal
         self._coder = ColumnCoder(domain, column)
         self.counts = self._coder.counts
-        # Values of a numeric column by its bins, missing ones left out.
+        # Number of values of a numeric column in each bin, without missing ones.
         self.in_bins: NDArray[np.int64] = np.zeros(column.bins, dtype=np.int64)
         # The range of the values in each bin, clipped to the bounds.
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
 
     def add(self, values: Any) -> None:
-        """Count some more values."""
+        """Count values."""
         coded = self._coder.code(values)
         if coded.amounts is None:
             self.refuse(Counter(coded.wrong.values()))
@@ -113,7 +113,7 @@ class Tally(RefusedValues):
 
     @property
     def crowded_bin(self) -> tuple[int, float] | None:
-        """The bin that holds more than half of the values, which differ, and their share."""
+        """The bin that holds more than half of the values, and its share, if the values differ."""
         if self.counts.n_present < FEW or not self.in_bins.any():
             return None
         fullest = int(self.in_bins.argmax())
@@ -123,7 +123,7 @@ class Tally(RefusedValues):
 
     @property
     def loses_all(self) -> bool:
-        """Whether all values, which differ, are in one bin, or are all `other`."""
+        """Whether all values differ but fall into one bin, or are all `other`."""
         if self.column.kind == NUMERIC:
             return self.crowded_bin is not None and self.crowded_bin[1] == 1
         return FEW <= self.counts.n_present == self.counts.other
@@ -131,14 +131,14 @@ class Tally(RefusedValues):
 
 @dataclass
 class LabelTally(RefusedValues):
-    """Counts of the values of a label; `in_classes` has those of its classes."""
+    """Counts of the values of a label; `in_classes` has the values of its classes."""
 
     label: LabelSpec = field(kw_only=True)
     n: int = 0  # records
     in_classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, values: Any) -> None:
-        """Count some more values."""
+        """Count values."""
         self.n += len(values)
         refused: Counter[str] = Counter()
         for cell, count in count_cells(values):
@@ -149,9 +149,9 @@ class LabelTally(RefusedValues):
 
 @dataclass
 class Report:
-    """Faults by line, and a tally over all files of each column that could be read.
+    """Faults by line, and the counts of each readable column over all files.
 
-    `n_blanks` of the faults are lines that are to be decided; `remarks` are in no one's way.
+    `n_blanks` of the faults are lines to decide; `remarks` need no action.
     """
 
     name: str
@@ -161,20 +161,20 @@ class Report:
     tallies: list[Tally] = field(default_factory=list)
     n_rows: int = 0
     n_blanks: int = 0
-    can_compare: bool = True  # whether each class has enough records to hold some out
+    can_compare: bool = True  # whether each class has enough records for a hold-out
 
     @property
     def is_ready(self) -> bool:
-        """Whether nothing is in the way."""
+        """Whether there are no faults."""
         return not self.faults
 
 
 def check(name: str, watch: Callable[[RawTable], None] | None = None) -> Report:
-    """Check a dataset's description, and its file against it; `watch` is given the records.
+    """Check a dataset's description, and its file against it; `watch` receives the records.
 
-    The report is for the data owner: shares and messages are computed from them.
+    The report is for the data owner: shares and messages are computed from the records.
 
-    Raises DatasetError if there is no such description, or it is not YAML.
+    Raises DatasetError if the description does not exist or is not YAML.
     """
     path = catalogue.find(name)
     report = Report(name, path)
@@ -194,7 +194,7 @@ def description_faults(path: Path) -> list[str]:
 
 
 def _shorten(faults: list[Fault]) -> list[Fault]:
-    """Sort faults by line; of many that are alike, tell the first and count the others."""
+    """Sort faults by line; of similar faults, keep the first and count the others."""
     alike: dict[tuple[int, str], list[Fault]] = {}
     for fault in sorted(faults, key=lambda fault: (fault.line, fault.message)):
         alike.setdefault((fault.line, _PARTICULAR.sub("", fault.message)), []).append(fault)
@@ -207,12 +207,12 @@ def _shorten(faults: list[Fault]) -> list[Fault]:
 
 
 def propose_bins(column: Column) -> str:
-    """Propose bins that tell more values of a numeric column apart, by its public bounds alone."""
+    """Propose bins that distinguish more values of a numeric column, from its bounds alone."""
     (low, high), n_bins = column.bounds or (0.0, 0.0), FINE["n_bins"]
     if column.dates and column.bins < n_bins < high - low:
         return f"Write n_bins: {n_bins}."
     if column.dates or column.spacing in (MIXED, MIXED_HIGH, WHOLE):
-        return "Give narrower bounds, if such are public."
+        return "Give narrower bounds, if narrower ones are public."
     return f"Write spacing: {FINE['spacing']}, n_bins: {n_bins}."
 
 
@@ -232,7 +232,7 @@ class _Checker:
         self.report.remarks.append(Fault(self.lines.line_of(*place), message))
 
     def add_all(self, messages: Any, *place: str | int) -> None:
-        """Add faults that come without lines, at that of the column or key that they name."""
+        """Add faults without lines, at the line of the column or key that they name."""
         for message in messages:
             text = message.removesuffix(f" (in {self.report.path})")
             near = [p for name, p in self.positions.items() if f"{name!r}" in text]
@@ -241,7 +241,7 @@ class _Checker:
             self.add(text, *(("columns", near[0]) if near else place or top))
 
     def _attempt(self, step: Callable[[], Done], *place: str) -> Done | None:
-        """Return the result of a step; None if it fails, with its faults added at the place."""
+        """Return the result of a step; if it fails, add its faults at the place and return None."""
         try:
             return step()
         except DatasetError as error:
@@ -305,7 +305,7 @@ class _Checker:
             self._check_rare(description, trained)
 
     def _build(self) -> Description | None:
-        """Build the description without the columns that have faults; None if that can't be."""
+        """Build the description without the faulty columns; None if that is impossible."""
         if "based_on" in self.content:
             description = self._attempt(lambda: catalogue.description_of(self.report.path))
             if description is None:
@@ -330,10 +330,10 @@ class _Checker:
         return self._attempt(lambda: build(self.report.name, self.report.path, write_out(content)))
 
     def _check_schema(self, content: dict[str, Any]) -> tuple[set[int], bool]:
-        """Add blanks, and what the schema refuses, as faults.
+        """Add blanks and violations of the schema as faults.
 
-        Return the columns that can't be checked further, and whether something outside the columns
-        is wrong, so that nothing can be.
+        Return the columns that can't be checked further, and whether a fault outside the columns
+        prevents any further check.
         """
         left_blank = blanks(content)
         self.report.n_blanks = len(left_blank)
@@ -385,7 +385,7 @@ class _Checker:
         if alike := explain_alike(unit.column, names, shown=True):
             self.note(alike, "unit")
         for key, persons in n_of.items():
-            # Balance and first decide too which ones are kept.
+            # The options balance and first also decide which records are kept.
             if persons and not (description.records.balance or description.records.first):
                 n_kept = sum(min(n, unit.at_most) for n in persons.values())
                 check_kept(description, n_kept, persons.total(), key, problems)
@@ -404,7 +404,7 @@ class _Checker:
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
-        """Refuse an entry of which half of the columns or more tell nothing apart."""
+        """Add a fault if half of the columns or more distinguish no values."""
         entries: dict[int, list[Tally]] = {}
         for tally in tallies:
             entries.setdefault(self.positions[tally.column.name], []).append(tally)
@@ -421,18 +421,22 @@ class _Checker:
             names = ", ".join(repr(tally.column.name) for tally in lost[:MOST_NAMED])
             more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
             each = " each" if len(lost) > 1 else ""
-            what, key = f"{OTHER!r}{each}: are those that are listed written as in the file", "kind"
+            what, key = (
+                (f"{OTHER!r}{each}: compare the spelling of the listed categories with the file"),
+                "kind",
+            )
             finer_bins = ""
             if lost[0].column.kind == NUMERIC:
                 what = (
-                    f"in one bin{each}, though they differ: are the bounds in the unit of the file"
+                    f"in one bin{each}, though they differ: compare the bounds with the unit of "
+                    "the file"
                 )
                 key = "bounds"
                 advice = propose_bins(lost[0].column)
                 finer_bins = f" If they are, {advice[0].lower()}{advice[1:]}"
             self.add(
-                f"all values of {names}{more} are {what}?{finer_bins} So nothing can be learned "
-                "from them: mend it, or leave them out of columns.",
+                f"all values of {names}{more} are {what}.{finer_bins} So nothing can be learned "
+                "from them: correct it, or remove them from columns.",
                 *("columns", position, key),
             )
 
@@ -442,9 +446,9 @@ class _Checker:
         label = tally.label
         if tally.refused:
             self.add(
-                f"the label {label.column!r} has values that are none of its classes: "
-                f"{tally.frequent_values}. List them under the class that they mean; records "
-                "without a label have to leave the file.",
+                f"the label {label.column!r} has values outside its classes: "
+                f"{tally.frequent_values}. List each under its class; remove records without a "
+                "label from the file.",
                 "label",
             )
         elif trained and len({label.codes[text] for text in trained}) < 2:
@@ -456,14 +460,14 @@ class _Checker:
             )
 
     def _check_rare(self, description: Description, trained: Mapping[str, int]) -> None:
-        """Check how many records are kept of each class: one can't be trained on and held out.
+        """Check how many records of each class are kept: a hold-out needs more than one.
 
         `trained` has the number of records in the files by the text of the label.
         """
         label, whose, sizes = description.label, "record", Counter[int]()
         for text, n in trained.items():
             sizes[label.codes[text]] += n
-        if description.records != Records() or description.unit:
+        if description.records != Subsample() or description.unit:
             key = "unit" if description.unit else "records"
             data = self._attempt(lambda: load(self.report.name), key)
             if data is None:
@@ -484,7 +488,7 @@ class _Checker:
 
 
 def _question_markers(domain: Domain) -> Iterator[str]:
-    """Yield a question for each marker of the whole table that lies within the bounds of columns.
+    """Yield a question for each of the table's markers that lies within the bounds of columns.
 
     A column that lists the marker itself is not questioned.
     """
@@ -502,7 +506,7 @@ def _question_markers(domain: Domain) -> Iterator[str]:
 
 
 def _is_within(word: str, column: Column, decimal: str) -> bool:
-    """Return whether a word for a missing value is a number, or a day, within a column's bounds."""
+    """Return whether a missing-value marker is a number or day within a column's bounds."""
     if column.bounds is None:
         return False
     marked = days_of([word], column) if column.dates else Markers([word], decimal).amounts
@@ -510,7 +514,7 @@ def _is_within(word: str, column: Column, decimal: str) -> bool:
 
 
 def _propose_thousands(tally: Tally) -> str:
-    """Propose what may stand between thousands, where all refused values would be numbers then."""
+    """Propose a thousands mark if all refused values are numbers with it."""
     decimal, texts = tally.decimal, list(tally.refused)
     for mark in "., '".replace(decimal, ""):
         plain = remove_grouping(texts, decimal, mark)
@@ -521,12 +525,12 @@ def _propose_thousands(tally: Tally) -> str:
 
 
 def _find_faults(tally: Tally) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the values of a column, with the key that mends it."""
+    """Yield the faults of a column's values, each with the key that repairs it."""
     column = tally.column
     if tally.counts.gaps:
         remedy = f"list {MISSING!r} among its categories"
         if column.kind == NUMERIC:
-            remedy = "say missing: bin, which gives them a code of their own"
+            remedy = "set missing: bin, which gives them a code of their own"
         elif MISSING in column.codes:
             remedy = "add '' to missing"
         yield f"{column.name!r} is missing in {tally.counts.gaps:,} records: {remedy}.", "kind"

@@ -1,4 +1,4 @@
-"""A draft, and how it is written: as a YAML file that a person goes on with."""
+"""A draft of a description, and how it is written as a YAML file for its owner to complete."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from privcurve.datasets.describing.label import Classes
 from privcurve.datasets.reading import Format
 from privcurve.datasets.variants import escape_name
 
-# Words that YAML reads as they are meant.
+# Words that YAML reads unchanged.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
-# Numbers of one magnitude differ by at most this factor.
+# Two numbers have the same magnitude if they differ by at most this factor.
 _MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 _UNIT = (
-    "{{column: {first}, at_most: how many records of each}}, if {names} people: ε is theirs then; "
-    "none, if each record is another person's"
+    "{{column: {first}, at_most: how many records of each}}, if {names} people: ε then "
+    "protects persons; none, if each record is another person's"
 )
-# Remarks on the keys of a label.
+# Comments on the keys of a label.
 _OF_LABEL = {
     "positive": "the label of positive records",
     "negative": "the label of negative records",
-    "classes": "every class that there can be: [low, middle, high], or {value: class, …}",
+    "classes": "every possible class: [low, middle, high], or {value: class, …}",
 }
 _PRIVATE = """\
 # {name}: drafted by privcurve describe, to be finished by hand. What stands here is public, and
@@ -37,7 +37,7 @@ _PRIVATE = """\
 # possible), never what the screen showed of them. Fill in each line marked "decide", then:
 #   privcurve check {name}
 """
-# A release for add-remove neighbours hides what this line would tell.
+# A release for add-remove neighbours protects the number in this line.
 _ADD_REMOVE = (
     "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
     "# knowledge as soon as others saw this file. Keep it to yourself then.)",
@@ -58,29 +58,29 @@ class Draft:
     format: Format
     decimal: str
     thousands: str
-    missing: list[str]  # words for a missing value
-    files: Mapping[str, str]  # by part, the path of its file
-    n_rows: int  # records of the training part, those that can't be read too
+    missing: list[str]  # words for missing values
+    files: Mapping[str, str]  # path of the file, by part
+    n_rows: int  # records of the training part, including unreadable ones
     n_test: int
-    columns: Mapping[str, Proposal]  # of all fields but the label
+    columns: Mapping[str, Proposal]  # all fields except the label
     shares: Mapping[str, float]  # share of missing values of each column
     label: str
     classes: Classes
-    public: bool  # whether the records are
+    public: bool  # whether the records are public
     n_read: int  # training records that can be read
-    faults: tuple[str, ...]  # what is wrong with lines of the files
-    remarks: tuple[str, ...] = ()  # what is not wrong, but worth a word
+    faults: tuple[str, ...]  # faults in lines of the files
+    remarks: tuple[str, ...] = ()  # remarks that need no action
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:
-        """The columns that are used; columns that are alike have one pattern of names."""
+        """The columns that are used; similar columns share one entry with a pattern of names."""
         return dict(
             _merge_columns({key: column for key, column in self.columns.items() if column.kind})
         )
 
     @property
     def blanks(self) -> int:
-        """How many lines are to be decided."""
+        """Number of lines to decide."""
         keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
         n_blank = sum(value is None for entry in keys for value in entry.values())
         n_shared = len(self._anchors) - len(set(self._anchors.values()))
@@ -88,14 +88,15 @@ class Draft:
 
     @property
     def _persons(self) -> list[str]:
-        """Columns that may name persons who have several records each."""
+        """Columns that may name persons with several records each."""
         return [key for key, column in self.columns.items() if column.is_person]
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
         """The YAML anchor of the groups of each column that shares its words with others.
 
-        Shared groups are decided once; a model has no trace of it, as of :func:`_merge_columns`.
+        Shared groups are decided once. As in :func:`_merge_columns`, they leave no trace in a
+        model.
         """
         alike: dict[frozenset[str], list[str]] = {}
         for key, column in self.entries.items():
@@ -137,7 +138,7 @@ class Draft:
         if self.thousands:
             yield f"thousands: {write_scalar(self.thousands)}"
         yield f"missing: {write_flow(self.missing)}  # what the file writes for a missing value"
-        yield "unknown: other  # what categories lack goes to other, where that is listed"
+        yield "unknown: other  # unlisted categories become other, where that is listed"
         yield "columns:"
         for key, column in self.entries.items():
             yield from (f"  - name: {write_scalar(key)}", f"    kind: {column.kind}")
@@ -150,24 +151,24 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; the first of columns that share groups has them."""
+        """Yield the lines of a column's keys; the first column of shared groups has their lines."""
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():
             line = _write_line(key, value, column.remarks.get(key))
             if key == "groups" and first != name:
-                line = f"{key}: *{anchor}  # those of {write_scalar(first)}"
+                line = f"{key}: *{anchor}  # same as {write_scalar(first)}"
             elif key == "groups" and anchor:
                 line = line.replace(f"{key}:", f"{key}: &{anchor}", 1)
             yield line
 
 
 def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
-    """Describe columns at once whose names differ in a number: x2, x3 and x4 by ``x{2..4}``.
+    """Merge similar columns whose names differ in a number: x2, x3 and x4 become ``x{2..4}``.
 
-    Their numbers have to be of one magnitude: with one bound for all, smaller ones would fall into
-    one bin. Which columns are described at once depends on the records, but what is said of each
-    column does not, and a model has no trace of it.
+    Their numbers must have the same magnitude: with shared bounds, smaller numbers would fall into
+    one bin. The merging depends on the records, but the facts about each column do not, and a model
+    has no trace of the merging.
     """
     rest = list(columns.items())
     start = 0
@@ -178,7 +179,7 @@ def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Propo
         end = start + 1
         least = most = column.largest
         if match:
-            # Go on while the next column has the next number and is alike.
+            # Continue while the next column has the next number and is similar.
             while end < len(rest):
                 after, other = rest[end]
                 if after != f"{match[1]}{int(match[2]) + end - start}":
@@ -210,9 +211,9 @@ def write_flow(value: Any) -> str:
 
 
 def write_scalar(value: Any) -> str:
-    """Write a value so that YAML reads it as what it is."""
+    """Write a value so that YAML reads it unchanged."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value
     written = json.dumps(value, ensure_ascii=False)
-    # Some characters of JSON would end a line of YAML, or are not allowed there.
+    # Some characters of JSON end a line of YAML, or are not allowed there.
     return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in written)

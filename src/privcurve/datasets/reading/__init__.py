@@ -1,8 +1,8 @@
-"""Reading: from bytes to named columns of Arrow arrays, a piece of a file or a frame at a time.
+"""Reading: from bytes to named columns of Arrow arrays, in pieces of a file or frame.
 
-:func:`read` reads a file of a dataset, :func:`open_unlabelled` one that a model is asked about, and
-:func:`frame_tables` a frame; all yield one :class:`RawTable` after another. :func:`sniff` finds out
-how a table is written, and :func:`fetch` gets its files.
+:func:`read` reads a file of a dataset, :func:`open_unlabelled` a file for prediction, and
+:func:`frame_tables` a frame; each yields a sequence of :class:`RawTable`. :func:`sniff` detects the
+format of a table, and :func:`fetch` gets the files of a dataset.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from privcurve.datasets.reading.unlabelled import Layout, UnlabelledFile, open_u
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one raw file, a piece at a time; None is the file of a dataset that needs none.
+    """Read one raw file in pieces; None is the file of a dataset without files.
 
-    Records that can't be read are left out, and `problems` is told of them; reading ends where
-    that is full, or after `most` records. If the file as a whole can't be read, a `DatasetError`
-    names file and fix.
+    Unreadable records are left out and added to `problems`; reading ends when `problems` is full,
+    or after `most` records. If the file as a whole is unreadable, a `DatasetError` names file and
+    remedy.
     """
     if file is None:
         from privcurve.datasets.reading import builtin

@@ -1,4 +1,4 @@
-"""Datasets that need no download: those in scikit-learn, and one that is generated."""
+"""Datasets without download: those in scikit-learn, and a generated one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.datasets.reading.table import RawTable
 
 
 def make(description: Description) -> RawTable:
-    """Return a dataset that has no files: one of scikit-learn's, or the toy that is generated."""
+    """Return a dataset without files: one of scikit-learn's, or the generated toy."""
     if description.parser.kind == SKLEARN:
         return load_sklearn(description)
     n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
@@ -21,9 +21,9 @@ def make(description: Description) -> RawTable:
 
 
 def load_sklearn(description: Description) -> RawTable:
-    """Read a dataset that ships inside scikit-learn.
+    """Read a dataset that ships with scikit-learn.
 
-    Columns bear scikit-learn's feature names, labels its target names.
+    Columns have scikit-learn's feature names, labels its target names.
     """
     from sklearn import datasets
 
@@ -39,12 +39,12 @@ def load_sklearn(description: Description) -> RawTable:
 def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
     """Generate the toy example of the paper on partially private features (BRC), §4.
 
-    Points 0 … n−1 on a line are the private feature; the left half is labelled ``-``,
-    the right half ``+``. The public feature is a coin that falls equally often on
-    either side within each half, so it is exactly uncorrelated with the label.
+    Points 0 … n−1 on a line are the private feature; the left half is labelled ``-``, the right
+    half ``+``. The public feature is a coin that is heads for half of the points on each side, so
+    it is exactly uncorrelated with the label.
     """
     if n_rows < 4 or n_rows % 4:
-        raise DatasetError(f"toy_line: n_rows must be a positive multiple of 4, not {n_rows}")
+        raise DatasetError(f"toy_line: n_rows must be a positive multiple of 4; got {n_rows}")
     rng = np.random.Generator(np.random.PCG64(seed))
     quarter = n_rows // 4
     sides = np.array(["heads", "tails"]).repeat(quarter)

@@ -1,9 +1,9 @@
-"""Typed cells as the texts that a text file would hold for them.
+"""Convert typed cells to the texts that a text file would contain.
 
-A cell of a file of text is a text. Cells of Parquet, Excel and frames have types, and the type of a
-column depends on all of its cells. So each is read by itself, as the text of its value
-(:func:`text_of`). :func:`convert_cells` does so for a column; in an Arrow array it converts numbers
-at once, and each other value once.
+Cells of text files are texts. Cells of Parquet, Excel and frames have types, and the type of a
+column depends on all of its cells. So each cell is read by itself, as the text of its value
+(:func:`text_of`). :func:`convert_cells` does this for a column; in an Arrow array it converts all
+numbers at once, and each other distinct value once.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ TRUTHS = {True: ("true", "True", "TRUE", "1"), False: ("false", "False", "FALSE"
 
 
 class NoColumnError(TypeError):
-    """Values of a type of which no column can be made; the message begins with a verb."""
+    """Values whose type is not supported in a column; the message begins with a verb."""
 
     def __init__(self, kind: object, why: object) -> None:
         # Only the first line of a longer reason.
         reason = str(why).partition("\n")[0]
-        super().__init__(f"is of the type {kind}, of which no column can be made ({reason})")
+        super().__init__(f"has the type {kind}, which is not supported in a column ({reason})")
 
 
 def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str | None:
-    """Return the text that a file of text holds for a value; None where there is no value.
+    """Return the text that a text file contains for a value; None for a missing value.
 
-    A value that can be written in several ways (true and 1, 3 and 3.0, a day with midnight or
-    without) is written in the first way that is `listed`. Lists, mappings and the like, and bytes
+    A value with several notations (true and 1, 3 and 3.0, a day with or without midnight) is
+    written in the first notation that is `listed`. Lists, mappings and similar values, and bytes
     that are not UTF-8, raise :class:`NoColumnError`.
     """
     if isinstance(value, np.generic):
@@ -67,14 +67,14 @@ def text_of(value: Any, listed: Collection[str] = (), decimal: str = ".") -> str
 
 
 def compose(text: str) -> str:
-    """Bring a text into Unicode's composed form (NFC), as descriptions are."""
+    """Normalize a text to Unicode's composed form (NFC), like descriptions."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the different cells of a column, and where among them each record's stands.
+    """Return the distinct cells of a column, and the position of each record's cell among them.
 
-    `values` are a list, or an Arrow array of texts; None is a cell that holds no value.
+    `values` is a list, or an Arrow array of texts; None is a missing value.
     """
     if not hasattr(values, "dictionary_encode"):
         place: dict[Any, int] = {}
@@ -91,20 +91,20 @@ def list_cells(values: Any) -> tuple[list[Any], NDArray[np.intp]]:
 
 
 def count_cells(values: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the different cells of a column, each with how often it is there."""
+    """Yield the distinct cells of a column with their numbers of occurrences."""
     cells, places = list_cells(values)
     yield from zip(cells, np.bincount(places, minlength=len(cells)).tolist(), strict=True)
 
 
 def cells_of(values: Any) -> list[Any]:
-    """Return the cells of a column one by one, texts in Unicode's composed form."""
+    """Return the cells of a column as a list, with texts in Unicode's composed form."""
     if not hasattr(values, "to_pylist"):
         return list(values)
     return [text if text is None else compose(text) for text in values.to_pylist()]
 
 
 def _list_spellings(value: Any, decimal: str) -> tuple[str, ...]:
-    """Return the ways in which a value is written, the common one first; none of no value."""
+    """Return the notations of a value, the common one first; none for a missing value."""
     if type(value).__name__ in ABSENT:
         return ()
     if isinstance(value, bool):
@@ -128,13 +128,13 @@ def _list_spellings(value: Any, decimal: str) -> tuple[str, ...]:
 
 
 def _python_scalar(value: np.generic) -> Any:
-    """Return a scalar of NumPy as Python has it; float32 0.1 becomes 0.1, as it is written."""
+    """Convert a NumPy scalar to Python; float32 0.1 becomes 0.1, as written."""
     if isinstance(value, np.floating):
         return float(str(value)) if value.itemsize < _BYTES_OF_FLOAT else float(value)
     if isinstance(value, np.datetime64):
         unit = "D" if np.datetime_data(value)[0] in "YMWD" else "us"
         item: Any = value.astype(f"datetime64[{unit}]").item()
-        # Years outside Python's range stay text.
+        # Years outside Python's range are texts.
         return str(value) if isinstance(item, int) else item
     return str(value) if isinstance(value, np.timedelta64) else value.item()
 
@@ -160,7 +160,7 @@ def _spell_number(value: int | float | Decimal, decimal: str) -> tuple[str, ...]
 
 
 def clock_of_utc(time: datetime) -> datetime:
-    """Return a time without its zone; of one with a zone, what the clock of UTC shows."""
+    """Return a time without its zone; a time with a zone is converted to UTC first."""
     if hasattr(time, "to_pydatetime"):
         time = time.to_pydatetime(warn=False)
     return time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
@@ -169,9 +169,9 @@ def clock_of_utc(time: datetime) -> datetime:
 def convert_cells(
     values: Any, domain: Domain, column: Column | None, labels: Collection[str] = ()
 ) -> Any:
-    """Return a list or an Arrow array of cells of any types as the coder takes it.
+    """Convert a list or an Arrow array of cells of any types for the encoder.
 
-    A list becomes texts, or `date` in a column of dates, with None for a missing value. An array
+    A list becomes texts, or `date` in a date column, with None for a missing value. An array
     becomes numbers (NaN for missing) if column and values are numeric, ``datetime64`` if they are
     dates or times, and otherwise an array of texts. `column` is None for the label, whose values
     are `labels`.
@@ -247,7 +247,7 @@ def _convert_array(
 
 
 def _without_views(values: Any) -> Any:
-    """Return texts and bytes in an older type: few of Arrow's functions take arrays of views."""
+    """Convert arrays of views to an older type, as few of Arrow's functions accept views."""
     import pyarrow
     from pyarrow import types
 
@@ -260,14 +260,14 @@ def _without_views(values: Any) -> Any:
 
 
 def _convert_numbers(values: Any) -> Any:
-    """Return numbers as an array with NaN where there is none."""
+    """Return numbers as an array with NaN for missing values."""
     import pyarrow
     from pyarrow import compute, types
 
     if types.is_boolean(values.type):
         values = compute.cast(values, pyarrow.int8())
     elif types.is_float16(values.type):
-        # Few digits are read as files write them: 0.1, not 0.0999755859375.
+        # Numbers of few digits are read as files write them: 0.1, not 0.0999755859375.
         values = pyarrow.array(_to_numpy(values).astype(str))
     elif types.is_float32(values.type) or types.is_decimal(values.type):
         values = compute.cast(values, pyarrow.string())
@@ -279,7 +279,7 @@ def _to_numpy(values: Any) -> Any:
 
 
 def _explain_loss(column: Column, exact: bool) -> str:
-    """Say why numbers lose digits of the texts of a column of categories; "" where they do not."""
+    """Return why numbers lose digits of a categorical column's texts; "" if they do not."""
     for text, _ in column.categories:
         if _LEADING_ZERO.match(text):
             return f"described by texts such as {text!r}, whose leading zeros numbers have lost"

@@ -1,8 +1,8 @@
-"""Read files of fields: CSV and its like.
+"""Read delimited files: CSV and similar formats.
 
-There are two roads. The exact one divides lines into fields one by one, and can name the line of
-each record. Arrow reads a piece of a file at once, a dozen times as fast. It is asked only for
-pieces in which it reads what the exact road does: :func:`_read_by_arrow` says which.
+There are two readers. The exact one splits lines into fields one by one and knows the line of each
+record. Arrow reads a piece of a file at once, a dozen times faster. Arrow reads only pieces for
+which its result is the same: :func:`_read_by_arrow` lists the conditions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from privcurve.datasets.description import Parser
 
-# The separators that are tried to find that of a file.
+# Separators that are tried when the format is detected.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
 ROW_NAMES = (
@@ -46,14 +46,14 @@ ROW_NAMES = (
 
 ENDS = "Lines end with a separator: delete it, or name one more column."
 
-# The number of a line or row, and its fields: texts; of Excel, cells of any types.
+# The number of a line or row, and its fields: texts, or in Excel cells of any types.
 Record = tuple[int, Sequence[Any]]
 
 
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file, a piece at a time."""
+    """Read one file in pieces."""
     parser = description.parser
     if parser.fields and parser.skip_rows:
         numbered = files.lines(file.path, replace(parser, skip_rows=parser.skip_rows - 1))
@@ -65,7 +65,7 @@ def read(
             check_order(description, str(file.path), names, "line")
     stream = files.open_raw(file.path)
     pieces = files.pieces_of(stream, parser.encoding)
-    # The size of packed content is not known.
+    # The size of packed content is unknown.
     size = file.path.stat().st_size if isinstance(stream, BufferedReader) else 0
     yield from read_pieces(description, str(file.path), pieces, problems, most, size)
 
@@ -78,9 +78,9 @@ def read_pieces(
     most: int | None = None,
     size: int = 0,
 ) -> Iterator[RawTable]:
-    """Read a file of `size` bytes (0: unknown), which come in pieces, up to `most` records.
+    """Read a file of `size` bytes (0: unknown) from `pieces`, up to `most` records.
 
-    Records that have too few fields or too many are left out, and are problems.
+    Records with another number of fields are left out and added to `problems`.
     """
     parser = description.parser
     encoding = codecs.lookup(parser.encoding).name
@@ -117,7 +117,7 @@ def read_pieces(
         start = next(pieces).split(b"\n", n_above)[-1]
         pieces = chain([start], pieces)
         n_lines, n_skipped = n_above, 0
-    # So far: the names of columns, and what stands above them.
+    # The names of columns and the skipped lines, read so far.
     n_bytes = n_start - len(start)
     for piece in pieces:
         n_bytes += len(piece)
@@ -146,11 +146,11 @@ def read_pieces(
 def _read_by_arrow(
     piece: bytes, width: int, place: Mapping[str, int], parser: Parser, encoding: str
 ) -> Table | None:
-    """Read a piece by Arrow, a line a record; None where the exact road might read something else.
+    """Read a piece with Arrow, one line per record; None if the exact reader may differ.
 
-    That is so if lines end in another way, are blank or separators alone, comments, of another
-    width or longer than a field may be, or if a quote stands after a blank or takes in a line's
-    end.
+    The readers may differ if a line has other line ends, is blank, a comment or only separators,
+    has another number of fields, or a field above the maximum length; or if a quote follows a blank
+    or includes a line end.
     """
     import pyarrow
     from pyarrow import compute
@@ -164,7 +164,7 @@ def _read_by_arrow(
         or b' "' in piece
         or piece.startswith(codecs.BOM_UTF8)
         or _has_lone_returns(piece)
-        # Arrow does not compose letters, and a comment's may be written in two ways.
+        # Arrow does not normalize letters, and a comment's may be written in two ways.
         or not parser.comment.isascii()
         or (comment and (piece.startswith(comment) or b"\n" + comment in piece))
         or max(map(len, piece.split(b"\n"))) >= csv.field_size_limit()
@@ -179,7 +179,7 @@ def _read_by_arrow(
         text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # One more line, of empty fields: a quote that is not closed swallows it.
+            # An additional line of empty fields: an unclosed quote would include it.
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(
@@ -207,12 +207,12 @@ def _read_by_arrow(
 
 
 def _has_lone_returns(piece: bytes) -> bool:
-    """Return whether a line may end in a carriage return alone."""
+    """Return whether a line may end in a single carriage return."""
     return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
 def _split_table(table: Table, source: str, first: int) -> Iterator[RawTable]:
-    """Yield pieces of a table that has a record for each line."""
+    """Yield pieces of a table that has one record per line."""
     for batch in table.to_batches(chunk_size(table.num_columns)):
         columns = dict(zip(table.column_names, batch.columns, strict=True))
         yield RawTable(source, columns, range(first, first + batch.num_rows))
@@ -229,9 +229,9 @@ def tables(
     most: int | None = None,
     unit: str = "line",
 ) -> Iterator[RawTable]:
-    """Turn records of so many fields into pieces of a table; `unit` is what their numbers count.
+    """Convert records with `width` fields to pieces of a table; `unit` is what their numbers count.
 
-    Records of another width are left out, and are problems.
+    Records with another number of fields are left out and added to `problems`.
     """
     parser = description.parser
     ignore = parser.extra_fields == "ignore"
@@ -240,9 +240,9 @@ def tables(
         remedy = "say in which way fields are separated (--separator)"
         if parser.fields:
             remedy += (
-                "; the model was trained on records of the fields "
-                f"{list_names(parser.fields)}, without names: write all of them (the label may be "
-                "empty), or name yours in the first line"
+                "; the model was trained on records with the fields "
+                f"{list_names(parser.fields)}, without names: write all of them (the label may "
+                "be empty), or name yours in the first line"
             )
 
     def fitting_records() -> Iterator[Record]:
@@ -259,7 +259,7 @@ def tables(
             problems.n_unread += 1
             problems.refuse(
                 number,
-                f"{unit} {number} of {source} has {len(record)} fields, not {width}.",
+                f"{unit} {number} of {source} must have {width} fields; it has {len(record)}.",
                 f"Correct the {unit}, or {remedy}.{more}",
                 ("width", len(record)),
             )
@@ -268,7 +268,7 @@ def tables(
 
     for chunk in chunks_of(islice(fitting_records(), most), width):
         numbers, rows = zip(*chunk, strict=True)
-        # Records may have any number of fields beyond the last name; these are left out.
+        # Records may have any number of fields beyond the last name; these are ignored.
         fields_of = list(zip(*rows, strict=False))
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 
@@ -279,11 +279,11 @@ def records_of(
     comment: str = "",
     note_empty: Callable[[], None] | None = None,
 ) -> Iterator[Record]:
-    """Divide numbered lines into the fields of records, each with the number of its last line.
+    """Split numbered lines into records of fields, each with the number of its last line.
 
-    Comments, blank lines and lines of separators alone are left out, except within a quoted field;
-    `note_empty` is called for each line of separators. A field of several lines that no quote
-    closes before a separator or a line's end is an error (`csv.Error`).
+    Comments, blank lines and lines of separators alone are skipped, except within a quoted field;
+    `note_empty` is called for each line of separators. A multi-line field whose closing quote is
+    not followed by a separator or line end raises `csv.Error`.
     """
     if separator == "whitespace":
         for number, line in files.nonblank_lines(numbered, comment):
@@ -309,7 +309,7 @@ def records_of(
     try:
         for record in csv.reader(texts(), delimiter=separator, skipinitialspace=True):
             if len(taken) > 1:
-                # A quote that is not closed would take in the next records.
+                # An unclosed quote would include the next records.
                 list(csv.reader(taken, delimiter=separator, skipinitialspace=True, strict=True))
             taken.clear()
             yield last, record

@@ -1,4 +1,4 @@
-"""Get raw files: from a local mirror, from the cache, or from their public places."""
+"""Get raw files from a local mirror, from the cache, or from their public addresses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT_SECONDS = 10
 
 @dataclass(frozen=True)
 class RawFile:
-    """A raw file on this machine, with the file of its labels, if it has one."""
+    """A raw file on this machine, and the file of its labels, if it has one."""
 
     path: Path
     labels: Path | None = None
@@ -32,11 +32,11 @@ class RawFile:
 
 
 def fetch(description: Description) -> dict[str, tuple[RawFile, ...]]:
-    """Get the raw files that a dataset reads, by part, and verify their checksums.
+    """Get the raw files of a dataset, by part, and verify their checksums.
 
     The environment variable ``PRIVCURVE_DATA`` may name a mirror, laid out as ``<dataset>/<file>``.
-    A dataset without files has none. Raises DatasetError if a file can't be had from anywhere, or
-    is not the file it should be: naming all.
+    A dataset without files yields an empty mapping. Raises DatasetError with the names of all files
+    that are unavailable or have wrong content.
     """
     mirror = os.environ.get(MIRROR_VARIABLE)
     folder = Path(mirror) if mirror else None
@@ -44,8 +44,8 @@ def fetch(description: Description) -> dict[str, tuple[RawFile, ...]]:
     all_local = all(file.local is not None for file in description.source_files())
     if folder is not None and not folder.is_dir() and not all_local:
         problems.add(
-            f"{MIRROR_VARIABLE} (or data_mirror of the configuration) names {folder}, which is no "
-            "folder: correct it, or leave it out to download the files"
+            f"{MIRROR_VARIABLE} (or data_mirror of the configuration) must be a folder; got "
+            f"{folder}. Correct it, or leave it out to download the files"
         )
         problems.check()
 
@@ -67,7 +67,7 @@ def fetch(description: Description) -> dict[str, tuple[RawFile, ...]]:
 
 
 def cache_folder() -> Path:
-    """Return where downloads are kept: ``PRIVCURVE_CACHE``, else the user's cache folder."""
+    """Return the folder of downloads: ``PRIVCURVE_CACHE``, or the user's cache folder."""
     if folder := os.environ.get(CACHE_VARIABLE):
         return Path(folder)
     import pooch
@@ -106,16 +106,16 @@ def _find_file(description: Description, file: SourceFile, mirror: Path | None) 
         attempts.append(f"{url} ({problem})")
     advice = f" {description.how_to_get}" if description.how_to_get else ""
     raise DatasetError(
-        f"{file.name} can't be had. Tried: {'; '.join(attempts) or 'nothing'}.{advice} "
-        f"Two ways out: put it at <folder>/{source}/{file.name} and set "
-        f"{MIRROR_VARIABLE}=<folder>; or run a study without {description.name!r}."
+        f"{file.name} is unavailable. Tried: {'; '.join(attempts) or 'nothing'}.{advice} Two "
+        f"remedies: put it at <folder>/{source}/{file.name} and set {MIRROR_VARIABLE}=<folder>; "
+        f"or run a study without {description.name!r}."
     )
 
 
 def _download(url: str, path: Path, file: SourceFile) -> str | None:
-    """Download one file; return None, or what went wrong.
+    """Download one file; return None, or the fault.
 
-    Pooch writes to a temporary name, and renames the file once its checksum is right.
+    Pooch writes to a temporary name, and renames the file after checking its checksum.
     """
     import pooch
     import requests
@@ -137,7 +137,7 @@ def _download(url: str, path: Path, file: SourceFile) -> str | None:
 
 
 class _BoundedFile:
-    """A file that takes at most so many bytes: an endless download does not fill the disk."""
+    """A file with a maximum number of bytes, so that an endless download does not fill the disk."""
 
     def __init__(self, target: BinaryIO, n_bytes: int) -> None:
         self._target, self._left = target, n_bytes
@@ -147,7 +147,7 @@ class _BoundedFile:
     def write(self, data: bytes) -> None:
         self._left -= len(data)
         if self._left < 0:
-            raise ValueError(f"it is larger than the {self._n_bytes} bytes that it should have")
+            raise ValueError(f"it must have {self._n_bytes} bytes; it is larger")
         self._target.write(data)
 
 
@@ -170,11 +170,12 @@ def _verify(path: Path, file: SourceFile) -> None:
         if digest != file.sha256:
             expected_size = f" ({file.n_bytes} bytes)" if file.n_bytes else ""
             raise DatasetError(
-                f"{path} is truncated or altered: expected sha256 {file.sha256}"
-                f"{expected_size}, found {digest} ({size} bytes). Replace the file by the original."
+                f"{path} is truncated or altered: its sha256 must be "
+                f"{file.sha256}{expected_size}; it is {digest} ({size} bytes). Replace the file "
+                "by the original."
             )
     if file.local is not None and file.n_bytes not in (None, size):
         raise DatasetError(
-            f"{path} has {size} bytes, but its description says bytes: {file.n_bytes}. Replace the "
-            "file by the one that is meant, or correct bytes."
+            f"{path} must have {file.n_bytes} bytes, as its description says; it has {size}. "
+            "Replace the file, or correct bytes."
         )

@@ -31,22 +31,21 @@ from privcurve.schema import suggestion
 
 # A sheet, its cells, and the names of all sheets.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# Row, position of the column, and why the cell holds no value although it shows one.
+# Row, position of the column, and why the cell has no value although it displays one.
 Empty = tuple[int, int, str]
 
 _MERGED = (
-    "is part of merged cells, of which the first alone holds a value. Unmerge them, and fill in "
-    "each."
+    "is part of merged cells, of which only the first has a value. Unmerge them, and fill in each."
 )
 _COMPUTE = (
-    "is a formula whose value is not in the file: no program has computed it. Open the file in a "
+    "is a formula without a stored value: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
 # Remarks on rows.
 _EMPTY = "rows of {} without a value, which are skipped"
-_HIDDEN = "hidden rows of {}, which are read as all others"
+_HIDDEN = "hidden rows of {}, which are read like all others"
 EXCEL_ENDINGS = (".xlsx", ".xls")
-# The first bytes of these: a zip archive, and a compound file.
+# The first bytes of Excel files: a zip archive, and a compound file.
 _STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*)?>")
@@ -60,11 +59,12 @@ def read(
     most: int | None = None,
     loaded: LoadedSheet | None = None,
 ) -> Iterator[RawTable]:
-    """Read one sheet, which may be loaded already, a piece at a time.
+    """Read one sheet in pieces; `loaded` is the sheet if it is loaded already.
 
-    Cells become texts, each by itself (:func:`text_of`); an empty cell, and one of an error (#N/A),
-    the empty text. Cells that show a value which is not in them are problems: merged cells, and
-    formulas that were never computed. Blank rows are skipped, and hidden ones read.
+    Cells become texts independently of each other (:func:`text_of`); an empty cell, or an error
+    such as #N/A, becomes the empty text. Cells that display a value they do not contain are
+    problems: merged cells, and formulas without a computed value. Blank rows are skipped, hidden
+    rows are read.
     """
     sheet, cells, _ = loaded or load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
@@ -89,7 +89,7 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # Rows of such formulas alone look blank, and are not among the cells at the end of a sheet.
+    # Rows with only such formulas look blank; at the end of a sheet they have no cells.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         problems.note(_HIDDEN.format(source), sum(row in hidden for row in table.lines))
@@ -102,20 +102,22 @@ def read(
 
 
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
-    """Return the first two rows of a sheet that are not blank, and the names of all sheets.
+    """Return the first two non-blank rows of a sheet, and the names of all sheets.
 
-    The names begin with that of this sheet.
+    The names begin with the name of this sheet.
     """
     sheet, cells, names = loaded
     top = islice(_filter_rows(cells), 2)
     rows: list[Record] = [(number, texts_of(row)) for number, row in top]
     if not rows:
-        raise DatasetError(f"{path}: the sheet {sheet.name!r} is empty: name another (--sheet)")
+        raise DatasetError(
+            f"{path}: the sheet {sheet.name!r} is empty: name another one with --sheet"
+        )
     return rows, (sheet.name, *(name for name in names if name != sheet.name))
 
 
 def is_workbook(path: Path) -> bool:
-    """Return whether a file begins as those of Excel do, whatever its name."""
+    """Return whether a file begins like an Excel file, whatever its name."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -123,12 +125,12 @@ def is_workbook(path: Path) -> bool:
 
 
 def rows_of(loaded: LoadedSheet) -> list[Record]:
-    """Return the rows of a sheet that are not blank, with their numbers."""
+    """Return the non-blank rows of a sheet, with their numbers."""
     return list(_filter_rows(loaded[1]))
 
 
 def load_sheet(path: Path, wanted: str) -> LoadedSheet:
-    """Return a sheet, by default the first, its cells, and the names of all sheets."""
+    """Return a sheet (by default the first), its cells, and the names of all sheets."""
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
     check_archive(path)
@@ -149,7 +151,7 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
 
 
 def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Yield the cells that are merged with one before them."""
+    """Yield the cells that are merged with an earlier cell."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
@@ -157,16 +159,16 @@ def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
 
 
 def _read_xml(file: RawFile, sheet: Any) -> bytes:
-    """Return the XML of a sheet of an ``.xlsx``; nothing of other files."""
+    """Return the XML of a sheet of an ``.xlsx``; empty for other files."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return b""  # an .xls, or laid out in a way of its own
+        return b""  # an .xls, or an unusual layout
 
 
 def _find_hidden(content: bytes) -> set[int]:
-    """Return the rows that a spreadsheet program does not show, such as filtered ones."""
+    """Return the rows that a spreadsheet program hides, such as filtered ones."""
     hidden: set[int] = set()
     row = 0
     for start in _ROW.finditer(content) if b"hidden" in content else ():
@@ -178,8 +180,8 @@ def _find_hidden(content: bytes) -> set[int]:
 
 
 def _find_uncomputed(content: bytes) -> Iterator[Empty]:
-    """Yield the cells of a sheet that hold a formula, but not its value."""
-    # Sheets without formulas, which are most, need no look at each cell.
+    """Yield the cells of a sheet that contain a formula, but not its value."""
+    # Most sheets have no formulas, so that their cells need no check.
     if _FORMULA.search(content):
         try:
             yield from _find_without_value(content)
@@ -193,7 +195,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
     for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
         if event == "start" and tag == "row":
-            # A row or cell without a position follows the one before it.
+            # A row or cell without a position follows the previous one.
             row, j = int(node.get("r", row + 1)), -1
         elif event == "start" and tag == "c":
             letters = node.get("r", "").rstrip("0123456789")
@@ -208,7 +210,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
 
 
 def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return the name of the file that holds a sheet."""
+    """Return the name of the archive's file for a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {node.get("name"): node.attrib for node in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
@@ -218,7 +220,7 @@ def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
 
 
 def _read_position(letters: str) -> int:
-    """Return the position of a column by its letters: of AA, the 27th, 26."""
+    """Return the position of a column from its letters: AA is the 27th, at 26."""
     position = 0
     for letter in letters:
         position = 26 * position + ord(letter) - ord("A") + 1
@@ -230,9 +232,9 @@ def _filter_rows(
     others: Collection[int] = (),
     note_empty: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
-    """Yield the rows that are not blank, and some others, with their numbers.
+    """Yield the non-blank rows, and the rows in `others`, with their numbers.
 
-    `note_empty` is given the numbers of blank rows between these.
+    `note_empty` is called with the numbers of blank rows between these.
     """
     last = 0
     for number, row in enumerate(cells, start=1):
@@ -244,5 +246,5 @@ def _filter_rows(
 
 
 def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
-    """Return the texts that a row of cells holds."""
+    """Return the texts in a row of cells."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]

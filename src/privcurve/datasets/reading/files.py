@@ -1,4 +1,4 @@
-"""Raw files: opened and unpacked up to a bound; their bytes in pieces, and their lines."""
+"""Raw files: open and unpack them up to a limit; read their bytes in pieces, and their lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIKE_ASCII = ("utf-8", "utf-8-sig", "ascii", "cp1252", "iso8859-1")
 PIECE = 1 << 20
 
 _GZIP = b"\x1f\x8b"
-# First bytes, as patterns, of files that are packed in other ways, which are not read.
+# First bytes, as patterns, of unsupported packed files.
 _PACKED = {
     b"PK\x03\x04": "a zip archive, or a workbook whose name does not end in .xlsx",
     b"BZh[1-9]1AY": "packed by bzip2",
@@ -33,24 +33,24 @@ _PACKED = {
 }
 _UNPACKED_AT_ONCE = 1 << 18
 
-# Packed tables are a tenth of their size. A file that unpacks to more bytes than this, and to more
-# than so many times its own, is refused: it was made to fill a memory.
+# Packed tables have a tenth of their size. A file that unpacks to more bytes than this, and to more
+# than MOST_TIMES times its size, is refused: it may be made to fill memory.
 MOST_UNPACKED = 1 << 30
 MOST_TIMES = 100
 
 
 def open_raw(path: Path) -> BinaryIO:
-    """Open a file for its bytes; what gzip has packed is unpacked, under any name.
+    """Open a file for its bytes; unpack gzip, whatever the file's name.
 
-    Bytes that are damaged, or too many, raise an error while they are read (`ValueError`,
-    `EOFError`, `zlib.error`); other ways of packing a `ValueError` at once.
+    Damaged or too many bytes raise an error while they are read (`ValueError`, `EOFError`,
+    `zlib.error`); other packed formats raise `ValueError` at once.
     """
     file = path.open("rb")
     start = file.peek(8)
     for signature, what in _PACKED.items():
         if re.match(signature, start):
             file.close()
-            raise ValueError(f"it is {what}: unpack it (only .gz is read as it is)")
+            raise ValueError(f"it is {what}: unpack it (only .gz is supported)")
     if path.suffix != ".gz" and start[:2] != _GZIP:
         return file
     stream = gzip.GzipFile(fileobj=file, mode="rb")
@@ -59,14 +59,14 @@ def open_raw(path: Path) -> BinaryIO:
 
 
 def join_pieces(pieces: Iterator[bytes], source: BinaryIO | None = None) -> BinaryIO:
-    """Return a file of pieces that come one after another; `source` is closed with it."""
+    """Return a file object over consecutive pieces; closing it closes `source`."""
     return cast(BinaryIO, io.BufferedReader(_Pieces(pieces, source), _UNPACKED_AT_ONCE))
 
 
 def check_archive(path: Path) -> None:
-    """Refuse a zip archive, such as an ``.xlsx``, that says that it holds too much.
+    """Refuse a zip archive, such as an ``.xlsx``, that declares too large a content.
 
-    The reader itself refuses a part that is larger than it says.
+    The reader itself refuses a part that is larger than declared.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -88,13 +88,13 @@ def _check_unpacked(n_unpacked: int, n_packed: int) -> None:
     most = max(MOST_UNPACKED, MOST_TIMES * n_packed)
     if n_unpacked > most:
         raise ValueError(
-            f"its {n_packed:,} bytes are packed, and hold more than {most:,}: unpack it first, if "
-            "it is a table all the same"
+            f"its {n_packed:,} packed bytes contain more than {most:,}: unpack it first, if it "
+            "is really a table"
         )
 
 
 def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
-    """Yield (line number from 1, text) of all lines below those that the parser skips."""
+    """Yield (line number from 1, text) of all lines after the parser's skipped ones."""
     for number, line in lines_of(open_raw(path), parser.encoding):
         if number > parser.skip_rows:
             yield number, line
@@ -103,8 +103,8 @@ def lines(path: Path, parser: Parser) -> Generator[Line, None, None]:
 def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, None, None]:
     """Yield the numbered lines of an open file, and close it.
 
-    Text is brought into one form of Unicode (NFC), as descriptions are. Raises UnicodeError where
-    bytes are not of the encoding.
+    Text is normalized to NFC, like descriptions. Raises UnicodeError for bytes outside the
+    encoding.
     """
     number = first - 1
     with io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
@@ -116,12 +116,12 @@ def lines_of(file: BinaryIO, encoding: str, first: int = 1) -> Generator[Line, N
 
 
 def _explain_byte(error: UnicodeDecodeError, encoding: str, number: int) -> str:
-    """Say which line has a byte of another encoding; the bytes of the error begin in `number`."""
+    """Return which line has a byte outside the encoding; `number` is the first line."""
     if number == 1 and error.object.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "it is written in utf-16, it seems"
+        return "it seems to be written in utf-16"
     place = f"a line from {number} on"
     if has_byte_ends(encoding):
-        # The text stream asks for more bytes only within a line.
+        # The text stream requests more bytes only within a line.
         ends = re.findall(rb"\r\n?|\n", error.object[: error.start])
         place = f"line {number + len(ends)}"
     return f"{place} has the byte 0x{error.object[error.start]:02x}, which is not {encoding}"
@@ -135,7 +135,7 @@ def has_byte_ends(encoding: str) -> bool:
 def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
     """Yield the bytes of an open file in pieces, and close it.
 
-    Pieces end where lines do, if the encoding tells that by bytes.
+    Pieces end at line ends, if these are recognizable as bytes in the encoding.
     """
     end_of_line = b"\n" if has_byte_ends(encoding) else b""
     with file:
@@ -153,7 +153,7 @@ def pieces_of(file: BinaryIO, encoding: str) -> Iterator[bytes]:
 def peek(
     pieces: Iterator[bytes], look: Callable[[Iterator[bytes]], Seen]
 ) -> tuple[Seen, Iterator[bytes]]:
-    """Return what `look` makes of the first pieces, and all pieces, those too."""
+    """Return `look(pieces)` and an iterator over all pieces, including those already consumed."""
     seen: list[bytes] = []
 
     def note() -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Find out how a table is written: its kind, separator, encoding and the names of its fields."""
+"""Detect the format of a table: its kind, separator, encoding and field names."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ from privcurve.datasets.reading.table import READ_ERRORS, hint_of
 
 ENCODINGS = (Parser(DELIMITED).encoding, "cp1252", "latin-1")
 
-# How many lines tell the separator.
+# Number of lines that determine the separator.
 _LINES = 200
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a table is written."""
+    """The format of a table."""
 
-    parser: dict[str, Any]  # what a description says under `parser`
-    fields: tuple[str, ...]  # names of the fields, in order; all different
-    # The names as they stand in the file; empty if it names no fields.
+    parser: dict[str, Any]  # the content of `parser` in a description
+    fields: tuple[str, ...]  # names of the fields, in order; all distinct
+    # The names as written in the file; empty if it has none.
     names: tuple[str, ...] = ()
-    # Names of the columns of a Parquet file that hold lists or objects, which are not read.
+    # Names of a Parquet file's columns of lists or objects, which are not read.
     nested: tuple[str, ...] = ()
-    sheets: tuple[str, ...] = ()  # names of all sheets of an Excel file, from the one that is read
+    # names of all sheets of an Excel file, beginning with the sheet that is read
+    sheets: tuple[str, ...] = ()
 
     @property
     def is_guessed(self) -> bool:
-        """Whether its encoding is a guess: its bytes could be other letters just as well."""
+        """Whether the encoding is a guess: the bytes could be other letters in another encoding."""
         return self.parser.get("encoding") in ENCODINGS[1:]
 
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
-    """Find out how a table is written; without a header its fields are column1, column2, ….
+    """Detect the format of a table; without a header its fields are column1, column2, ….
 
-    `sheet` is that of an Excel file, by default the first.
+    `sheet` is the name of an Excel sheet, by default the first.
     """
     if not path.is_file():
-        what = "is a folder" if path.is_dir() else "is not there"
+        what = "is a folder" if path.is_dir() else "does not exist"
         raise DatasetError(f"{path} {what}: name the file of your table")
     if not path.stat().st_size:
         raise DatasetError(f"{path} is empty")
@@ -57,7 +58,9 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     try:
         is_excel = path.suffix.lower() in EXCEL_ENDINGS
         if sheet and not is_excel:
-            raise DatasetError(f"{path} is not an Excel file, and has no sheets: leave out --sheet")
+            raise DatasetError(
+                f"{path} is not an Excel file, so it has no sheets: leave out --sheet"
+            )
         if is_excel:
             rows, sheets = top_rows(path, load_sheet(path, sheet))
             parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
@@ -95,9 +98,9 @@ def _sniff_parquet(path: Path) -> Format:
 
 
 def _find_encoding(path: Path, start: bytes) -> str:
-    """Return the first encoding that the whole file, which has this start, can be read in."""
+    """Return the first encoding that fits the entire file, which begins with `start`."""
     if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
-        raise DatasetError(f"{path} is written in UTF-32: save it as UTF-8")
+        raise DatasetError(f"{path} is written in UTF-32, which is not supported: save it as UTF-8")
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "utf-16"
     for encoding in ENCODINGS:
@@ -125,9 +128,9 @@ def is_plain_text(path: Path) -> bool:
 
 
 def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
-    """Return the separator under which most lines have the same number of fields, above one.
+    """Return the separator with which most lines have the same number of fields, above one.
 
-    With it come the first two records.
+    Also return the first two records.
     """
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, list[Record]] | None = None
@@ -140,7 +143,7 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
             broken = broken or str(error)
             continue
         if not records:
-            raise DatasetError(f"{path} holds no line that is not blank")
+            raise DatasetError(f"{path} must have a line that is not blank")
         width, count = Counter(len(fields) for _, fields in records).most_common(1)[0]
         score = (count / len(records), width)
         first = len(records[0][1])
@@ -157,7 +160,7 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
                 f"its first line has {first} fields (separator {separator!r}), most others "
                 f"have {width}. {remedy}"
             )
-        # The separator has to divide the first line too. Blanks also stand in texts.
+        # The separator must also split the first line, as blanks also occur in texts.
         if 1 < first == width and score > best:
             if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
@@ -170,17 +173,17 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
         raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
     if choice is None:
         raise DatasetError(
-            f"{path}: no separator (comma, semicolon, tab, | or blanks) makes more than one field "
-            "of its lines. A table needs the label and a column to learn from; if lines of another "
-            "kind stand at its top, delete them."
+            f"{path}: a separator (comma, semicolon, tab, | or blanks) must split its lines "
+            "into several fields; none does. A table needs the label and a column to learn "
+            "from; if it begins with lines of another kind, delete them."
         )
     return choice
 
 
 def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
-    """Name the fields by the first line that is not blank; equal or empty names are changed.
+    """Name the fields after the first line that is not blank; equal or empty names are changed.
 
-    `rows` are this line and the next one. A title in its place is refused (DatasetError).
+    `rows` are this line and the next one. A title instead of names raises DatasetError.
     """
     number, first = rows[0]
     if not header:
@@ -190,9 +193,9 @@ def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header:
     n_filled, n_below = (sum(map(bool, map(str.strip, row))) for _, row in (rows[0], rows[-1]))
     if 2 * n_filled < n_below or (n_filled == 1 < n_below and names[0]):
         what = hint_of(str(path), names) or (
-            f"Its first line holds a text for {n_filled} of {len(names)} columns, and the next one "
+            f"Its first line has texts for {n_filled} of {len(names)} columns, and the next one "
             f"for {n_below}: if it is a title, delete the lines above the names of columns; "
-            "otherwise give each column a name there."
+            "otherwise name each column there."
         )
         raise DatasetError(f"{path} can't be read. {what}")
     if len(set(names)) == len(names) and all(names):
@@ -202,7 +205,7 @@ def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header:
 
 
 def make_distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield names; add a number to each name that came before, and name the empty ones."""
+    """Yield names; number the repeated ones, and name the empty ones."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

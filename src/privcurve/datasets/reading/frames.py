@@ -1,4 +1,4 @@
-"""Read frames as files are read: named columns of Arrow arrays or single values, in pieces."""
+"""Read frames like files: named columns of Arrow arrays or single values, in pieces."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _SPANS = (timedelta, np.timedelta64)
 
 
 def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Iterator[RawTable]]:
-    """Return how many rows a frame has, and the columns of a domain in it, a piece at a time.
+    """Return the number of rows of a frame, and the columns of a domain in it, in pieces.
 
     `frame` is a DataFrame, an Arrow table, a structured array, or a mapping of columns. With
     `in_order`, or if the domain has one column, it may be an array with the columns of the domain
-    in their order. Raises DatasetError if a column is not there, or has no name.
+    in their order. Raises DatasetError if a column is missing or has no name.
     """
     columns = _find_columns(domain, frame, in_order)
     n_rows = len(columns[domain.names[0]])
@@ -42,7 +42,7 @@ def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Itera
 
 
 def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]:
-    """Return the texts of a column of a frame, None if it is not there, and all column names."""
+    """Return the texts of a column of a frame (None if it is missing), and all column names."""
     key_of = {_name_of(key): key for key in column_names(frame)}
     if _name_of(name) not in key_of:
         return None, list(key_of)
@@ -50,15 +50,15 @@ def frame_column(domain: Domain, frame: Any, name: str) -> tuple[Any, list[str]]
 
 
 def arrow_table(frame: Any) -> Any:
-    """Return a frame as an Arrow table; values of several types in one column as their texts.
+    """Return a frame as an Arrow table; a column of several types is converted to texts.
 
-    Raises DatasetError if it is no frame, or a column of it can't be one.
+    Raises DatasetError if it is not a frame, or if a column is not convertible.
     """
     import pyarrow
 
     keys = column_names(frame)
     if not hasattr(frame, "columns"):
-        raise DatasetError(f"give a DataFrame, not {type(frame).__name__}")
+        raise DatasetError(f"the table must be a DataFrame; got {type(frame).__name__}")
     fields = list(map(_name_of, keys))
     if twice := next((name for name in fields if fields.count(name) > 1), None):
         raise DatasetError(f"{FRAME} has several columns named {twice!r}: rename them")
@@ -70,7 +70,7 @@ def arrow_table(frame: Any) -> Any:
             if isinstance(values, list):
                 values = pyarrow.array([text_of(value) for value in values], pyarrow.string())
         except NoColumnError:
-            # Lists and the like are no column.
+            # Lists and similar values are not supported in a column.
             values = pyarrow.array([[]] * len(values))
         arrays[name] = values
     return pyarrow.table(arrays)
@@ -80,7 +80,8 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     """Return the columns of the domain, each as an Arrow array or a list of single values."""
     keys = column_names(frame)
     fields = list(map(_name_of, keys))
-    # The names of a DataFrame without names; another one may have names that compare to no number.
+    # The names of a DataFrame without names; others may have names that are not comparable to
+    # numbers.
     are_places = all(isinstance(key, Integral) and key == j for j, key in enumerate(keys))
     is_unnamed = are_places and not set(fields) & set(domain.names)
     if is_unnamed and (hasattr(frame, "columns") or not isinstance(frame, Mapping)):
@@ -90,14 +91,14 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     key_of = dict(zip(fields, keys, strict=True))
     columns = {name: _convert(name, frame[key_of[_name_of(name)]]) for name in domain.names}
     if len(set(map(len, columns.values()))) > 1:
-        raise DatasetError(f"the columns of {FRAME} have different lengths")
+        raise DatasetError(f"the columns of {FRAME} must have equal lengths; they differ")
     if isinstance(frame, Mapping):
         _warn_of_index(frame[key_of[_name_of(name)]] for name in domain.names)
     return columns
 
 
 def _warn_of_index(columns: Iterable[Any]) -> None:
-    """Warn where columns of a mapping are joined by position, though their indexes disagree."""
+    """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
     indexes: list[Any] = [index for index in candidates if hasattr(index, "equals")]
@@ -110,7 +111,7 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
 
 
 def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
-    """Return the columns of rows without names, or whose names are their places 0, 1, 2, …."""
+    """Return the columns of rows without names, or with the names 0, 1, 2, …."""
     names = list_names(domain.names)
     if len(domain.columns) > 1 and not in_order:
         raise DatasetError(
@@ -123,8 +124,8 @@ def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
     matrix = _make_matrix(rows)
     if matrix.ndim != 2 or matrix.shape[1] != len(domain.columns):
         raise DatasetError(
-            f"an array of shape {matrix.shape} does not have the {len(domain.columns)} columns "
-            f"of the domain: give them in its order, {names}; or a frame"
+            f"an array must have the {len(domain.columns)} columns of the domain; got the shape "
+            f"{matrix.shape}. Give the columns in its order, {names}; or a frame"
         )
     return matrix.T
 
@@ -137,7 +138,7 @@ def _make_matrix(rows: Any) -> Any:
 
 
 def _name_of(key: Any) -> str:
-    """Return the name of a column in Unicode's composed form: what looks alike is alike."""
+    """Return the name of a column in NFC, so that equal-looking names are equal."""
     return compose(str(key))
 
 
@@ -169,7 +170,7 @@ def _convert(name: str, values: Any) -> Any:
 
 
 def _make_native(values: Any) -> Any:
-    """Return an array without steps and in this machine's order of bytes, as Arrow takes it."""
+    """Return a contiguous array in native byte order, as Arrow requires."""
     return np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
 
 
@@ -181,12 +182,12 @@ def _convert_values(values: Any) -> Any:
         gaps = np.ma.getmaskarray(values)
         cells = [None if gap else value for value, gap in zip(values.data, gaps, strict=True)]
     elif hasattr(groups := getattr(values, "cat", values), "codes"):
-        # Categories of pandas may be of different types; code −1 is a missing value.
+        # Categories of pandas may have different types; code −1 is a missing value.
         categories = [*groups.categories, None]
         cells = [categories[code] for code in groups.codes]
     else:
         cells = list(values)
-    # Of mixed values Arrow would read some differently: 1 beside "a", or a day beside a time.
+    # Arrow would read some mixed values differently: 1 next to "a", or a day next to a time.
     if {kind for kind in map(type, cells) if kind.__name__ not in ABSENT} <= {str, float}:
         with suppress(*conversion_errors()):
             return pyarrow.array(cells, pyarrow.string(), from_pandas=True)
@@ -213,7 +214,7 @@ def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
 
 
 def _refuse_spans(values: Any) -> None:
-    """Refuse spans of time (NoColumnError), which are neither numbers nor days."""
+    """Refuse time spans (NoColumnError), which are neither numbers nor days."""
     from pyarrow import types
 
     kinds = {type(value) for value in values} if isinstance(values, list) else {values.type}

@@ -28,7 +28,7 @@ _BYTES = 0x08  # the code of unsigned bytes, the type of images and of their lab
 
 
 def is_idx(path: Path) -> bool:
-    """Return whether a file, which may be packed, begins as an idx file of bytes does."""
+    """Return whether a file, possibly packed, begins like an idx file of bytes."""
     with open_raw(path) as stream:
         return stream.read(3) == bytes([0, 0, _BYTES])
 
@@ -36,7 +36,7 @@ def is_idx(path: Path) -> bool:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file of images with the file of its labels, a piece at a time.
+    """Read one file of images with the file of its labels, in pieces.
 
     New records need no labels.
     """
@@ -58,7 +58,7 @@ def read(
                 expected = f"parser: fields in {description.path} has {len(fields)} names. Give it "
                 expected += f"{width}."
             raise DatasetError(
-                f"{subject(description)}{file.path} holds {width} numbers an image "
+                f"{subject(description)}{file.path} has {width} numbers per image "
                 f"({_write_shape(shape)} pixels in blocks of {blocks}), but {expected}"
             )
         step = chunk_size(math.prod(shape))
@@ -78,21 +78,24 @@ def read(
         if n_images == count:
             for stream, path in streams:
                 if stream.read(1):
-                    raise ValueError(f"{path} goes on after the {count} entries that it names")
+                    raise ValueError(f"{path} must end after its {count} entries; it continues")
 
 
 def _check_labels(labels: BinaryIO, path: Path, n_images: int) -> None:
     with _label_errors(path):
         n_labels, *more = _read_shape(labels)
         if more:
-            raise ValueError(f"it holds {_write_shape([n_labels, *more])} bytes, not one an image")
+            raise ValueError(
+                "its labels must be one byte per image; it has "
+                f"{_write_shape([n_labels, *more])} bytes"
+            )
     if n_images != n_labels:
-        raise ValueError(f"it holds {n_images} images, but {path} {n_labels} labels")
+        raise ValueError(f"it has {n_images} images, but {path} has {n_labels} labels")
 
 
 @contextmanager
 def _label_errors(path: Path) -> Iterator[None]:
-    """Name the file of labels in its errors: the caller names the file of images."""
+    """Add the name of the label file to errors: the caller names the file of images."""
     try:
         yield
     except READ_ERRORS as error:
@@ -100,10 +103,10 @@ def _label_errors(path: Path) -> Iterator[None]:
 
 
 def _read_shape(stream: BinaryIO) -> tuple[int, ...]:
-    """Read the head of a file: its type, and how many entries along each axis."""
+    """Read the header of a file: its type, and its number of entries along each axis."""
     zero, kind, axes = struct.unpack(">HBB", _read_exactly(stream, 4))
     if zero or kind != _BYTES or not axes:
-        raise ValueError("it is not an idx file of bytes")
+        raise ValueError("it must be an idx file of bytes; it is not")
     return tuple(struct.unpack(f">{axes}I", _read_exactly(stream, 4 * axes)))
 
 
@@ -119,10 +122,10 @@ def _read_exactly(stream: BinaryIO, n: int) -> bytes:
 
 
 def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
-    """Return the averages of blocks of pixels, a row for each image."""
+    """Return the averages of blocks of pixels, one row per image."""
     n, *shape = pixels.shape
     split = [part for side in shape for part in (side // blocks, blocks)]
-    # Sums of bytes are whole numbers: the mean is the same on every machine.
+    # Sums of bytes are whole numbers, so the mean is the same on every machine.
     within = tuple(range(2, 2 + 2 * len(shape), 2))
     sums = pixels.reshape(n, *split).sum(axis=within, dtype=np.uint32)
     return sums.reshape(n, -1) / float(blocks ** len(shape))

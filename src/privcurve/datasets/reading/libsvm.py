@@ -1,4 +1,4 @@
-"""Read LIBSVM files: a label, then ``index:number`` for each number that is not zero."""
+"""Read LIBSVM files: a label, then ``index:number`` for each nonzero number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INDEX_ZERO = re.compile(r"\s0+:")
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file, a piece at a time."""
+    """Read one file in pieces."""
     numbered = lines_of(open_raw(file.path), description.parser.encoding)
     yield from read_lines(description, str(file.path), numbered, problems, most)
 
@@ -35,14 +35,14 @@ def read_lines(
     problems: Problems,
     most: int | None = None,
 ) -> Iterator[RawTable]:
-    """Read the lines of a file, a piece at a time; of a new record the label may be left out."""
+    """Read the lines of a file in pieces; new records may omit the label."""
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
     below = (line for line in numbered if line[0] > parser.skip_rows)
     numbered = nonblank_lines(below, parser.comment)
     has_zero = not parser.zero_based
     for chunk in chunks_of(islice(numbered, most), len(fields)):
-        # An index that is left out means zero.
+        # An omitted index means zero.
         matrix = np.zeros((len(chunk), len(fields)))
         labels = []
         for row, (line, text) in enumerate(chunk):
@@ -67,8 +67,8 @@ def read_lines(
                 if place in places:
                     problems.refuse(
                         line,
-                        f"line {line} of {source} has the index {place + base} twice: which "
-                        "number is meant?",
+                        f"line {line} of {source} has the index {place + base} twice; it may "
+                        "occur once.",
                         "Correct the file.",
                         "index",
                     )
@@ -79,18 +79,19 @@ def read_lines(
         yield RawTable(source, columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # Records beyond `most`, which are not read, tell too whether indices begin with 0.
+    # Records beyond `most`, which are not read, also show whether indices begin with 0.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
-            f"{source} nowhere has the index 0, and counts from 1, it seems: every number would "
-            f"stand in the column of another. Leave out parser: zero_based in {description.path}; "
-            f"or, if {fields[0]!r} is 0 in each record, write it (0:0) in one of them.",
+            f"{source} never has the index 0, so it seems to count from 1: every number would "
+            "be assigned to a wrong column. Leave out parser: zero_based in "
+            f"{description.path}; or, if {fields[0]!r} is 0 in each record, write it (0:0) in "
+            "one of them.",
             "zero_based",
         )
 
 
 def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
-    """Put ``index:number`` into a row, and return its position."""
+    """Write ``index:number`` to a row, and return its position."""
     index, _, value = entry.partition(":")
     position = number(index, int) - base
     if not 0 <= position < len(row):

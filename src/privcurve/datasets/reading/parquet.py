@@ -1,4 +1,4 @@
-"""Read Parquet files, a piece at a time."""
+"""Read Parquet files in pieces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from privcurve.datasets.reading.table import (
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file is of Parquet, by its name or by how it begins and ends."""
+    """Return whether a file is a Parquet file, by its name or by its first and last bytes."""
     if path.suffix.lower() == ".parquet":
         return True
     if not path.is_file() or path.stat().st_size < 8:
@@ -34,7 +34,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def schema_of(path: Path) -> Any:
-    """Read which columns of which types a file has."""
+    """Read the names and types of a file's columns."""
     import pyarrow
     from pyarrow import parquet
 
@@ -47,9 +47,9 @@ def schema_of(path: Path) -> Any:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file, a piece at a time.
+    """Read one file in pieces.
 
-    Columns become what the same records in a file of text would be.
+    Columns become what the same records in a text file would become.
     """
     import pyarrow
     from pyarrow import parquet
@@ -78,7 +78,7 @@ def read(
 
 
 def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list[str]:
-    """Return the columns of times with a zone that are copied, and neither coded nor the label."""
+    """Return the copied columns of times with a zone that are neither encoded nor the label."""
     if not isinstance(description, Unlabelled):
         return []
     domain = description.domain

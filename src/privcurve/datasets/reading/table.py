@@ -17,18 +17,18 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.schema import suggestion
 
-# Limits of a piece: a file of any length needs the same memory.
+# Limits of a piece, so that files of any length need the same memory.
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
-# Names that a message shows, and letters of each.
+# Maximum number of names in a message, and of characters in each.
 _SHOWN = 30
 _LONGEST = 40
 
 _ARFF = (".arff", ".arff.gz")
 _TITLE = "If a title is above the names of its columns, delete it."
 
-# The end of messages about values without a code, where the model was trained by others.
+# The end of messages about values without a code, if the model was trained by others.
 DECIDED = "the description, and train again"
 
 # Exceptions of damaged files. A UnicodeDecodeError is a ValueError.
@@ -39,35 +39,35 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RawTable:
-    """Some records of a file, before any coding."""
+    """Records of a file, before encoding."""
 
-    source: str  # the file, for messages
-    # Texts as they stand in the file, in a list or an Arrow array, with None where there is no
-    # value; or an array of numbers or days.
+    source: str  # the file, as named in messages
+    # Texts of the file, in a list or an Arrow array with None for a missing value; or an array of
+    # numbers or days.
     columns: Mapping[str, Any]
-    lines: Sequence[int]  # where in the file each record stands
-    unit: str = "line"  # what these numbers count
-    share: float | None = None  # how much of the file was read with them, where that is known
+    lines: Sequence[int]  # line or row of each record
+    unit: str = "line"  # what `lines` counts
+    share: float | None = None  # share of the file read so far, if known
 
     def head(self, n_records: int) -> RawTable:
-        """Return the first records."""
+        """Return the first `n_records` records."""
         if n_records >= len(self.lines):
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
 
     def place_of(self, row: int) -> str:
-        """Say where a record stands."""
+        """Return a text with the position of a record."""
         return f"{self.unit} {self.lines[row]} of {self.source}"
 
 
 def chunk_size(width: int) -> int:
-    """Return how many records of so many fields are read and coded at once."""
+    """Return how many records of `width` fields are read and encoded at once."""
     return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
 
 
 def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Yield lists of records of so many fields, to be read and coded at once."""
+    """Yield lists of records of `width` fields, to be read and encoded at once."""
     rest = iter(items)
     while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
@@ -75,10 +75,10 @@ def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Stands for the description where a file of records without labels is read.
+    """Replaces the description when a file of unlabelled records is read.
 
-    `name` and `path` are for messages: what is read, and where the fate of its values is decided.
-    `copied` are fields that are read beside the columns.
+    `name` and `path` are for messages: the file, and where the treatment of its values is decided.
+    `copied` are fields that are read in addition to the columns.
     """
 
     domain: Domain
@@ -94,7 +94,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: AnyDescription) -> list[str]:
-    """Return the fields that are used: columns, then label and unit, or what is copied."""
+    """Return the fields that are used: columns, then label and unit, or the copied fields."""
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
@@ -109,20 +109,21 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def hint_of(source: str, fields: Sequence[str]) -> str:
-    """Say what a file may be by its name and first fields, and what to do; empty if unknown."""
+    """Return a guess what a file is, from its name and first fields, with a remedy; or ""."""
     start = fields[0].lstrip() if fields else ""
     if start[:1] in ("{", "["):
         return (
-            "It is JSON, it seems: write its records as CSV or Parquet (in pandas, read_json and "
-            "to_csv)."
+            "It seems to be JSON: write its records as CSV or Parquet (in pandas, read_json "
+            "and to_csv)."
         )
     if start.lower().startswith("sep="):
-        return "Its first line, sep=…, is for Excel alone: delete it."
+        return "Its first line, sep=…, is only for Excel: delete it."
     is_arff = source.lower().endswith(_ARFF) and start[:1] in ("%", "@")
     if is_arff or start.lower().startswith("@relation"):
         return (
-            "It is ARFF: write its records as CSV, with a first line of names (Weka: Save as CSV), "
-            'or describe it by hand, by parser: {kind: delimited, comment: "@", fields: […]}.'
+            "It is ARFF: write its records as CSV with a first line of names (Weka: Save as "
+            'CSV), or describe it by hand with parser: {kind: delimited, comment: "@", fields: '
+            "[…]}."
         )
     return ""
 
@@ -130,19 +131,19 @@ def hint_of(source: str, fields: Sequence[str]) -> str:
 def find_fields(
     source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
-    """Return the places of the wanted fields; each that is not there once is a problem."""
+    """Return the positions of the wanted fields; a field that does not occur once is a problem."""
     hint = hint_of(source, fields)
     counts = Counter(fields)
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # The header is another line. The fields of this one may be a record: they are not shown,
-        # except what is nearly the name of a column.
+        # The header is another line. The fields of this line may be a record, so the message shows
+        # none of them, except one that nearly equals a column name.
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
-            f"{source} has no {names}, nor any other that is asked for, where it should name its "
-            f"{len(fields)}{near}{hint and f' {hint}'}{remedy}"
+            f"{source} has none of the {names}, nor any other required one, in the line "
+            f"that should name its {len(fields)}{near}{hint and f' {hint}'}{remedy}"
         )
     elif missing:
         near = suggestion(missing[0], fields) if len(missing) == 1 else "."
@@ -151,9 +152,7 @@ def find_fields(
         problems.add(f"{source} has no {names}{near} {columns}.{hint}{remedy}")
     for name in wanted:
         if counts[name] > 1:
-            problems.add(
-                f"{source} has {counts[name]} columns {name!r}: which one is meant?{remedy}"
-            )
+            problems.add(f"{source} must have one column {name!r}; it has {counts[name]}.{remedy}")
     problems.check()
     place = {name: j for j, name in enumerate(fields)}
     return {name: place[name] for name in wanted}
@@ -162,7 +161,7 @@ def find_fields(
 def positions(
     description: AnyDescription, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
-    """Return the places of the fields that a description uses."""
+    """Return the positions of the fields that a description uses."""
     remedy = ""
     if description.label is not None:
         remedy = f" Correct the names, there or in {description.path} (columns, label, parser)."
@@ -170,7 +169,7 @@ def positions(
 
 
 def check_order(description: AnyDescription, source: str, above: Sequence[str], unit: str) -> None:
-    """Refuse a file whose last skipped row, `above`, names columns in another order."""
+    """Refuse a file whose last skipped row, `above`, has column names in another order."""
     parser = description.parser
     counts = Counter(name.strip() for name in above)
     for j, name in enumerate(above, start=1):
@@ -206,11 +205,11 @@ def convert_columns(
 
 
 def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:
-    """Return the error for a file that is not in the format that was expected."""
+    """Return the error for a file that does not have the expected format."""
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
-            f"{source} is not written in {encoding}: {error}. Say in which encoding it is, such as "
+            f"{source} is not written in {encoding}: {error}. Name its encoding, such as "
             "--encoding utf-16 or --encoding cp1252"
         )
     if description.label is None:
@@ -223,5 +222,5 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 
 
 def subject(description: AnyDescription) -> str:
-    """Return how a message begins: with the dataset, if the file is of one."""
+    """Return the beginning of a message: the dataset's name, if the file belongs to one."""
     return "" if description.label is None else f"dataset {description.name!r}: "

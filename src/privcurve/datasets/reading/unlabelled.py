@@ -1,7 +1,7 @@
-"""Files of records without labels, a piece at a time: what a model is asked about.
+"""Files of unlabelled records for prediction, read in pieces.
 
-A file that names its columns is read by these names. Any other file is read as the model's training
-files were, by the parser that the model carries.
+A file with column names is read by these names. Any other file is read like the model's training
+files, with the parser that the model contains.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# The names of columns end within so many lines; so many records tell names from values.
+# The names of columns end within this many lines; this many records distinguish names from values.
 _MOST_OF_HEADER = 100
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is written: like the training files of the model, except where options differ."""
+    """The format of a file: like the model's training files, except where options differ."""
 
-    parser: Parser | None = None  # of the training files, where the model carries it
+    parser: Parser | None = None  # parser of the training files, if the model contains it
     separator: str | None = None
     encoding: str | None = None
     sheet: str = ""
@@ -68,26 +68,26 @@ class Layout:
     labels: Path | None = None  # the file of the labels of an idx file
 
     def of(self, *kinds: str) -> Parser | None:
-        """Return the parser of the training files if it is of one of these kinds."""
+        """Return the parser of the training files if it has one of these kinds."""
         return self.parser if self.parser is not None and self.parser.kind in kinds else None
 
 
 class UnlabelledFile(NamedTuple):
-    """A file whose columns are known, and whose records are to be read."""
+    """A file with known columns, whose records are still to be read."""
 
     description: Unlabelled
-    ignored: tuple[str, ...]  # its columns that the domain does not have
+    ignored: tuple[str, ...]  # its columns that the domain lacks
     tables: Callable[[Problems], Iterator[RawTable]]
-    # Of a file that is read by the places of its fields: its first records, and the last line that
-    # is skipped above them.
+    # For a file that is read by field positions: its first records, and the last skipped line
+    # before them.
     top: Sequence[Record] = ()
     above: Record = (0, ())
     remarks: tuple[str, ...] = ()
 
     def read(self, problems: Problems) -> Iterator[RawTable]:
-        """Read its records once, a piece at a time; those that can't be read are problems.
+        """Read the records once, in pieces; unreadable ones are added to `problems`.
 
-        Raises DatasetError where the file is damaged.
+        Raises DatasetError if the file is damaged.
         """
         try:
             yield from self.tables(problems)
@@ -98,10 +98,10 @@ class UnlabelledFile(NamedTuple):
 def open_unlabelled(
     domain: Domain, path: Path, layout: Layout, copied: Sequence[str], stdin: BinaryIO | None
 ) -> UnlabelledFile:
-    """Open a file of records without labels, and find its columns.
+    """Open a file of unlabelled records, and find its columns.
 
-    Parameters are those of :func:`privcurve.datasets.coding.read_codes`. Raises DatasetError if it
-    can't be read, or lacks columns: all in one message.
+    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if it
+    can't be read, or lacks columns: all faults in one message.
     """
     source = "standard input" if path == STDIN else str(path)
     is_excel = path.suffix.lower() in EXCEL_ENDINGS
@@ -109,7 +109,7 @@ def open_unlabelled(
     for option, value in (("sheet", layout.sheet), ("rows", layout.rows)):
         if value and not is_excel:
             raise DatasetError(
-                f"{source} is not an Excel file, and has no sheets: leave out --{option}"
+                f"{source} is not an Excel file, so it has no sheets: leave out --{option}"
             )
     wanted = Unlabelled(domain, Parser(PARQUET), source, copied=tuple(dict.fromkeys(copied)))
     is_parquet = parquet.is_parquet(path)
@@ -131,7 +131,7 @@ def open_unlabelled(
             return UnlabelledFile(wanted, ignored, partial(parquet.read, wanted, RawFile(path)))
         if is_excel:
             return _open_sheet(wanted, path, layout)
-        # An unknown encoding is found before the file is opened, as it would stay open.
+        # An unknown encoding is detected before the file is opened, which would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
@@ -161,7 +161,7 @@ def _open_text(
 
     start, pieces = peek(pieces, look)
     if not any(line.strip() for _, line in start):
-        needs = ": its first line has to name the columns" if trained.header else ""
+        needs = ": its first line must name the columns" if trained.header else ""
         raise DatasetError(f"{wanted.name} is empty{needs}")
 
     def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
@@ -169,7 +169,7 @@ def _open_text(
         tables = partial(read_pieces, description, wanted.name, pieces, size=size)
         return UnlabelledFile(description, ignored, tables, **more)
 
-    # Names in the first line tell more than the layout of other files.
+    # Names in the first line are more reliable than the layout of other files.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
@@ -180,7 +180,7 @@ def _open_text(
         if _has_all(wanted, names):
             return as_table(parser, _find_unused(wanted, names))
         if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
-            # Number equal names as `describe` does.
+            # Equal names are numbered as by `describe`.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
             return as_table(parser, _find_unused(wanted, distinct))
     if trained.kind == LIBSVM:
@@ -203,7 +203,7 @@ def _open_text(
 
 
 def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
-    """Yield lines without comments, and without the blank ones above the first record."""
+    """Yield lines without comments, and without the blank lines before the first record."""
     is_above = True
     for number, line in lines:
         if parser.comment and line.startswith(parser.comment):
@@ -214,9 +214,9 @@ def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
-    """Return the line number of the first record, and its fields; 0 if there is none.
+    """Return the line number of the first record, and its fields; 0 if there is no record.
 
-    A field may have several lines: the number is the last.
+    A field may span several lines: the number is the last line.
     """
     number, fields = next(records_of(lines, separator, comment), (0, ()))
     return number, [field.strip() for field in fields]
@@ -232,7 +232,7 @@ def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trai
 
 
 def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
-    """Yield the records of some first lines; the last may be cut within a quote."""
+    """Yield the records of the first lines; the last record may be cut within a quote."""
     try:
         yield from records_of(lines, parser.separator, parser.comment)
     except csv.Error:
@@ -240,19 +240,19 @@ def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
 
 
 def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
-    """Return the record that ends with the last line that is skipped."""
+    """Return the record that ends with the last skipped line."""
     lines = [line for line in start if line[0] == parser.skip_rows]
     return next(_read_records(lines, parser), (0, ()))
 
 
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield pieces; refuse UTF-8 where another encoding is expected: letters would be wrong."""
+    """Yield pieces; refuse UTF-8 if another encoding is expected, as letters would be wrong."""
     is_utf8 = codecs.lookup(encoding).name.startswith("utf-8")
     for piece in pieces:
         if not is_utf8 and not piece.isascii() and _is_utf8(piece):
             raise ValueError(
-                f"it is written in UTF-8, it seems, and the model was trained on {encoding}: say "
-                f"--encoding utf-8, or --encoding {encoding} if that is right"
+                f"it seems to be written in UTF-8, but the model was trained on {encoding}: "
+                f"give --encoding utf-8, or --encoding {encoding} if that is right"
             )
         yield piece
 
@@ -308,16 +308,20 @@ def _open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFil
 
 
 def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
-    """Say how many of `n` rows are read, as the training sheet had `n_trained` records."""
+    """Return a remark on how many of `n` rows are read, if the training sheet had `n_trained`."""
     if n > n_trained:
         return (
-            f"of {n:,} rows the first {n_trained:,} are read, as many as the model was trained on; "
-            "--rows says how many are records",
+            (
+                f"of {n:,} rows the first {n_trained:,} are read, as many as trained the model; "
+                "--rows sets another number"
+            ),
         )
     if n < n_trained:
         return (
-            f"all {n:,} rows are read as records; where the model was trained, other rows stood "
-            "below them: leave such rows out by --rows",
+            (
+                f"all {n:,} rows are read as records, but in the training file the records were "
+                "followed by other rows: leave such rows out with --rows"
+            ),
         )
     return ()
 
@@ -327,7 +331,7 @@ def _open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFi
     assert parser is not None
     if LABEL in wanted.copied and layout.labels is None:
         raise DatasetError(
-            f"{path} holds images without labels: evaluate takes the file of these (--labels)"
+            f"{path} has images without labels: evaluate needs the file of the labels (--labels)"
         )
     description = replace(wanted, parser=parser)
     ignored = _find_unused(wanted, [*parser.fields, LABEL])
@@ -343,9 +347,9 @@ def _has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
 
 
 def _find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
-    """Return the fields that are not used; raise DatasetError if one that is used is missing."""
+    """Return the unused fields; raise DatasetError if a used field is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
     find_fields(description.name, fields, wanted, problems)
-    # A column without a name is that of a separator at the end of each line.
+    # A column without a name comes from a separator at the end of each line.
     used = {*wanted, description.domain.label.column, ""}
     return tuple(field for field in fields if field not in used)

@@ -1,1 +1,1 @@
-"""Growing one tree on coded columns: choice of splits, growth, scores of transcripts."""
+"""Growth of one tree on encoded columns: choice of splits, growth, leaves of rows."""

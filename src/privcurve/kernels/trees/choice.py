@@ -1,8 +1,8 @@
-"""How a tree chooses: scores of questions, and noisy choices among them.
+"""Scores of a tree's questions, and noisy choices among them, for two classes in integers.
 
-Of two classes, in integers: criteria of any number of classes, which
-:mod:`privcurve.kernels.holder_counts` has, take 25 times as long (27 µs, not 1, for 292 questions).
-Questions are those of :mod:`privcurve.kernels.trees.form`.
+:mod:`privcurve.kernels.holder_counts` has the criteria for any number of classes, which take 25
+times as long (27 µs, not 1, for 292 questions). :mod:`privcurve.kernels.trees.form` defines the
+questions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GINI, ENTROPY, ROOT_GINI = 0, 1, 2
 def two_class_impurity(positive: float, negative: float, criterion: int) -> float:
     """Return F(a, b) = (a + b)·G(a / (a + b)), the criterion times the weight of a node.
 
-    `criterion` is a place in `CRITERIA`; F is 0 for a pure or empty node.
+    `criterion` is a position in `CRITERIA`; F is 0 for a pure or empty node.
     """
     if positive <= 0.0 or negative <= 0.0:
         return 0.0
@@ -37,10 +37,10 @@ def two_class_impurity(positive: float, negative: float, criterion: int) -> floa
 
 @jit
 def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> None:
-    """Write F of both children together, for each question.
+    """Write the sum of F over both children of each question to `values`.
 
-    `yes`, of shape (n_questions, 2), has weights by label, negative first; `totals` are those of
-    the node.
+    `yes`, of shape (n_questions, 2), has the weights of the rows with the answer yes by label,
+    negative first; `totals`, of shape (2,), has the weights of the node.
     """
     for q in range(len(values)):
         negative, positive = yes[q, 0], yes[q, 1]
@@ -51,9 +51,10 @@ def split_values(yes: Ints, totals: Ints, criterion: int, values: Floats) -> Non
 
 @jit
 def pick_least(values: Floats | Ints, scale: float, noise: Floats) -> int:
-    """Pick the question of largest noise − scale · value, the first of equals.
+    """Return the first question with the largest noise − scale · value.
 
-    Without noise (an empty array), that of least value; else the scores are added to it in place.
+    Without noise (an empty array), return the first question with the smallest value. The function
+    adds the scores to `noise` in place.
     """
     best = 0
     best_score = -np.inf
@@ -69,14 +70,14 @@ def pick_least(values: Floats | Ints, scale: float, noise: Floats) -> int:
 
 @jit
 def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
-    """Return the weight of the rows of a node that a 1-rule gets wrong.
+    """Return the weight of the rows of a node that a 1-rule classifies wrongly.
 
-    Rules are numbered as in :mod:`privcurve.kernels.lazybb_rules`: 2q says + to a yes and − to a
-    no, 2q + 1 the contrary; then come + and − for all rows. `yes` and `totals` are as for
-    :func:`split_values`.
+    Rules are numbered as in :mod:`privcurve.kernels.lazybb_rules`: rule 2q predicts + for a yes and
+    − for a no, rule 2q + 1 the opposite; the last two rules predict + and − for all rows.
+    :func:`split_values` explains `yes` and `totals`.
     """
     q = rule >> 1
-    # The constant + is the rule of a question to which every row says yes.
+    # The constant + is the rule of a question that every row answers by yes.
     negative, positive = totals[0], totals[1]
     if q < len(yes):
         negative, positive = yes[q, 0], yes[q, 1]
@@ -87,9 +88,9 @@ def rule_error(yes: Ints, totals: Ints, rule: int) -> int:
 
 @jit
 def pick_rule(yes: Ints, totals: Ints, scale: float, noise: Floats) -> int:
-    """Pick the 1-rule of largest noise − scale · error on the rows of a node.
+    """Return the 1-rule with the largest noise − scale · error on the rows of a node.
 
-    Without noise (an empty array), the rule of least error is picked, the first of equals.
+    Without noise (an empty array), return the first rule with the smallest error.
     """
     errors = np.empty(2 * len(yes) + 2)
     for rule in range(len(errors)):
@@ -101,10 +102,10 @@ def pick_rule(yes: Ints, totals: Ints, scale: float, noise: Floats) -> int:
 def pick_gain(
     gains: Floats, children: Ints, n_nodes: int, scale: float, chance: float
 ) -> tuple[int, int]:
-    """Pick a leaf and a question with probability ∝ exp(scale · gain), by one uniform number.
+    """Return a leaf and a question, drawn with probability ∝ exp(scale · gain).
 
-    Of the first `n_nodes` nodes those with children are passed over. An infinite scale picks the
-    largest gain, the first of equals; `chance` is uniform in [0, 1).
+    Candidates are the first `n_nodes` nodes without children. `chance` is the uniform number in
+    [0, 1) that decides. An infinite scale picks the first pair with the largest gain.
     """
     best_node, best_question = -1, -1
     for node in range(n_nodes):

@@ -1,8 +1,8 @@
-"""Growth of one decision tree over coded columns, by histograms, in exact integers.
+"""Growth of one decision tree on encoded columns, by histograms, in exact integers.
 
-Rows that say yes go to the right child, the others to the left. Of two children only the one
-with fewer rows is counted; the other's histogram is the difference. All sums are of integers, so
-no order of rows changes them.
+Rows with the answer yes go to the right child, the others to the left. The code counts only the
+child with fewer rows; the other child's histogram is the difference to the parent's. Sums of
+integers don't depend on the order of rows.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class RoundRows(NamedTuple):
     bins: NDArray[Any]  # (n_rows, n_columns), unsigned
     labels: NDArray[Any]  # (n_rows,): 0 or 1, the positive one
     mass: Ints  # (n_rows,): weight of all records of a row
-    questions: Ranges  # what may be asked
+    questions: Ranges  # all questions
 
 
 class GrowingTree(NamedTuple):
-    """A tree while it grows: all of it is output or work space."""
+    """A growing tree; all fields are output or work space."""
 
     splits: Ints  # (n_nodes,): the number of each node's question (−1: leaf)
     children: Ints  # (n_nodes,): its left child (0: leaf)
     labels: Signs  # (n_nodes,): −1 or +1 for the leaves of 1-rules; the others are not changed
     totals: Ints  # (n_nodes, 2): weight of the rows of each node by label
-    borders: Ints  # (n_nodes, 2): where the rows of each node begin and end in `order`
+    borders: Ints  # (n_nodes, 2): begin and end of each node's rows in `order`
     order: Ints  # (n_rows,): the rows, ordered by leaf
     buffer: Ints  # (n_rows,): work space
     histograms: Ints  # (n_nodes, 2, n_bins): work space; by levels the leaves need none
@@ -48,7 +48,7 @@ class GrowingTree(NamedTuple):
 
 @jit
 def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, stop: int) -> int:
-    """Bring the rows of a node that say no before those that say yes; return the border."""
+    """Sort a node's rows, the answer no before the answer yes; return the border."""
     order, buffer = tree.order, tree.buffer
     column, low, high = rows.questions
     j, first, last = column[question], low[question], high[question]
@@ -69,7 +69,7 @@ def _part_rows(rows: RoundRows, question: int, tree: GrowingTree, start: int, st
 
 @jit
 def _fill_children(rows: RoundRows, tree: GrowingTree, node: int, left: int) -> None:
-    """Make the histograms of the two children of a node."""
+    """Compute the histograms of the two children of a node."""
     start, border, stop = tree.borders[left, 0], tree.borders[left, 1], tree.borders[node, 1]
     fewer, more = left, left + 1
     members = tree.order[start:border]
@@ -101,7 +101,7 @@ def _split_node(rows: RoundRows, tree: GrowingTree, node: int, question: int, le
 
 @jit
 def _plant(rows: RoundRows, tree: GrowingTree) -> None:
-    """Start with a root that holds all rows."""
+    """Start a tree with a root that contains all rows."""
     tree.children[:] = 0
     tree.splits[:] = -1
     tree.borders[:] = 0
@@ -125,30 +125,29 @@ def grow_by_levels(
     rule_scale: float,
     rule_noise: Floats,
 ) -> None:
-    """Grow a tree level by level: one private choice of a question at each node.
+    """Grow a tree level by level, with one private choice of a question at each node.
 
-    Node i has the children 2i + 1 and 2i + 2. A node without rows gets a split too. If
-    there are draws in `rule_noise` (or `rule_scale` is infinite), the nodes of the last
-    level get a 1-rule each instead of a split: a question and the labels of both leaves, or one
-    label for all rows.
+    Node i has the children 2i + 1 and 2i + 2. A node without rows also gets a split. If
+    `rule_noise` has draws (or `rule_scale` is infinite), each node of the last level gets a 1-rule
+    instead of a split: a question and the labels of both leaves, or one label for all rows.
 
     Parameters
     ----------
-    rows : Weighed
-    tree : Growing
-        Output, of 2**(depth + 1) − 1 nodes.
+    rows : RoundRows
+    tree : GrowingTree
+        Output, with 2**(depth + 1) − 1 nodes.
     depth : int
-        Levels of splits, D.
+        Number of levels of splits, D.
     criterion : int
-        Place in `CRITERIA`.
+        Position in `CRITERIA`.
     scale : float
-        The noise rate, in the unit of 1/mass.
+        The noise rate, in units of 1/mass.
     noise : ndarray of shape (2**depth − 1, n_questions)
-        −scale · F is added to it in place; of shape (2**depth − 1, 0) to pick the least F.
+        The function adds −scale · F in place. The shape (2**depth − 1, 0) means no noise.
     rule_scale : float
-        The noise rate of the 1-rules, in the unit of 1/mass; 0: there are none.
+        The noise rate of 1-rules, in units of 1/mass; 0 for no 1-rules.
     rule_noise : ndarray of shape (2**(depth − 1), 2 · n_questions + 2)
-        Added to −rule_scale · error; of shape (…, 0) to pick the least error.
+        Noise for −rule_scale · error. The shape (…, 0) means no noise.
     """
     _, low, high = rows.questions
     n_questions = len(low)
@@ -187,17 +186,17 @@ def grow_best_first(
 ) -> None:
     """Grow a tree by a private choice among all leaves and questions (thesis, Algorithm 3).
 
-    Nodes are numbered as they appear: the k-th split makes the nodes 2k − 1 and 2k.
+    The k-th split creates the nodes 2k − 1 and 2k.
 
     Parameters
     ----------
     rows, tree, criterion, scale
-        As for :func:`grow_by_levels`, with 2 · n_splits + 1 nodes; an infinite `scale` picks
-        the largest gain.
+        See :func:`grow_by_levels`; here the tree has 2 · n_splits + 1 nodes. An infinite `scale`
+        picks the largest gain.
     n_splits : int
-        Internal nodes, t.
+        Number of internal nodes, t.
     noise : ndarray of shape (n_splits,)
-        Uniform in [0, 1), one number a split.
+        Uniform numbers in [0, 1), one for each split.
     gains : ndarray of shape (2 · n_splits + 1, n_questions)
         Work space.
     """

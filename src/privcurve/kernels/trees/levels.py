@@ -1,11 +1,11 @@
-"""Complete trees that are grown level by level: which questions a node may ask, and a choice.
+"""Complete trees that grow level by level: the possible questions of a node, and a choice.
 
-Inner node i has the children 2i + 1 and 2i + 2; yes goes to the first. A question has the number
-of a bin b: "is the bin in its column at most b?" (``thresholds``), or "is it b?". Without a
-question (`NO_QUESTION`) every row answers yes.
+Inner node i has the children 2i + 1 (answer yes) and 2i + 2. Question b is about a bin b: "is the
+bin in its column at most b?" (``thresholds``), or "is it b?". In a node without a question
+(`NO_QUESTION`) every row answers yes.
 
-Which questions a node has follows from those above it alone: those that tell apart two codes that
-can still occur there. Nothing depends on which codes do occur.
+A question is possible at a node if it distinguishes two bins that can still occur there. This
+follows from the questions above the node, and does not depend on records.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from privcurve.kernels.trees.form import NO_QUESTION
 
 @jit
 def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
-    """Return the questions that tell two possible codes of their column apart."""
+    """Return the questions that distinguish two possible bins of their column."""
     numbers = np.empty(len(possible), np.int64)
     n = 0
     for j in range(len(bin_starts) - 1):
@@ -28,7 +28,7 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
             if possible[b]:
                 numbers[n] = b
                 n += 1
-        # All rows answer yes at the last threshold, and at a column's only possible code.
+        # Leave out the last threshold, and a column with one possible bin: all rows answer yes.
         if n > before and (thresholds or n == before + 1):
             n -= 1
     return numbers[:n]
@@ -38,7 +38,7 @@ def open_questions(possible: Bools, bin_starts: Ints, thresholds: bool) -> Ints:
 def divide(
     possible: Bools, bin_starts: Ints, thresholds: bool, question: int, children: Bools, where: int
 ) -> None:
-    """Write which codes can still occur in the two children of a node."""
+    """Write which bins can still occur in the two children of a node."""
     for b in range(len(possible)):
         children[where, b] = children[where + 1, b] = possible[b]
     if question == NO_QUESTION:
@@ -60,10 +60,10 @@ def column_of(bin_starts: Ints, question: int) -> int:
 
 @jit
 def pick_best(scores: Floats, questions: Ints, scale: float, noise: Floats) -> int:
-    """Pick the question of largest score, the first of equals.
+    """Return the question with the largest score/scale + noise; add the scores to `noise` in place.
 
-    With noise (not an empty array), that of largest score/scale + noise, which is changed in
-    place: Gumbel gives the exponential mechanism, standard exponential permute-and-flip.
+    Gumbel noise gives the exponential mechanism, standard exponential noise permute-and-flip. If
+    `noise` is empty, return the first question with the largest score.
     """
     best, best_score = NO_QUESTION, -np.inf
     for b in questions:

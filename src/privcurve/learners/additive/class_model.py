@@ -1,4 +1,4 @@
-"""The model of PrivGAM for more than two classes: a value by class for each code of each column."""
+"""The model of PrivGAM for more than two classes: a value per class and code of each column."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from privcurve.learners.shared.checks import require
 class ClassModel:
     """A score for each class: an intercept, and a value for the code of each column.
 
-    The probability of a class is in proportion to the logistic function of its score. Standard
-    errors are 0, as nothing estimates them for several classes.
+    The probability of a class is proportional to the logistic function of its score. Standard
+    errors are 0: they are not estimated for more than two classes.
     """
 
     intercepts: Floats  # (n_classes,)
     intercept_errors: Floats  # (n_classes,)
-    # (n_classes, n_bins): the values of each code, by column; 0 throughout where a column has no
-    # effect.
+    # (n_classes, n_bins): the values of each code, by column; all 0 for a column without effect.
     class_shapes: tuple[Floats, ...]
     class_errors: tuple[Floats, ...]  # (n_classes, n_bins): standard errors of the values
-    # (n_bins,): how many people have each code, by noisy counts; empty in files of before.
+    # (n_bins,): number of people with each code, from noisy counts; empty in older files.
     people: tuple[Floats, ...] = ()
 
     @classmethod
@@ -37,23 +36,23 @@ class ClassModel:
     ) -> Self:
         """Return the model of several scores: `values` are (n_classes, n_bins), by column."""
         no_errors = tuple(map(np.zeros_like, values))
-        # As a file gives them: sums over bins have the same bits only in one order of memory.
+        # Contiguous as in a file: sums over bins have the same bits only in one memory order.
         in_rows = tuple(map(np.ascontiguousarray, values))
         return cls(intercepts, np.zeros_like(intercepts), in_rows, no_errors, people)
 
     def check(self, n_bins: Ints, n_classes: int) -> None:
-        """Check what was read from a file; raises ValueError."""
+        """Check a model read from a file; raises ValueError."""
         check_people(self.people, n_bins)
         for values in (self.class_shapes, self.class_errors):
             widths = [value.shape for value in values]
             wanted = [(n_classes, k) for k in n_bins.tolist()]
-            require(widths == wanted, "its shapes are of other columns or classes")
+            require(widths == wanted, "its shapes belong to other columns or classes")
         for ends in (self.intercepts, self.intercept_errors):
-            require(ends.shape == (n_classes,), "its intercepts are of other classes")
+            require(ends.shape == (n_classes,), "its intercepts belong to other classes")
 
     @property
     def n_used(self) -> int:
-        """The number of columns that have an effect."""
+        """The number of columns with an effect."""
         return sum(bool(values.any()) for values in self.class_shapes)
 
     def measures(self) -> dict[str, float]:
@@ -64,7 +63,7 @@ class ClassModel:
     def log_odds(self, codes: Codes) -> Floats:
         """Return the logarithms of the logistic function of all scores, (n_rows, n_classes).
 
-        They are the logarithms of the probabilities of classes, up to a constant per row.
+        Up to a constant per row, they are the logarithms of the probabilities of classes.
         """
         scores = np.tile(self.intercepts, (len(codes), 1))
         for j, values in enumerate(self.class_shapes):
@@ -77,7 +76,7 @@ class ClassModel:
         bin_names: Sequence[Sequence[str]] | None = None,
         class_names: Sequence[str] | None = None,
     ) -> str:
-        """Write the model in words, with the columns whose values differ most first.
+        """Write the model in words; columns whose values differ most come first.
 
         See :meth:`AdditiveModel.in_words`; `class_names` are by default the positions of classes.
         """

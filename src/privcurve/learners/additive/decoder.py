@@ -1,6 +1,6 @@
 """The decoder of PrivGAM: the weights of its network, and its use in a fit.
 
-`decoder/` at the top of the repository trains the weights, on public and simulated tables alone.
+`decoder/` at the top of the repository trains the weights on public and simulated tables alone.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from privcurve.learners.registry import entry
 
 # The trained weights, in half precision; `decoder/export.py` writes the file.
 FILE = Path(__file__).with_name("decoder.npz")
-# No release has a smaller share of the budget, and no part of a release a smaller one of that: the
-# noise has to have room in 64 bits.
+# Minimum share of the budget for a release, and of a release for one of its parts: smaller shares
+# have noise that does not fit in 64 bits.
 LEAST_SHARE = 1e-3
-# Limits of the training tasks: the range of m = n·μ/d, the most bins of an ordered column, and the
-# most records.
+# Ranges covered by the network's training: m = n·μ/d, the number of bins of an ordered column, and
+# the number of records.
 LEAST_SCALE, MOST_SCALE = 0.02, 8000.0
 MOST_BINS = 64
 MOST_RECORDS = 2**21
@@ -34,7 +34,7 @@ MOST_RECORDS = 2**21
 class Network(NamedTuple):
     """The weights of the network."""
 
-    stages: tuple[Stage, ...]  # of the first releases; later ones have the last of them
+    stages: tuple[Stage, ...]  # for the first releases; later ones use the last
     shares: Floats  # (n_stages, 4): see `shares_of`
     totals: Floats  # (n_stages, 4): likewise
 
@@ -56,7 +56,7 @@ class Network(NamedTuple):
         ----------
         n_releases : int
         ratio : float
-            The number of records over the deviation of the noise with the whole budget.
+            The number of records over the noise's standard deviation with the entire budget.
         n_columns : float
         """
         z = (log(ratio) - 5.0) / 2.0
@@ -100,13 +100,13 @@ def load() -> Network:
     Raises
     ------
     ValueError
-        If the file is not the one whose SHA-256 the registry states.
+        If the SHA-256 of the file differs from the registry's.
     """
     return unpack(read_weights(FILE, entry("privgam").weights))
 
 
 def read_weights(file: Path, stated: str) -> Mapping[str, np.ndarray]:
-    """Return the arrays of a file of weights; ValueError if its SHA-256 is not the stated one."""
+    """Return the arrays of a file of weights; ValueError if its SHA-256 is not `stated`."""
     content = file.read_bytes()
     actual = hashlib.sha256(content).hexdigest()
     if actual != stated:
@@ -123,11 +123,11 @@ class Answers(NamedTuple):
 
     own: Floats  # of the records of each class
     others: Floats  # of all other records
-    deviations: tuple[float, float]  # standard deviations of the noise of both, above 0
+    deviations: tuple[float, float]  # standard deviations of the noise in both; positive
 
 
 class Decoder:
-    """Scores of all bins, which each release updates: one score a bin for two classes, else K.
+    """Scores of all bins, updated by each release: one score per bin for two classes, else K.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Decoder:
         self._states = np.zeros((*self.scores.shape, self._network.width))
 
     def take(self, by_bin: Answers, totals: Answers) -> None:
-        """Update the scores by a release."""
+        """Update the scores with a release."""
         stage = self._network.stage(self._n_releases)
         for k in range(len(self.scores)):
             sums = Sums(

@@ -22,7 +22,7 @@ from privcurve.learners.additive.decoder import read_weights
 
 # The trained weights; `decoder/errors.py` writes the file, `decoder/README.md` says how.
 FILE = Path(__file__).with_name("errors.npz")
-SHA256 = "d7750e769a55ccd8b708417106cd3dfdb16d658aa6e927f04c55ce5d66e5e7d3"
+SHA256 = "1a3cc07668f9230faa923a88469ce821de2420d7f9f6d5fef336ab410146ef7d"
 # Logarithms of standard errors that the network may return.
 SMALLEST, LARGEST = -6.0, 3.0
 # Half the width of a 95 % interval, in standard errors.

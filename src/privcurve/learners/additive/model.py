@@ -16,35 +16,36 @@ from privcurve.learners.shared.checks import require
 class AdditiveModel:
     """The log-odds of the positive label: an intercept, and a value for the code of each column.
 
-    Errors are standard errors (:mod:`privcurve.learners.additive.errors`), 0 in files of before.
+    Errors are standard errors (:mod:`privcurve.learners.additive.errors`); they are 0 in older
+    files.
     """
 
     intercept: float
     intercept_error: float
-    # (n_bins,): the value of each code, by column; 0 throughout where a column has no effect.
+    # (n_bins,): the value of each code, by column; all 0 for a column without effect.
     shapes: tuple[Floats, ...]
     errors: tuple[Floats, ...]  # (n_bins,): standard errors of the values
-    # (n_bins,): how many people have each code, by noisy counts; empty in files of before.
+    # (n_bins,): number of people with each code, from noisy counts; empty in older files.
     people: tuple[Floats, ...] = ()
 
-    # The standard error of the log-odds of a row is so many times the root of the sum of squares of
+    # The standard error of a row's log-odds is this factor times the root of the sum of squares of
     # the errors of its parts.
     factor: float = 1.0
-    # By column, p-values of no effect times the number of columns; empty in files of before.
+    # By column, p-values of no effect times the number of columns; empty in older files.
     evidence: tuple[float, ...] = ()
 
     def check(self, n_bins: Ints, n_classes: int = 2) -> None:
-        """Check what was read from a file; raises ValueError."""
-        require(n_classes == 2, "it has one score, which is of two classes")
+        """Check a model read from a file; raises ValueError."""
+        require(n_classes == 2, "it has one score, which is for two classes")
         check_people(self.people, n_bins)
         for values in (self.shapes, self.errors):
             widths = [value.shape for value in values]
-            require(widths == [(k,) for k in n_bins], "its shapes are of other columns")
-        require(len(self.evidence) in (0, len(n_bins)), "its evidence is of other columns")
+            require(widths == [(k,) for k in n_bins], "its shapes belong to other columns")
+        require(len(self.evidence) in (0, len(n_bins)), "its evidence belongs to other columns")
 
     @property
     def n_used(self) -> int:
-        """The number of columns that have an effect."""
+        """The number of columns with an effect."""
         return sum(bool(values.any()) for values in self.shapes)
 
     def measures(self) -> dict[str, float]:
@@ -52,14 +53,14 @@ class AdditiveModel:
         return {"columns": self.n_used, "bins": sum(map(len, self.shapes))}
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the log-odds of the positive label, of rows."""
+        """Return the log-odds of the positive label for rows."""
         scores = np.full(len(codes), self.intercept)
         for j, values in enumerate(self.shapes):
             scores += values[codes[:, j]]
         return scores
 
     def log_odds_errors(self, codes: Codes) -> Floats:
-        """Return the standard errors of the log-odds of rows; 0 in files of before."""
+        """Return the standard errors of the log-odds of rows; 0 in older files."""
         squares = np.full(len(codes), self.intercept_error * self.intercept_error)
         for j, errors in enumerate(self.errors):
             squares += (errors * errors)[codes[:, j]]
@@ -68,14 +69,14 @@ class AdditiveModel:
     def in_words(
         self, names: Sequence[str] | None = None, bin_names: Sequence[Sequence[str]] | None = None
     ) -> str:
-        """Write the model in words, with the columns whose values differ most first.
+        """Write the model in words; columns whose values differ most come first.
 
         Parameters
         ----------
         names : sequence of str, optional
-            Of the columns; by default their positions.
+            Names of the columns; by default their positions.
         bin_names : sequence of sequences of str, optional
-            Conditions on a column, by code, such as a domain has.
+            Conditions on a column, by code, such as a domain's.
         """
         lines = [
             f"The score is {with_error(self.intercept, self.intercept_error)}, and to that "
@@ -94,12 +95,12 @@ class AdditiveModel:
 def check_people(people: Sequence[Floats], n_bins: Ints) -> None:
     """Check numbers of people by code that were read from a file; raises ValueError."""
     widths = [own.shape for own in people]
-    require(not people or widths == [(k,) for k in n_bins], "its people are of other columns")
-    require(all(bool((own >= 0).all()) for own in people), "it has fewer people than none")
+    require(not people or widths == [(k,) for k in n_bins], "its people belong to other columns")
+    require(all(bool((own >= 0).all()) for own in people), "it has a negative number of people")
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a value with its standard error; alone where that is 0."""
+    """Write a value with its standard error; without it if it is 0."""
     return f"{value:+.2f} (± {error:.2f})" if error > 0 else f"{value:+.2f}"
 
 
@@ -110,9 +111,9 @@ def columns_in_words(
     bin_names: Sequence[Sequence[str]] | None,
     classes: Sequence[str] = (),
 ) -> list[str]:
-    """Return a line for each column, by how far apart its values are, then those without effect.
+    """Return a line per column, sorted by the range of its values, then columns without effect.
 
-    Values are of shape (n_bins,), or (n_classes, n_bins) where there are names of classes.
+    Values have shape (n_bins,), or (n_classes, n_bins) if there are names of classes.
     """
     lines, unused = [], []
     named = names or [f"column {j}" for j in range(len(shapes))]

@@ -1,4 +1,4 @@
-"""How many people have each code, by released noisy counts: post-processing, which is free."""
+"""Number of people with each code, from released noisy counts: post-processing, which is free."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats
 
-# People by code are written to a tenth.
+# People by code are rounded to a tenth.
 STEPS = 10
 
-# A bin of an ordered column has people if the mean count of so many bins around it is above so many
-# standard deviations of that mean's noise.
+# A bin of an ordered column has people if the mean count of this many bins around it exceeds this
+# many standard deviations of the mean's noise.
 AROUND, LEAST_DEVIATIONS = 5, 2.5
 
 
 class NoisyCounts(NamedTuple):
     """Noisy numbers of people, as released."""
 
-    by_bin: Floats  # (n_bins,): of all columns one after another
+    by_bin: Floats  # (n_bins,): all columns, concatenated
     total: float  # of all people
     deviation: float  # the standard deviation of the noise of a bin
 
@@ -37,9 +37,9 @@ def people_by_code(
     maps : sequence of ndarray
         The bin of each code, by column; codes of one bin get equal parts of its people.
     starts : sequence of int
-        Where the bins of each column start, and the number of all bins.
+        The first bin of each column, and the number of all bins.
     ordered : sequence of bool
-        Whether neighbouring bins of a column are alike.
+        Whether neighbouring bins of a column are similar.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def people_by_code(
         noisy = counts.by_bin[starts[j] : starts[j + 1]]
         own = nearest_counts(noisy, total)
         if ordered[j] and len(own) > AROUND:
-            # Noise leaves some people in empty bins far from all others, where values are extreme.
+            # Noise would leave people in empty bins far from all others, where values are extreme.
             up_to = np.append(0.0, np.cumsum(np.pad(own, AROUND // 2)))
             around = (up_to[AROUND:] - up_to[:-AROUND]) / AROUND
             least = LEAST_DEVIATIONS * counts.deviation / math.sqrt(AROUND)
@@ -63,7 +63,7 @@ def people_by_code(
 
 
 def nearest_counts(counts: Floats, total: float) -> Floats:
-    """Return the nearest counts (least squares) that are not negative and add up to a total.
+    """Return the nearest nonnegative counts (least squares) with a given total.
 
     All counts move by the same amount, and stop at 0; a count of -inf is 0.
     """
@@ -76,16 +76,16 @@ def nearest_counts(counts: Floats, total: float) -> Floats:
 
 
 def released_people(learner: Any) -> tuple[Floats, ...] | None:
-    """Return the people by code that a fitted learner has released; None where it has not.
+    """Return the people by code that a fitted learner released; None if it did not.
 
-    They are of the codes that the model takes: of merged bins, where a learner merges them.
+    The codes are the model's: merged bins, if the learner merges bins.
     """
     model = getattr(learner._model_to_save(), "model_", None)
     return getattr(model, "people", ()) or None
 
 
 def code_weights(learner: Any) -> list[Floats]:
-    """Return how much each code of each column counts: its people if released, else alike."""
+    """Return the weight of each code of each column: its people if released, else equal weights."""
     n_codes = learner._as_fitted()._n_codes.tolist()
     people = released_people(learner)
     if people is not None and [len(own) for own in people] == n_codes:

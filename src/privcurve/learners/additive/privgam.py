@@ -1,4 +1,4 @@
-"""PrivGAM: an additive model, which a trained network makes of noisy sums of residuals."""
+"""PrivGAM: an additive model that a trained network computes from noisy sums of residuals."""
 
 from __future__ import annotations
 
@@ -98,15 +98,16 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     _learner = "privgam"
     _most_records = MOST_RECORDS - 1
     _released: ClassVar[Mapping[str, Any]] = {"model_": AdditiveModel | ClassModel}
+    _oldest_read: ClassVar[int] = 8
 
     neighbours: str = REPLACE_ONE
     n_estimate: int | None = None
     ordered: Sequence[bool] | bool | None = None
 
     def _plan(self, n: int) -> rule.Plan:
-        """Return the settings of a fit on n records, which are not read under add-remove."""
+        """Return the settings of a fit on n records; add-remove does not use n."""
         return rule.plan(
-            rule.Facts(
+            rule.FitFacts(
                 n if self.n_estimate is None else int(self.n_estimate),
                 self._ordered_columns(),
                 len(self.classes_),
@@ -144,7 +145,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
                 call = _on_grid(curator.call(question.words), bits)
                 noisy, deviation = curator.whole_numbers(call, exact_sums), question.deviation
                 released.append(noisy)
-                # Of counts, the noise of the other classes adds up.
+                # In counts, the noise of the other classes adds up.
                 own, others = noisy if t else _own_and_others(noisy, n_scores)
                 answers.append(
                     Answers(
@@ -194,7 +195,7 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
             self.n_records_ = records.n
 
     def size_remark(self, n: int) -> str:
-        """Return a remark where m = n·μ/d is small: docs/privgam.md, small budgets."""
+        """Return a remark if m = n·μ/d is small: docs/privgam.md, small budgets."""
         m = self._plan(n if self.neighbours != ADD_REMOVE else 0).m
         if m >= rule.LEAST_M:
             return ""
@@ -211,15 +212,6 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
     def _ordered_columns(self) -> tuple[bool, ...]:
         by_default = self.bounds is not None
         return ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
-
-    @staticmethod
-    def _upgrade_parameters(parameters: Mapping[str, Any], version: int) -> Mapping[str, Any]:
-        if version < 8:
-            raise ValueError(
-                f"version {version} of privgam made it, and from version 8 on scores have another "
-                "meaning: predict with the privcurve that saved it, or release a new model"
-            )
-        return parameters
 
     def _restore(self) -> None:
         self.model_.check(self.n_bins_, len(self.classes_))
@@ -268,9 +260,9 @@ class PrivGAMClassifier(ChanceClassifier, PrivateClassifier):
 
 
 def _centred(decoder: Decoder, counts: Floats, starts: Ints) -> tuple[Floats, Floats]:
-    """Return scores whose mean over the counts of each column is 0, and intercepts.
+    """Return scores with mean 0 over the counts of each column, and intercepts.
 
-    All are whole multiples of 2^-SCORE_BITS, so that sums of them are exact.
+    All are integer multiples of 2^-SCORE_BITS, so that their sums are exact.
     """
     unit = 2.0**-SCORE_BITS
     values = np.asarray(round_scores(decoder.scores) * unit)

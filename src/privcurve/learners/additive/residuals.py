@@ -1,4 +1,4 @@
-"""Records as PrivGAM sees them: counts and sums of residuals by bin, of all columns at once."""
+"""PrivGAM's view of records: counts and sums of residuals by bin, of all columns at once."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from privcurve.privacy.calibration.privgam import CLIP
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.sums import Bounds, Sum, adds_in_parts
 
-# A score is a whole multiple of 2^-SCORE_BITS; tables of residuals have steps of 2^-STEP_BITS, up
-# to scores of LARGEST_MARGIN, where the residual is 1e-7.
+# A score is an integer multiple of 2^-SCORE_BITS; tables of residuals have steps of 2^-STEP_BITS,
+# up to scores of LARGEST_MARGIN, where the residual is 1e-7.
 SCORE_BITS = 24
 STEP_BITS = 8
 SHIFT = SCORE_BITS - STEP_BITS
 LARGEST_MARGIN = 16
-# The largest weight of a class, in a table of whole numbers; the least is above 100.
+# The largest weight of a class, in a table of integers; the smallest is above 100.
 WEIGHT_BITS = 30
-# Scores of bins are clipped to this, so that no sum of scores leaves 64 bits.
+# Scores of bins are clipped to this, so that sums of scores fit in 64 bits.
 LARGEST_SCORE = 64.0
 ROOT_TWO = math.nextafter(math.sqrt(2.0), 2.0)
 
 
 def residual_table(bits: int) -> Ints:
-    """Return the residual by margin, clipped, in whole multiples of 2^-bits.
+    """Return the residual by margin, clipped, in integer multiples of 2^-bits.
 
-    The first entry is for margins up to 0. The others are taken in the middle of their steps.
+    The first entry is for margins ≤ 0. The others are evaluated in the middle of their steps.
     """
     clip = math.floor(CLIP * 2**bits)
     margins = (np.arange(LARGEST_MARGIN << STEP_BITS) + 0.5) / 2**STEP_BITS
@@ -43,9 +43,9 @@ def residual_table(bits: int) -> Ints:
 
 
 def weight_table() -> Floats:
-    """Return the logistic function by score, in whole multiples of 2^-WEIGHT_BITS.
+    """Return the logistic function by score, in integer multiples of 2^-WEIGHT_BITS.
 
-    Entries are taken in the middle of their steps; score 0 begins the upper half.
+    Entries are evaluated in the middle of their steps; score 0 begins the upper half.
     """
     reach = LARGEST_MARGIN << STEP_BITS
     scores = (np.arange(-reach, reach) + 0.5) / 2**STEP_BITS
@@ -53,18 +53,18 @@ def weight_table() -> Floats:
 
 
 def round_scores(scores: Floats) -> Ints:
-    """Return scores as whole multiples of 2^-SCORE_BITS, clipped."""
+    """Return scores as integer multiples of 2^-SCORE_BITS, clipped."""
     clipped = np.clip(scores, -LARGEST_SCORE, LARGEST_SCORE)
     return np.rint(clipped * 2.0**SCORE_BITS).astype(np.int64)
 
 
 def bin_maps(n_bins: Ints, ordered: Sequence[bool], most: int) -> list[Codes]:
-    """Return the bin of each code by column: neighbours of ordered columns share `most` bins."""
+    """Return the bin of each code by column; an ordered column has at most `most` bins."""
     return merge_bins(n_bins, n_bins * np.array(ordered), most)
 
 
 class Query(NamedTuple):
-    """The public form of sums by bin of all columns, and of their totals after these."""
+    """The public form of sums by bin of all columns, followed by their totals."""
 
     n_classes: int
     n_columns: int
@@ -77,8 +77,8 @@ class Query(NamedTuple):
 def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
     """Return the bounds of sums by bin, and of totals (docs/proofs.md, 'PrivGAM', 1 to 3).
 
-    A record adds no negative number: `clip` at most to a cell of each column, and as a residual of
-    more than two classes as much again to other cells of the column.
+    A record adds nonnegative numbers: at most `clip` to a cell of each column, and for a residual
+    of more than two classes as much again to other cells of the column.
     """
     many = of_residuals and query.n_classes > 2
     rows = ((2, query.n_classes) if many else (2, 1)) if of_residuals else (query.n_classes,)
@@ -94,7 +94,7 @@ def bounds_of(query: Query, of_residuals: bool) -> tuple[Bounds, Bounds]:
 
 
 class ScoredRows:
-    """Rows of one part; answers are sums of whole numbers: see :class:`BinSums`."""
+    """The rows of one part; answers are sums of integers: see :class:`BinSums`."""
 
     def __init__(
         self, records: Records, maps: Sequence[Codes], n_classes: int, bits: int, norm: int
@@ -114,7 +114,7 @@ class ScoredRows:
 
     @adds_in_parts(lambda rows, query: bounds_of(query, False))
     def counts(self, query: Query) -> Ints:
-        """Count the records by class and bin, then by class; each counts `clip`."""
+        """Count the records by class and bin, then by class; each counts as `clip`."""
         counts = count_labels(self._rows, self._n_classes, self._n_bins)
         return self._with_totals(query.clip * counts)
 
@@ -137,19 +137,19 @@ class ScoredRows:
 
 
 class BinSums:
-    """Sums over records, in memory or in parts, by class and bin of all columns.
+    """Sums over records, in memory or partitioned, by class and bin of all columns.
 
     Parameters
     ----------
     records : Records or PartedRecords
     maps : list of ndarray
-        The bin of each code, by column (:func:`bin_maps`). Bins of all columns are numbered one
-        after another.
+        The bin of each code, by column (:func:`bin_maps`). The bins of all columns are numbered
+        consecutively.
     n_classes : int
     bits : int
-        Sums are whole multiples of 2^-bits.
+        Sums are integer multiples of 2^-bits.
     norm : int
-        The norm, 1 or 2, that residuals of more than two classes are clipped in.
+        The norm, 1 or 2, for clipping residuals of more than two classes.
     """
 
     def __init__(
@@ -177,14 +177,14 @@ class BinSums:
         return [by_bin, totals.reshape(totals.shape[:-1])]
 
     def sums(self, scores: Ints, intercepts: Ints) -> list[Sum]:
-        """Return the sums of residuals of records of each class, and of what others give to it.
+        """Return the sums of each class's own residuals, and of the other records' parts for it.
 
-        By bin, and their totals.
+        Both are by bin, with their totals.
 
         Parameters
         ----------
         scores : ndarray of shape (n_scores, n_bins)
-            By :func:`round_scores`: one score a bin for two classes, else one for each class.
+            From :func:`round_scores`: one score per bin for two classes, else one for each class.
         intercepts : ndarray of shape (n_scores,)
 
         Returns

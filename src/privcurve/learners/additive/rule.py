@@ -1,6 +1,6 @@
-"""The public rule of PrivGAM: its constants, and the settings that follow from public facts.
+"""The public rule of PrivGAM: its constants, and the settings computed from public facts.
 
-Nothing here is read from records.
+Nothing here depends on records.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 from privcurve.learners.additive import decoder
 from privcurve.privacy.calibration.privgam import SOURCE, counts_sensitivity, sums_sensitivity
-from privcurve.privacy.calibration.shares import Budget, gaussian_budget, mixed_budget
+from privcurve.privacy.calibration.shares import SharedBudget, gaussian_budget, mixed_budget
 from privcurve.privacy.ledger import LedgerEntry
 from privcurve.privacy.noise import Announced
 
-# An ordered column has at most BINS_PER_ROOT·√m bins, and LEAST_BINS at least.
+# An ordered column has at most max(LEAST_BINS, BINS_PER_ROOT·√m) bins.
 LEAST_BINS, BINS_PER_ROOT = 8, 3.0
-# With m of at least the first number, a fit makes as many releases as the second says.
+# If m is at least the first number, a fit makes the second number of releases.
 RELEASES = ((0.0, 3), (100.0, 6), (600.0, 12))
 
 # With a smaller m, simpler learners are often more accurate: docs/privgam.md, small budgets.
 LEAST_M = 5.0
 
 
-class Facts(NamedTuple):
+class FitFacts(NamedTuple):
     """The public facts of a fit; all settings follow from them."""
 
     n: int
@@ -38,20 +38,20 @@ class Question(NamedTuple):
     """A part of a release: its sums by bin of all columns, or their totals."""
 
     words: str  # its name in the ledger
-    share: float  # of the budget
-    sensitivity: float  # L1 where the noise is Laplace noise, else L2
-    deviation: float  # the standard deviation of its noise as the network reads it, above 0
+    share: float  # share of the budget
+    sensitivity: float  # L1 for Laplace noise, else L2
+    deviation: float  # standard deviation of its noise for the network; positive
 
 
 class Plan(NamedTuple):
     """The settings of a fit."""
 
-    budget: Budget
+    budget: SharedBudget
     laplace: bool  # whether the noise is Laplace noise, else it is Gaussian, or none
     m: float  # n·μ/d
-    most_bins: int  # of an ordered column
-    releases: tuple[tuple[Question, Question], ...]  # of each: sums by bin, then totals
-    ledger: tuple[LedgerEntry, ...]  # an entry for each question; empty where ε is infinite
+    most_bins: int  # maximum for an ordered column
+    releases: tuple[tuple[Question, Question], ...]  # each has sums by bin, then totals
+    ledger: tuple[LedgerEntry, ...]  # an entry for each question; empty if ε is infinite
     scale: float  # factor of answers and deviations, for the network
 
 
@@ -63,7 +63,7 @@ def words(release: int, totals: bool) -> str:
 
 
 def most_bins(m: float) -> int:
-    """Return the largest number of bins of an ordered column, whose neighbours are merged."""
+    """Return the maximum number of bins of an ordered column, whose neighbours are merged."""
     by_rule = math.floor(BINS_PER_ROOT * math.sqrt(m))
     return max(LEAST_BINS, min(decoder.MOST_BINS, by_rule))
 
@@ -73,19 +73,20 @@ def n_releases(m: float) -> int:
     return max(n for least, n in RELEASES if m >= least)
 
 
-def plan(facts: Facts) -> Plan:
+def plan(facts: FitFacts) -> Plan:
     """Return the settings of a fit, which m = n·μ/d rules.
 
-    μ is the budget of Gaussian noise with the standard deviation of the noise of the fit. Beyond
-    the range of the training, shares follow from the nearest m of the range, the network reads at
-    least the noise of its largest m, and sums and noise of more records are scaled down together.
+    μ is the budget of Gaussian noise with the standard deviation of the fit's noise. Outside the
+    range of the network's training, shares belong to the nearest m in the range, the network
+    gets at least the smallest noise of the range, and sums and noise of more records are scaled
+    down together.
     """
     n, d = facts.n, len(facts.ordered)
     find = gaussian_budget if facts.delta > 0 else mixed_budget
     budget = find(facts.epsilon, facts.delta, facts.neighbours)
     laplace = budget.pure and budget.private
     of_counts = counts_sensitivity(facts.neighbours, laplace, d)
-    # The deviation of noise of the whole budget, of a sensitivity of 1.
+    # Standard deviation of the noise with the entire budget, for a sensitivity of 1.
     noise = (math.sqrt(2.0) if laplace else 1.0) / budget.amount
     # With σ = √(2d)/(2μ), n/σ is m·√(2d).
     root = math.sqrt(2.0 * d)

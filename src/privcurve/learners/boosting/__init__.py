@@ -1,1 +1,1 @@
-"""Gradient boosting: without privacy, of synthetic records, and of private trees."""
+"""Gradient boosting: without privacy, on synthetic records, and of private trees."""

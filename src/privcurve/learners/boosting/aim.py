@@ -16,7 +16,7 @@ from privcurve.learners.boosting.synthetic import Column, SyntheticClassifier, j
 from privcurve.learners.shared.checks import all_between, require
 from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.budget import PROVED
-from privcurve.privacy.calibration.shares import Budget, mixed_budget
+from privcurve.privacy.calibration.shares import SharedBudget, mixed_budget
 from privcurve.privacy.curator import EXACT, Call, Curator, call_of
 from privcurve.privacy.ledger import PrivacyStatement, state
 from privcurve.privacy.mechanisms import score_range
@@ -128,7 +128,7 @@ class Rounds:
         n_columns: int,
         total: float,
         model: GraphicalModel,
-        budget: Budget,
+        budget: SharedBudget,
         curator: Curator,
     ) -> None:
         self.exact, self.total, self.model = exact, total, model
@@ -187,7 +187,7 @@ class Rounds:
         return _call(announced, part * self.share, self.budget, self.curator)
 
 
-def _call(announced: Announced, share: float, budget: Budget, curator: Curator) -> Call:
+def _call(announced: Announced, share: float, budget: SharedBudget, curator: Curator) -> Call:
     """Take a share of the budget for a call."""
     curator.spend(announced.what, share)
     return call_of(budget.entry(announced, share)) if budget.private else EXACT

@@ -1,4 +1,4 @@
-"""The strong control: gradient boosted trees without privacy."""
+"""The strong reference: gradient boosted trees without privacy."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from privcurve.privacy.ledger import PrivacyStatement
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientBoostingClassifier(StagedClassifier, ChanceClassifier):
-    """scikit-learn's gradient boosted trees on the coded columns; not private.
+    """scikit-learn's gradient boosted trees on the encoded columns; not private.
 
-    The codes go in as ordinal numbers, not one-hot: bins of a numeric column have an
-    order, so one cut of the code separates low values from high ones, where a cut of a
-    0/1 column separates one bin from all others. For a nominal column the order of the
-    codes says nothing, but two cuts isolate any category. There are far fewer columns to
-    try (Adult: 14 instead of 162), and the accuracy on Adult is the same.
+    Codes are used as ordinal numbers, not one-hot. Bins of a numeric column are ordered, so one cut
+    of the code separates low from high values, while a cut of a 0/1 column separates one bin from
+    all others. The order of a nominal column's codes is meaningless, but two cuts isolate any
+    category. There are far fewer columns (Adult: 14 instead of 162), and the accuracy on Adult is
+    the same.
 
     Parameters
     ----------
     n_estimators : int
         Number of trees.
     max_depth : int
-        Of each tree.
+        Maximum depth of each tree.
     learning_rate : float
         Shrinkage of each tree.
     n_bins, bounds, classes, random_state
@@ -39,9 +39,9 @@ class GradientBoostingClassifier(StagedClassifier, ChanceClassifier):
     Attributes
     ----------
     model_ : sklearn.ensemble.GradientBoostingClassifier or None
-        None if all records have one label: then the score is a constant.
+        None if all records have one label: then the score is constant.
     n_features_used_ : int
-        Number of coded columns that a tree cuts.
+        Number of encoded columns that a tree cuts.
     """
 
     _learner = "gradient_boosting"

@@ -1,7 +1,7 @@
-"""Proved learners at one public setting each, which are compared and chosen from by default.
+"""Proved learners at one public setting each, used by default in comparisons and selections.
 
-The settings were fixed before and apart from any user's records: they are the small settings of
-the study `frontier`, and rules.
+The settings were fixed beforehand and independently of any user's records: they are the small
+settings of the study `frontier`, and rules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "noisy_majority": {"learner": "noisy_majority"},
 }
 
-# The learner of a release that names none: it takes any δ, any classes, and records in parts.
+# The default learner of a release: it supports any δ, any number of classes, and partitioned
+# records.
 DEFAULT = "privgam"
 
 
@@ -50,7 +51,7 @@ def title(spec: Mapping[str, Any]) -> str:
 
 
 def name_of(learner: str, setting: Mapping[str, Any]) -> str:
-    """Return the title of a learner at a setting, by `LEARNERS` if the setting is there."""
+    """Return the title of a learner at a setting, from `LEARNERS` if the setting is there."""
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:
             return title(spec)

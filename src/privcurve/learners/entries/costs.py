@@ -1,8 +1,8 @@
-"""About how many seconds one fit of each learner takes: what job sizes follow from.
+"""Estimated seconds of one fit of each learner, which determine the sizes of jobs.
 
-Measured on one core, scoring included; ``seconds(setting, n_rows, n_columns)`` with a whole
-setting and the coded columns. A wrong estimate makes jobs shorter or longer than
-``seconds_per_job``, nothing else.
+Measured on one core, including scoring; ``seconds(setting, n_rows, n_columns)`` with a complete
+setting and the encoded columns. A wrong estimate only makes jobs shorter or longer than
+``seconds_per_job``.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def dp_ebm(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 
 def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of diffprivlib's trees, one or a forest."""
+    """Return the cost of diffprivlib's trees, single or in a forest."""
     n_trees, depth = int(setting.get("n_estimators", 1)), int(setting["max_depth"])
-    # Python loops: over nodes, over each record's path, over leaves that hold records.
+    # Python loops over nodes, over each record's path, and over leaves with records.
     leaves = min(2.0**depth, n_rows / n_trees)
     each = 2e-5 * 2**depth + leaves * (4e-5 + 7e-10 * n_rows / n_trees)
     return 0.01 + 1.2e-7 * n_rows * depth + n_trees * each
@@ -83,7 +83,7 @@ def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> floa
 
 
 def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of boosted random trees: each record's way through each tree, twice."""
+    """Return the cost of boosted random trees: each record's path through each tree, twice."""
     trees, depth = float(setting["n_trees"]), int(setting["depth"])
     rounds = trees / min(trees, float(setting["batch"]))
     sent = 5e-5 * rounds * int(setting["n_holders"]) + 1e-7 * trees * 2**depth
@@ -91,7 +91,7 @@ def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> flo
 
 
 def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of PrivGAM: 12 sums at most over all columns, a network on their bins."""
+    """Return the cost of PrivGAM: at most 12 sums over all columns, and a network on their bins."""
     return 5e-3 + n_columns * (2e-3 + 5e-6 * n_columns + 3.2e-8 * n_rows)
 
 
@@ -105,13 +105,21 @@ def dp_gradient_descent(setting: Mapping[str, Any], n_rows: int, n_columns: int)
     return 5e-3 + 1e-8 * n_rows * n_columns * float(setting["n_steps"])
 
 
+def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+    """Return the cost of stochastic gradient descent: of steps, and of records in batches."""
+    n_steps = float(setting["n_epochs"]) / float(setting["batch_rate"])
+    width = 1 + float(setting["n_hidden"])
+    each = 1e-4 + 1e-9 * n_rows + 1e-6 * n_columns * width
+    return n_steps * each + 3e-8 * setting["n_epochs"] * n_rows * n_columns * width
+
+
 def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of Boosted AdaSSP: each round costs as much as a Newton step."""
+    """Return the cost of Boosted AdaSSP: like Newton steps, one per round."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)
 
 
 def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of MST: counts of all pairs of columns, and boosting of what is drawn."""
+    """Return the cost of MST: counts of all pairs of columns, and boosting of synthetic records."""
     drawn = min(n_rows, int(setting["most_records"]))
     boosting = float(setting["n_rounds"]) * (5e-4 + 5e-9 * drawn * n_columns)
     return 5e-2 + 3e-9 * n_rows * (n_columns * n_columns) + boosting
@@ -119,6 +127,6 @@ def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
 
 def aim(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     """Return the cost of AIM: counts of all triples with the label, rounds, and boosting."""
-    # The number of rounds follows from ε, and each takes longer as the model grows.
+    # The number of rounds depends on ε, and each takes longer as the model grows.
     rounds = 0.3 * n_columns
     return rounds + mst(setting, n_rows, n_columns)

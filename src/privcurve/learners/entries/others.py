@@ -1,4 +1,4 @@
-"""Other libraries' learners, methods without privacy, and the learner that chooses settings."""
+"""Other libraries' learners, methods without privacy, and the learner that selects settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS = 0.1
 
 
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a private selection: its runs, with settings in the middle of the axes."""
+    """Return the cost of a private selection: its runs, with average settings."""
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
     if isinstance(settings, Mapping):
@@ -134,7 +134,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         multiclass=True,
         peak=(87, 2.7),
     ),
-    # Private selection of settings of any proved one.
+    # Private selection of settings of any proved learner.
     LearnerEntry(
         name="tuned",
         path="privcurve.learners.tuned:TunedClassifier",
@@ -145,9 +145,10 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         parameters={
             "learner": Parameter("lazybb", structure="the name of a learner"),
             "settings": Parameter(
-                None, structure="a mapping of parameters to lists of values, or settings"
+                None,
+                structure=("a mapping of parameters to lists of values, or a list of settings"),
             ),
-            # Nearer to -1 no law has so few runs.
+            # Closer to -1 no distribution has so few runs.
             "eta": Parameter(1.0, float, low=-1, high=10, open_low=True, tried=(-0.9, 10)),
             "expected_runs": Parameter(5.0, float, low=1, high=1000, tried=(1, 30)),
             "score_share": Parameter(0.05, float, 0, 1, open_low=True, open_high=True),

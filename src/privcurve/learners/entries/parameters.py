@@ -1,4 +1,4 @@
-"""Hyperparameters that several learners have, and short forms of parameters."""
+"""Hyperparameters shared by several learners, and constructors of parameters."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from privcurve.privacy.budget import ADD_REMOVE, PROVED, PUBLISHED, REPLACE_ONE
 BOTH = (PUBLISHED, PROVED)
 OF_PUBLISHED, OF_PROVED = {ANY: PUBLISHED}, {ANY: PROVED}
 
-# The best numbers of mixed bins, by public tables (docs/research/coding.md): `FEW` for learners
-# that ask for single bins, `SOME` for learners with a number for each bin.
+# Best numbers of mixed bins per column: FEW for learners that ask about single bins, SOME for
+# learners with a number per bin; from public tables (docs/research/coding.md).
 FEW, SOME = 8, 12
 
 
 def positive(default: float | None, **more: Any) -> Parameter:
-    """Return a parameter that is a number above 0."""
+    """Return a parameter that is a number > 0."""
     return Parameter(default, float, low=0, open_low=True, **more)
 
 
 def share(default: float | None, **more: Any) -> Parameter:
-    """Return a parameter that is a part of a whole, neither none nor all of it."""
+    """Return a parameter that is a share in (0, 1)."""
     return Parameter(default, float, 0, 1, open_low=True, open_high=True, **more)
 
 
 def part(default: float, **more: Any) -> Parameter:
-    """Return a parameter that is a part of a whole, and may be all of it."""
+    """Return a parameter that is a share in (0, 1]."""
     return Parameter(default, float, 0, 1, open_low=True, **more)
 
 
@@ -54,7 +54,7 @@ BOOSTED_TREE = {
     for name, parameter in TREE.items()
 }
 
-# Which party has a record follows from its values.
+# The values of a record determine its party.
 BY_VALUE = (
     "records are dealt to parties by their values, so that one replaced record may move, and "
     "change what several parties send"

@@ -1,4 +1,4 @@
-"""The project's private learners, without the papers' learners."""
+"""The project's private learners, except the papers' own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from privcurve.learners.entry import LearnerEntry, Parameter, Proof
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, REPLACE_ONE
 
 ENTRIES: tuple[LearnerEntry, ...] = (
-    # The thesis: smooth boosting, its weak learners, and what it is compared with.
+    # The thesis: smooth boosting, its weak learners, and its rivals.
     LearnerEntry(
         name="lazybb",
         path="privcurve.learners.lazybb:LazyBBClassifier",
@@ -170,13 +170,13 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.majority,
         proof=Proof("docs/proofs.md, 'Counts'"),
     ),
-    # An additive model, by a trained network whose settings follow from a public rule.
+    # An additive model by a trained network, whose settings follow a public rule.
     LearnerEntry(
         name="privgam",
         path="privcurve.learners.additive.privgam:PrivGAMClassifier",
         version=8,
         class_version=5,
-        weights="3098be2f7754fd73710240d650a1065d340cf3266e84e8f415bc65b417b75a46",
+        weights="49c302a5bf51690db50fa127bcb124fa48433d087212083b50512b6459a4d7ac",
         title="PrivGAM",
         calibrations=(PROVED,),
         approximate=True,
@@ -190,7 +190,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         peak=(39, 3.8),
         proof=Proof(
             "docs/proofs.md, 'PrivGAM'",
-            "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_are_those_of_the_page",
+            "tests/privacy/test_privgam_proofs.py::test_stated_sensitivities_match_the_page",
         ),
     ),
     # Logistic regression on one-hot codes, all columns at once.
@@ -223,7 +223,26 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         seconds=costs.dp_gradient_descent,
         proof=Proof("docs/proofs.md, 'Joint Newton steps'"),
     ),
-    # Tang and others 2023: least squares in its place.
+    # Abadi and others 2016: on sampled batches.
+    LearnerEntry(
+        name="dp_sgd",
+        path="privcurve.learners.linear.dp_sgd:DPSGDClassifier",
+        title="DP-SGD",
+        **GAUSSIAN,
+        parameters={
+            "n_epochs": Parameter(10, int, low=1, size=True, tried=(1, 3)),
+            "batch_rate": Parameter(0.1, float, 1e-4, 1, tried=(0.2, 1)),
+            "clip": Parameter(0.5, float, 1e-3, 1e3),
+            "learning_rate": positive(1.0),
+            "n_hidden": Parameter(0, int, low=0, high=1000, tried=(0, 2)),
+            "n_groups": GROUPS,
+            "n_estimate": Parameter(None, int, low=1),
+        },
+        seconds=costs.dp_sgd,
+        multiclass=True,
+        proof=Proof("docs/proofs.md, 'Poisson batches'"),
+    ),
+    # Tang and others 2023: least squares instead.
     LearnerEntry(
         name="boosted_adassp",
         path="privcurve.learners.linear.boosted_adassp:BoostedAdaSSPClassifier",

@@ -21,9 +21,9 @@ from privcurve.learners.linear.joint import (
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
-# The ridge in norms of the noise, as in the authors' code.
+# The ridge in units of the noise's norm, as in the authors' code.
 RIDGE = 1.96
-# How near to certain a label can be.
+# The smallest probability of a label.
 LEAST_CHANCE = 1e-6
 
 

@@ -72,10 +72,10 @@ class DPNewtonClassifier(JointClassifier):
 
 
 def floored_inverse(gram: Floats, deviation: float) -> Floats:
-    """Return the inverse of a matrix with noise of a deviation, its eigenvalues floored."""
+    """Return the inverse of a matrix with its eigenvalues floored, given its noise's deviation."""
     values, vectors = eigenvalues(gram)
-    # Half of the norm of a symmetric matrix of such noise, about σ√(2·width): steps that the norm
-    # itself allows are too short to arrive. Without noise, what one-hot columns have in common has
-    # the eigenvalue 0, and no slope.
+    # Half of the norm of a symmetric matrix of such noise, about σ√(2·width): steps limited by the
+    # full norm are too short to converge. Without noise, directions common to all columns have the
+    # eigenvalue 0, and no slope.
     floor = max(deviation * math.sqrt(len(gram) / 2), 1e-9 * float(values.max()), 1.0)
     return np.asarray(weighted_gram(vectors, 1 / np.maximum(values, floor)))

@@ -1,4 +1,4 @@
-"""What learners of all columns at once share: one-hot rows, sums of residuals, a Gram matrix."""
+"""Shared code of learners of all columns at once: one-hot rows, residuals, a Gram matrix."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
 GRAM = "Gram matrix of the coded columns"
 SLOPES = "slopes of step {}"
 
-# Residuals are clipped to ±½, where decisions stay right (docs/proofs.md, 'Tools'), and to whole
-# multiples of a unit: their sums over the largest table are exact in any order.
+# Residuals are clipped to ±½, which preserves decisions (docs/proofs.md, 'Tools'), and rounded to
+# integer multiples of a unit: their sums over the largest table are exact in any order.
 CLIP, RESIDUAL_UNIT = 0.5, 2.0**-22
 ROOT_TWO = math.sqrt(2)
 
@@ -36,19 +36,19 @@ ROOT_TWO = math.sqrt(2)
 class JointClassifier(OneHotClassifier, GroupedClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
-    Subclasses compute a step from the slopes in `_model`.
+    Subclasses define in `_model` how slopes become a step.
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
     _most_records: ClassVar[float] = MOST_RECORDS
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
-        """Return what each of so many inputs adds to the score: groups of codes, and the one."""
+        """Return what each of `width` inputs adds to the score: groups of codes, and a constant."""
         raise NotImplementedError
 
     @property
     def _n_ones(self) -> int:
-        """The number of ones in each row: one for each column, and one for the intercept."""
+        """The number of ones in each row: one per column, and one for the intercept."""
         return len(self.n_bins_) + 1
 
     def _release(self, records: Records, curator: Curator) -> None:
@@ -69,7 +69,7 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
 
 @kernel(rows=WHOLE)
 def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> csr_array:
-    """Return rows with a one for the group of each column's code, and one for all rows."""
+    """Return rows with a one for the group of each column's code, and a constant one."""
     ones = np.zeros(len(codes), dtype=codes.dtype)
     merged = np.column_stack([*(g[codes[:, j]] for j, g in enumerate(groups)), ones])
     return one_hot(merged, np.array(widths))
@@ -87,7 +87,7 @@ def _of_clipped(n_ones: int, width: int) -> Bounds:
 
 
 def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
-    """Return the bounds of the products of rows with themselves (D8)."""
+    """Return the bounds of the outer products of rows (D8)."""
     entries = np.ones(width * (width + 1) // 2)
     entries[width:] = ROOT_TWO
     l1 = float(n_ones * n_ones)
@@ -95,7 +95,7 @@ def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
 
 
 def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
-    """Return the sum that a step needs: Σ clip(r, ±½)·u over the records, u their rows."""
+    """Return Σ clip(r, ±½)·u over the records, u their rows: the sum behind a step."""
     clipped = np.clip(residuals, -CLIP, CLIP)
     return weighted_sum(rows, counts * (RESIDUAL_UNIT * np.rint(clipped / RESIDUAL_UNIT)))
 
@@ -104,7 +104,7 @@ def _add_clipped(rows: csr_array, residuals: Floats, counts: Ints) -> Floats:
 def logistic_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
 ) -> Floats:
-    """Return the sums of rows, each with its residual y − p by a model, clipped."""
+    """Return the sum of rows, each times its clipped residual y − p by a model."""
     return _add_clipped(rows, (signs > 0) - 1.0 / (1.0 + exps(-times(rows, model))), counts)
 
 
@@ -112,13 +112,13 @@ def logistic_slopes(
 def linear_slopes(
     rows: csr_array, signs: Signs, counts: Ints, model: Floats, n_ones: int
 ) -> Floats:
-    """Return the sums of rows, each with what a model leaves of its label ±½, clipped."""
+    """Return the sum of rows, each times its clipped residual of the label ±½ by a model."""
     return _add_clipped(rows, signs / 2 - times(rows, model), counts)
 
 
 @adds(of_gram)
 def packed_gram(rows: csr_array, counts: Ints, n_ones: int, width: int) -> Floats:
-    """Return the diagonal of the Gram matrix of the rows, then √2 times what is above it."""
+    """Return the diagonal of the Gram matrix of the rows, then √2 times the entries above it."""
     sums = gram(rows, counts)
     return np.concatenate([np.diag(sums), ROOT_TWO * sums[np.triu_indices(width, 1)]])
 
@@ -136,7 +136,7 @@ def noisy_gram(
 ) -> tuple[Floats, float]:
     """Return the Gram matrix of the rows with noise, and the deviation σ of its diagonal's noise.
 
-    Other entries have the deviation σ/√2.
+    The noise of the other entries has deviation σ/√2.
     """
     exact = packed_gram(rows, counts, n_ones, width)
     call = curator.price(GRAM, exact)

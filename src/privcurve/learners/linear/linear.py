@@ -41,7 +41,7 @@ SCALED = "scaled"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearClassifier(OneHotClassifier):
-    """A learner that is linear in some columns, one-hot coded or scaled.
+    """A learner that is linear in some columns, one-hot encoded or scaled.
 
     Attributes
     ----------
@@ -73,8 +73,8 @@ class LinearClassifier(OneHotClassifier):
         return one_hot(codes[:, columns], self.n_bins_[columns], value)
 
 
-# The gradient (of a mean over records) at which the solver stops. The proof is about the
-# exact minimum, so this is far below the noise; diffprivlib's default is 1e-4.
+# The gradient (of a mean over records) at which the solver stops. The proof is about the exact
+# minimum, so this is far below the noise; diffprivlib's default is 1e-4.
 TOLERANCE = 1e-8
 MAX_ITERATIONS = 20_000
 
@@ -221,7 +221,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
 
     @property
     def _constant(self) -> bool:
-        """Whether rows get a column of ones: scaled ones have no norm of their own."""
+        """Whether rows get a constant column: scaled rows have no fixed norm."""
         return self.encoding == SCALED and self.calibration == PROVED
 
     def _perturbation(self) -> Perturbation:
@@ -263,7 +263,7 @@ class DPLogisticRegressionClassifier(LinearClassifier, StartClassifier):
         self.n_features_used_ = int(np.count_nonzero(self.coef_)) + len(roles.public or ())
 
     def _objective(self) -> Objective:
-        """Return the objective for box noise."""
+        """Return the objective with box noise."""
         return box_objective(
             n_columns=len(self._read_columns()),
             C=float(self.C),

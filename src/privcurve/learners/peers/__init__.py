@@ -1,1 +1,1 @@
-"""Private classifiers of other libraries, run as they are (docs/peers.md)."""
+"""Private classifiers of other libraries, unchanged (docs/peers.md)."""

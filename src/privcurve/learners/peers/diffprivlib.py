@@ -20,23 +20,23 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# diffprivlib's forest hands its trees labels 0, 1, …, but looks for the values of
-# `classes`: with other labels than these it counts wrongly (0.6.6; docs/peers.md).
+# diffprivlib's forest passes labels 0, 1, … to its trees, but looks for the values of `classes`:
+# with other labels it counts wrongly (0.6.6; docs/peers.md).
 LABELS = np.array([0, 1])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _RandomTrees(PrivateClassifier):
-    """Trees with random splits; each leaf's label by permute-and-flip.
+    """Trees with random splits; each leaf's label is chosen by permute-and-flip.
 
-    At ε = ∞ leaves take the label that most of their records have, and the trees come
-    from a fixed seed, so that there is no randomness left.
+    At ε = ∞ leaves have the most frequent label of their records, and the trees come from a fixed
+    seed, so that there is no randomness.
     """
 
     max_depth: int = 5
     calibration: str = PUBLISHED
 
-    # Exclusions of the claim, in addition to the exclusions of both learners.
+    # Exclusions of the claim, in addition to both learners' exclusions.
     _excluded: ClassVar[tuple[str, ...]] = ()
 
     def _model(self, **common: Any) -> Any:
@@ -58,10 +58,10 @@ class _RandomTrees(PrivateClassifier):
         model = self._model(
             max_depth=int(self.max_depth),
             epsilon=float(self.epsilon),
-            # Codes are split at thresholds: categories take the order of their codes.
+            # Codes are split at thresholds: categories have the order of their codes.
             bounds=(np.zeros(codes.shape[1]), self.n_bins_ - 1.0),
             classes=LABELS,
-            # diffprivlib's shared accountant would keep a record of every fit.
+            # diffprivlib's shared accountant would record every fit.
             accountant=BudgetAccountant(),
             random_state=int(rng.integers(2**31)),
         )
@@ -70,11 +70,12 @@ class _RandomTrees(PrivateClassifier):
             if len(rows):
                 self.model_ = model.fit(rows, labels)
             else:
-                # It refuses to fit no record, so grow the trees with one, then again without it.
+                # It refuses to fit no record, so the trees are grown with one, then again without
+                # it.
                 self.model_ = model.fit(np.zeros((1, rows.shape[1])), LABELS[:1])
                 for tree in self._trees():
                     tree.fit(rows, labels, check_input=False)
-        # All noise follows from the seed: it must not go where the model goes.
+        # All noise follows from the seed, which must not be part of the model.
         for seeded in (self.model_, *self._trees()):
             seeded.random_state = None
         used = np.concatenate([tree.tree_.feature for tree in self._trees()])
@@ -82,7 +83,7 @@ class _RandomTrees(PrivateClassifier):
         return self._statement()
 
     def _scores(self, codes: Codes) -> Floats:
-        # A leaf holds a label, not a probability: the score is the margin of the votes.
+        # A leaf has a label, not a probability: the score is the margin of the votes.
         rows = codes.astype(np.float32)
         votes = sum(tree.tree_.predict(rows)[:, 1] for tree in self._trees())
         return np.asarray(2 * votes / len(self._trees()) - 1, dtype=np.float64)
@@ -121,23 +122,23 @@ class _RandomTrees(PrivateClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibRandomForestClassifier(_RandomTrees):
-    """diffprivlib's `RandomForestClassifier`, as it is.
+    """diffprivlib's `RandomForestClassifier`, unchanged.
 
-    Each record is in one tree, drawn at random (``shuffle=True``: rows come sorted, so
-    without it a tree would see a part of the domain). The score is the margin of votes.
+    Each record is in one tree, drawn at random (``shuffle=True``: rows are sorted, so otherwise a
+    tree would see only a part of the domain). The score is the margin of votes.
 
     Parameters
     ----------
     n_estimators : int
         Number of trees.
     max_depth : int
-        Of each tree; all branches have it.
+        Depth of all branches of each tree.
     epsilon : float
-        As diffprivlib takes it: for adding or removing a record; inf for no noise.
+        As in diffprivlib: for adding or removing a record; inf for no noise.
     delta : float
         0.
     calibration : str
-        ``published``: as the library does it.
+        ``published``: the library's noise.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.
 
@@ -145,7 +146,7 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
     ----------
     model_ : diffprivlib.models.RandomForestClassifier
     n_features_used_ : int
-        Number of coded columns that a tree splits, at random.
+        Number of encoded columns that a tree splits, at random.
     """
 
     _learner = "dpl_random_forest"
@@ -169,15 +170,15 @@ class DiffprivlibRandomForestClassifier(_RandomTrees):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DiffprivlibDecisionTreeClassifier(_RandomTrees):
-    """diffprivlib's `DecisionTreeClassifier`, as it is: one random tree.
+    """diffprivlib's `DecisionTreeClassifier`, unchanged: one random tree.
 
-    Its documentation says that it is a part of the forest, "not meant to be used
-    separately"; it is the forest of one tree.
+    Its documentation says that it is a part of the forest, "not meant to be used separately"; it
+    equals a forest of one tree.
 
     Parameters
     ----------
     max_depth : int
-        All branches have it.
+        Depth of all branches.
     epsilon, delta, calibration, n_bins, bounds, classes, random_state
         See :class:`DiffprivlibRandomForestClassifier`.
 
@@ -185,7 +186,7 @@ class DiffprivlibDecisionTreeClassifier(_RandomTrees):
     ----------
     model_ : diffprivlib.models.forest.DecisionTreeClassifier
     n_features_used_ : int
-        Number of coded columns that the tree splits, at random.
+        Number of encoded columns that the tree splits, at random.
     """
 
     _learner = "dpl_decision_tree"

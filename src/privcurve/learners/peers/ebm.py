@@ -25,13 +25,13 @@ from privcurve.privacy.budget import ADD_REMOVE, PUBLISHED, is_private
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import CLAIMED, LedgerEntry, PrivacyStatement, state
 
-# interpret's share of ε for the bins (its default); it gives them half of δ.
+# interpret's share of ε for the bins (its default); the bins get half of δ.
 BIN_SHARE = 0.1
 
 # A value of `nominal`.
 AS_NOMINAL = "as_nominal"
 
-# Above this interpret's accountant overflows; less noise than at 500 is not needed.
+# Above this interpret's accountant overflows, and less noise than at 500 is not needed.
 LARGEST_EPSILON = 500.0
 
 
@@ -102,20 +102,20 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
         rng = curator.generator(())
         self.constant_ = CERTAIN * (only_label(signs) or 0) if len(signs) else 0.0
         if self.constant_ or not len(signs):
-            # interpret answers one label with infinite scores, and refuses to fit no record.
+            # interpret returns infinite scores for one label, and refuses to fit no record.
             self.model_ = None
             self.n_features_used_ = 0
             return self._statement()
-        # A weight above 1 would get the noise of that many records: a row each instead.
+        # A weight above 1 would get the noise of that many records: each record gets a row instead.
         rows = np.repeat(codes, counts, axis=0).astype(np.float64)
         labels = np.repeat(signs, counts).astype(np.int64)
         model = self._private_model(rng) if is_private(self.epsilon) else self._plain_model()
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="Possible privacy violation")
-            # All noise follows from a run's seed, here as in every learner.
+            # As in every learner, all noise follows from a run's seed.
             warnings.filterwarnings("ignore", message="Privacy violation: using a fixed random")
             self.model_ = model.fit(rows, labels)
-        # All noise follows from the seed: it must not go where the model goes.
+        # All noise follows from the seed, which must not be part of the model.
         self.model_.random_state = None
         # The first and the last score of a column are of missing and unknown values.
         used = [len(set(scores[1:-1].tolist())) > 1 for scores in self.model_.term_scores_]
@@ -224,10 +224,10 @@ class DPExplainableBoostingClassifier(ChanceClassifier, PrivateClassifier):
         )
 
     def _replacement(self, bin_rate: float, boost_rate: float) -> str:
-        """Say what the noise gives when a record is replaced.
+        """Return the guarantee of the noise for a replaced record, in words.
 
-        Two bins of a histogram change by one each. A region's sum changes by up to twice
-        the learning rate: residuals lie in (-1, 1), and the record's label may change.
+        Two bins of a histogram change by one each. A region's sum changes by up to twice the
+        learning rate: residuals lie in (-1, 1), and the record's label may change.
         """
         n_columns = self.n_features_in_
         steps = math.sqrt(int(self.max_rounds) * n_columns)

@@ -1,1 +1,1 @@
-"""What learners share: votes, half-spaces, sums of trees, records dealt out, checks, roles."""
+"""Shared code of learners: votes, half-spaces, sums of trees, parties, checks, roles."""

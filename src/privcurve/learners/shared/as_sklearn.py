@@ -1,4 +1,4 @@
-"""Methods that scikit-learn needs from a classifier in addition to `fit` and `predict`."""
+"""scikit-learn's interface of a classifier in addition to `fit` and `predict`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from privcurve.privacy import seeds
 
 
 class SklearnClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier as scikit-learn's tools clone, score and describe it."""
+    """A classifier that scikit-learn's tools can clone, score and describe."""
 
     def score(self: Any, X: ArrayLike, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Return the share of rows that are predicted correctly.
+        """Return the share of correctly predicted rows.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_columns)
         y : array-like of shape (n_rows,)
-            Read as at the fit: with a schema, a class in any of its spellings.
+            Read as in the fit: with a schema, a class in any of its spellings.
         sample_weight : array-like of shape (n_rows,), optional
 
         Returns
@@ -43,23 +43,23 @@ class SklearnClassifier(ClassifierMixin, BaseEstimator):
         return float(accuracy_score(positions, answers, sample_weight=sample_weight))
 
     def __sklearn_clone__(self: Any) -> Any:
-        """Return a copy that is not fitted; its `Generator` or `RandomState` is a child.
+        """Return an unfitted copy; its `Generator` or `RandomState` is a child.
 
         Copies of one generator would draw the same noise, and two models with the same noise reveal
-        the exact values under the noise.
+        the numbers below it.
         """
         copied = super().__sklearn_clone__()
         copied.random_state = _source_of_copy(self.random_state)
         return copied
 
     def __getstate__(self: Any) -> dict[str, Any]:
-        """Return what a copy, or a pickle, has: a child of its generator, as a clone has."""
+        """Return the state of a copy or a pickle: with a child of the generator, like a clone."""
         return {**super().__getstate__(), "random_state": _source_of_copy(self.random_state)}
 
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        # scikit-learn reads them from the signature again for each fit.
+        # Cached: scikit-learn reads them from the signature for each fit.
         return super()._get_param_names()
 
     def __sklearn_tags__(self: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Public facts, classes and training rows of a learner, from a schema."""
+"""A learner's use of its schema: public facts, classes, and training rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
-    """Return the parameters of a learner that its schema decides; only the type of `y` counts.
+    """Return the parameters of a learner that its schema determines; of `y` only the type counts.
 
-    If the schema has a unit, ε and δ are what one row may cost. Raises ValueError if the
-    learner already has one of these parameters, or its schema is no Schema.
+    If the schema has a unit, ε and δ are converted to one row's. Raises ValueError if the
+    learner already has one of these parameters, or if its schema is not a Schema.
     """
     if not isinstance(schema, privcurve.Schema):
         raise ValueError(
@@ -31,14 +31,14 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
         )
     for name in ("n_bins", "bounds", "classes"):
         if getattr(learner, name) is not None:
-            raise ValueError(f"{name} follows from the schema: leave out one of the two")
+            raise ValueError(f"{name} is determined by the schema: leave out one of the two")
     domain, registered = schema.domain, entry(learner._learner)
     facts: dict[str, Any] = {"n_bins": domain.n_bins, "classes": schema.classes_as(y)}
     for fact in (*registered.needs, *registered.takes, "mixed_bins"):
         if getattr(learner, fact) is None:
             facts[fact] = getattr(domain, fact)
     is_blank = registered.neighbours == (PRIVATE_COLUMNS,) and learner.public_columns is None
-    # Such a learner takes the label for public: the schema has to say so.
+    # Such a learner assumes a public label: the schema must declare it.
     if is_blank and domain.public_label:
         facts["public_columns"] = domain.public_columns
     if schema.at_most is not None and registered.private:
@@ -49,19 +49,20 @@ def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
 
 
 def explain_missing_schema(learner: str, names: list[Any]) -> str:
-    """Say which parameter is missing for a raw frame with columns of these names."""
+    """Return advice on the missing schema of a raw frame, whose columns have these names."""
     some = ", ".join(f"{name!r}: …" for name in names[:MOST_NAMED])
     more = ", …" if len(names) > MOST_NAMED else ""
     return (
-        f"{learner} has no schema: what each column can hold is public knowledge, and never read "
-        f"from the rows. Give schema=Schema({{{some}{more}}}, label=[negative, positive]), of a "
-        "number (lowest, highest) and of words the list of all; Schema.draft(frame, label=…) "
-        "drafts one from a frame with its label. Of codes give n_bins=, how many each column has."
+        f"{learner} has no schema: the possible values of each column are public knowledge, and "
+        "never read from the rows. Give "
+        f"schema=Schema({{{some}{more}}}, label=[negative, positive]), with (lowest, highest) "
+        "for numbers and a list of all values for words; Schema.draft(frame, label=…) drafts one "
+        "from a frame with its label. For codes give n_bins=, the number of codes of each column."
     )
 
 
 def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) -> Ints:
-    """Return the position of each label among a fit's classes; of others, by the schema."""
+    """Return the position of each label among a fit's classes; of other labels, by the schema."""
     place = {label: k for k, label in enumerate(classes.tolist())}
     given = labels.tolist()
     if labels.dtype.kind != "M" and place.keys() >= set(given):
@@ -72,7 +73,7 @@ def positions_of(schema: Schema, labels: NDArray[Any], classes: NDArray[Any]) ->
 def positions_need_rows(learner: Any, y: Any) -> bool:
     """Return whether only the records show that labels are positions of the classes.
 
-    Without a label of 0 the labels 0 and 1 of the classes 1 and 2 would be the class 1.
+    For the classes 1 and 2, the labels 0 and 1 without any 0 would be read as the class 1.
     """
     if learner.schema is not None:
         return bool(learner.schema.positions_need_rows(y))
@@ -89,5 +90,5 @@ def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp
     if schema is None or schema.at_most is None:
         return slice(None)
     if counts is not None:
-        raise ValueError("counts: with a unit in schema each row is one record; leave it out")
+        raise ValueError("counts must be left out if the schema has a unit: each row is one record")
     return schema.training_rows(X)

@@ -11,12 +11,12 @@ from privcurve.coding import Floats, Ints, Signs
 from privcurve.kernels.arithmetic import exp, expits, exps, log, log_softmax, logs, softplus, total
 from privcurve.learners.base import CodedClassifier, with_fitted_parameters
 
-# Slope added to a link, so that the predicted label has the larger probability where it is flat.
+# Slope added to a flat link, so that the predicted label has the larger probability.
 SLOPE = 1e-9
 
-# The score for "all records have this label". Finite, so that the log-loss is; the
-# probability is 1 minus the relative rounding error of a float32, as scikit-learn's
-# gradient boosting has it.
+# The score for "all records have this label". It is finite, so that the log-loss is; the
+# probability is 1 minus the relative rounding error of a float32, as in scikit-learn's gradient
+# boosting.
 CERTAIN = log(2.0**23 - 1)
 
 
@@ -34,7 +34,7 @@ def log_shares(labels: NDArray[Any], counts: Ints, n_classes: int) -> Floats:
 class ChanceClassifier(CodedClassifier):
     """A learner with `predict_proba`: the logistic function of its score, or the softmax.
 
-    The score is an estimate of log-odds: of the positive label, or of each class.
+    The score is an estimate of the log-odds of the positive label, or of each class.
     """
 
     def predict_proba(self, X: ArrayLike) -> Floats:
@@ -65,12 +65,12 @@ class ChanceClassifier(CodedClassifier):
 
 
 class LinkedClassifier(ChanceClassifier):
-    """A learner whose score is not log-odds: a link, by its loss or its votes, makes it so.
+    """A learner whose score is not log-odds: a link, from its loss or its votes, converts it.
 
     docs/probabilities.md derives each link, and measures its log-loss.
     """
 
-    # The log-loss of the pipeline is of learners that fit log-odds.
+    # The pipeline reports the log-loss only for learners that fit log-odds.
     chances_by_link = True
 
     def _log_odds(self, scores: Floats) -> Floats:
@@ -95,11 +95,11 @@ def succession(votes: Floats, n_voters: int) -> Floats:
 
 
 def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
-    """Find the cap of LazyBB's weights, by margins alone.
+    """Find the cap of LazyBB's weights from the margins alone.
 
-    A record of margin σ weighs min(1, e^{cap − λσ}). The chance of its label is then such that
-    both labels weigh the same, and the mean weight by these probabilities, 2ab/(a + b) of the
-    weights a and b of the labels, is κ: so dense is the measure of every round.
+    A record with margin σ has the weight min(1, e^{cap − λσ}). The probability of its label is such
+    that both labels have the same expected weight. The mean weight by these probabilities, 2ab/(a +
+    b) for the weights a and b of the labels, is κ, the density of every round.
     """
     margins, counts = np.unique(np.abs(votes), return_counts=True)
     low, high = log(density), float(learning_rate * margins.max() + 1)
@@ -118,7 +118,7 @@ def cap_of(votes: Floats, learning_rate: float, density: float) -> float:
 
 
 def capped_weights(votes: Floats, learning_rate: float, cap: float) -> Floats:
-    """Return the log-odds at which both labels weigh the same, by weights min(1, e^{cap − λσ})."""
+    """Return the log-odds at which both labels have equal weights min(1, e^{cap − λσ})."""
     margins = learning_rate * np.abs(votes)
     weights = np.minimum(cap + margins, 0.0) - np.minimum(cap - margins, 0.0)
     return np.asarray(np.sign(votes) * weights)

@@ -33,18 +33,18 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 # Sums of more records than this are not exact in float64.
 MOST_RECORDS = 2**53
 
-# Names that a message shows.
+# Maximum number of names in a message.
 MOST_NAMED = 8
 
 
 def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
-    """Turn scikit-learn's `random_state` into the generator of one fit.
+    """Convert scikit-learn's `random_state` to the generator of one fit.
 
-    A secret seed may serve for fits that differ in a parameter. With the same random numbers, two
-    noisy answers at different ε would reveal the answer without noise. So the stream follows from
-    the seed, or from what a generator gives next, and from all public facts of the fit. Two fits
-    that differ only in their records share it: use one seed for one data set, and one generator in
-    one place.
+    A secret seed may be used for fits that differ in a parameter. With the same random numbers, two
+    noisy answers at different ε would reveal the answer without noise. So the stream depends on the
+    seed, or on the generator's next output, and on all public facts of the fit. Two fits that
+    differ only in their records share the stream: use one seed for one dataset, and one generator
+    in one place.
     """
     start: Start
     if random_state is None:
@@ -55,8 +55,8 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
         start = int(random_state)
     else:
         raise ValueError(
-            f"random_state must be a whole number of at least 0, a Generator, a RandomState or "
-            f"None; got {random_state!r}"
+            "random_state must be a whole number ≥ 0, a Generator, a RandomState or None; got "
+            f"{random_state!r}"
         )
     if isinstance(start, bytes):
         text = json.dumps(_simplify(facts), sort_keys=True)
@@ -67,7 +67,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
 
 
 def _simplify(value: Any) -> Any:
-    """Return a public fact in one form for equal values, such as 1, 1.0 and NumPy's 1."""
+    """Convert a public fact to one form for equal values, such as 1, 1.0 and NumPy's 1."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, Integral):
@@ -85,9 +85,9 @@ def _simplify(value: Any) -> Any:
 
 
 def check_places(X: object) -> None:
-    """Refuse columns with numbers as names that are not their places.
+    """Refuse columns with numeric names that are not their positions.
 
-    Names that are texts are compared with the names at fit; numbers are not remembered.
+    Text names are compared with the names at fit; numbers are not stored.
     """
     names = column_names(X)
     if any(isinstance(name, str) for name in names) or names == list(range(len(names))):
@@ -100,20 +100,25 @@ def check_places(X: object) -> None:
 
 
 def check_unmasked(values: object, name: str) -> None:
-    """Refuse an array with masked values: they would count as if they were not masked."""
+    """Refuse an array with masked values, which would be used like unmasked ones."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} is masked in some places: give those values a code of their own")
+        raise ValueError(
+            f"{name} must not have masked values: give those values a code of their own"
+        )
 
 
 def check_n_bins(n_bins: int | Sequence[int], n_columns: int) -> Ints:
     """Return the number of codes of each column."""
     numbers = np.asarray(n_bins)
     if numbers.dtype.kind not in "iuf" or not (numbers == np.floor(numbers)).all():
-        raise ValueError(f"n_bins must be whole numbers, not {n_bins!r}")
+        raise ValueError(f"n_bins must be whole numbers; got {n_bins!r}")
     if numbers.ndim == 0:
         numbers = np.full(n_columns, numbers)
     if numbers.shape != (n_columns,):
-        raise ValueError(f"n_bins has {numbers.size} entries, but X has {n_columns} columns")
+        raise ValueError(
+            f"n_bins must have an entry for each of the {n_columns} columns of X; "
+            f"it has {numbers.size}"
+        )
     if (numbers < 1).any() or (numbers > MOST_CODES).any():
         raise ValueError(f"n_bins must be between 1 and {MOST_CODES} for each column")
     return numbers.astype(np.int64)
@@ -125,12 +130,16 @@ def check_bounds(bounds: Any, n_columns: int) -> tuple[Floats, Floats]:
     sides = [np.asarray(side) for side in bounds] if pair else []
     if not pair or any(side.dtype.kind not in "iuf" for side in sides):
         raise ValueError(
-            f"bounds must be a pair (low, high), each a number or one a column, not {bounds!r}"
+            "bounds must be a pair (low, high), each a number or one number per column; got "
+            f"{bounds!r}"
         )
     low, high = (side.astype(np.float64) for side in sides)
     for side in (low, high):
         if side.shape not in ((), (n_columns,)):
-            raise ValueError(f"bounds has {side.size} entries, but X has {n_columns} columns")
+            raise ValueError(
+                f"bounds must have an entry for each of the {n_columns} columns of "
+                f"X; they have {side.size}"
+            )
     return low, high
 
 
@@ -143,7 +152,7 @@ def ordered_columns(
         flags = np.full(n_columns, flags)
     if flags.shape != (n_columns,) or flags.dtype.kind != "b":
         raise ValueError(
-            f"{learner}: ordered must be True or False for each of {n_columns} columns, not "
+            f"{learner}: ordered must be True or False for each of {n_columns} columns; got "
             f"{ordered!r}"
         )
     return tuple(flags.tolist())
@@ -153,8 +162,8 @@ def check_estimate(learner: str, neighbours: str, n_estimate: int | None) -> Non
     """Check that there is an estimate of the number of records exactly if that is not public."""
     if (neighbours == ADD_REMOVE) != (n_estimate is not None):
         raise ValueError(
-            f"{learner}: n_estimate= is a public estimate of the number of records, which "
-            "neighbours = 'add-remove' needs and no other takes"
+            f"{learner}: n_estimate must be given for neighbours = 'add-remove', and only then: "
+            "a public estimate of the number of records"
         )
 
 
@@ -164,17 +173,17 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
         codes = matrix.astype(np.int64) if matrix.dtype.kind in "ifb" else None
         if codes is None or not np.array_equal(codes, matrix) or (codes.size and codes.min() < 0):
             raise ValueError(
-                "X must hold codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
+                "X must have codes 0, 1, …, n_bins - 1 (whole numbers). For numeric columns "
                 "give their public bounds: bounds=(low, high)."
             )
         matrix = codes
-    # Column by column: NumPy takes five times as long along rows.
+    # Column by column: NumPy is five times slower along rows.
     too_large = [column.max(initial=0) for column in matrix.T] >= n_bins
     if too_large.any():
         column = int(np.argmax(too_large))
         raise ValueError(
-            f"column {column} has the code {int(matrix[:, column].max())}, but its n_bins is "
-            f"{int(n_bins[column])}: values outside the domain have no code"
+            f"codes of column {column} must be below its n_bins, {int(n_bins[column])}; got "
+            f"{int(matrix[:, column].max())}. Values outside the domain have no code"
         )
     return np.ascontiguousarray(matrix, dtype=code_type(n_bins))
 
@@ -182,44 +191,47 @@ def check_codes(matrix: NDArray[Any], n_bins: Ints) -> Codes:
 def plain_number(value: Any) -> Any:
     """Return NumPy's numbers and fractions as Python's; any other value unchanged.
 
-    A grid may have NumPy's numbers, which may have fewer bits, and a statement can hold neither.
+    A grid may have NumPy's numbers, which may have fewer bits, and a statement can't contain
+    either.
     """
     value = value.item() if isinstance(value, np.generic) else value
     is_fraction = isinstance(value, Real) and not isinstance(value, Integral)
     try:
         return float(value) if is_fraction else value
-    except OverflowError:  # it is refused as any number beyond floats
+    except OverflowError:  # refused later, like any number beyond floats
         return value
 
 
 def refuse_others(name: str, others: Mapping[str, Any]) -> None:
-    """Refuse arguments that no learner's `fit` takes."""
+    """Refuse arguments that no learner's `fit` has."""
     if "sample_weight" in others:
         raise TypeError(
-            f"{name} takes no sample_weight: noise is made for records that count once each, and "
-            "a weight would need more of it. For rows that stand for several records each, give "
+            f"{name} has no sample_weight: noise is calibrated for records that count once, and "
+            "a weight would need more noise. For rows that represent several records, give "
             "counts= (whole numbers)."
         )
     if others:
-        raise TypeError(f"{name}: fit takes X, y and counts, not {', '.join(others)}")
+        raise TypeError(f"{name}: fit has only X, y and counts; got {', '.join(others)}")
 
 
 def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
-    """Return how many records each row stands for."""
+    """Return how many records each row represents."""
     if counts is None:
         return np.ones(n_rows, dtype=np.int64)
     check_unmasked(counts, "counts")
     given = np.asarray(counts)
     numbers = given.dtype.kind in "iuf" and given.shape == (n_rows,)
     if not numbers or not (given == np.floor(given)).all() or (given < 1).any():
-        raise ValueError(f"counts must be {n_rows} whole numbers of at least 1")
+        raise ValueError(f"counts must be {n_rows} whole numbers ≥ 1")
     if given.astype(np.float64).sum() > MOST_RECORDS:
-        raise ValueError(f"counts add up to more than {MOST_RECORDS} records: they would overflow")
+        raise ValueError(
+            f"counts must add up to at most {MOST_RECORDS} records, or they would overflow"
+        )
     return given.astype(np.int64)
 
 
 def warn_of_index(X: Any, **others: Any) -> None:
-    """Warn where rows and `y` or `counts` are joined by position, though their indexes disagree."""
+    """Warn if rows and `y` or `counts` are joined by position, although their indexes differ."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
         index: Any = getattr(values, "index", None)
@@ -233,7 +245,7 @@ def warn_of_index(X: Any, **others: Any) -> None:
 
 
 def warn_of_budget(learner: Any, n: int) -> None:
-    """Warn of a seed that is no secret, and of a δ at which `privcurve release` warns, too.
+    """Warn of a seed that is not secret, and of a δ at which `privcurve release` warns too.
 
     Under ``add-remove`` the number of records, n, is not public, and an estimate replaces it.
     """
@@ -241,11 +253,11 @@ def warn_of_budget(learner: Any, n: int) -> None:
     if not is_private(epsilon):
         return
     delta = plain_number(learner.delta)
-    # Coded data are mostly benchmarks, and a number is right for public records.
+    # Encoded data are mostly benchmarks, and a number is right for public records.
     if learner.schema is not None and isinstance(learner.random_state, Integral):
         warnings.warn(
-            "random_state is a number: whoever knows or guesses it can draw the noise again, and "
-            "for them epsilon is infinite. For private records leave it out (None)",
+            "random_state is a number: anyone who knows or guesses it can draw the noise "
+            "again, and for them epsilon is infinite. For private records leave it out (None)",
             stacklevel=4,
         )
     at_most = None if learner.schema is None else learner.schema.at_most
@@ -260,13 +272,13 @@ def warn_of_budget(learner: Any, n: int) -> None:
 
 
 def warn_of_size(learner: Any, n: int) -> None:
-    """Warn where simpler learners suit the public facts of a fit on n records."""
+    """Warn if simpler learners suit the public facts of a fit on n records."""
     if remark := learner.size_remark(n):
         warnings.warn(remark, stacklevel=4)
 
 
 def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
-    """Warn of classes that are not sorted, which scikit-learn takes for granted.
+    """Warn of unsorted classes, which scikit-learn assumes to be sorted.
 
     `named` are the classes that the learner was given, and `classes` may be their positions.
     """
@@ -293,14 +305,14 @@ def check_labels(
 ) -> tuple[NDArray[Any], Ints]:
     """Return the classes, and the position of each row's label among them.
 
-    Labels are as `privcurve.given.read_labels` returns them.
+    Labels are from `privcurve.given.read_labels`.
     """
     if given.dtype == object:
         for row, label in enumerate(given):
             if is_absent(label):
-                raise ValueError(f"y holds {label!r} in row {row}: every row needs a label")
+                raise ValueError(f"y must have a label in every row; got {label!r} in row {row}")
     type_of(given)
-    # Whole numbers are classes; checking them takes longer than a small fit.
+    # Integers are valid classes; checking them takes longer than a small fit.
     if given.dtype.kind not in "iub":
         check_classification_targets(given)
     most = MOST_CLASSES if learner.multiclass else 2
@@ -308,14 +320,14 @@ def check_labels(
     if classes is None:
         labels = plain_classes(np.unique(given))
         if len(labels) < 2:
-            held = f"one class, {labels[0]!r}, only" if len(labels) else "no label"
+            held = f"only one class, {labels[0]!r}" if len(labels) else "no label"
             raise ValueError(
-                f"y holds {held}. If both labels are public, give them: "
+                f"y must have two classes; it has {held}. If both labels are public, give them: "
                 "classes=(negative, positive)."
             )
         if len(labels) > most:
             raise ValueError(
-                # The words that scikit-learn's checks look for, then the registry's words.
+                # The text that scikit-learn's checks look for, followed by the registry's.
                 "Only binary classification is supported. The type of the target is "
                 f"{type_of_target(given)}. {learner.refuses(n_classes=len(labels))}"
                 if most == 2
@@ -331,20 +343,18 @@ def check_labels(
         unknown ^= matches
         positions += position * matches
     if unknown.any():
-        raise ValueError(
-            f"y holds the label {given[unknown][0]!r}, which is not in classes={classes!r}"
-        )
+        raise ValueError(f"y must have labels of classes={classes!r}; got {given[unknown][0]!r}")
     return labels, positions
 
 
 def check_length(labels: NDArray[Any], n_rows: int) -> None:
-    """Refuse labels of more or fewer rows than X has."""
+    """Refuse labels if their number differs from the rows of X."""
     if len(labels) != n_rows:
         raise ValueError(f"X has {n_rows} rows but y has {len(labels)}: inconsistent samples")
 
 
 def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]:
-    """Return the classes that were given; refuse numbers of them that the learner does not take."""
+    """Return the given classes; refuse numbers of them that the learner does not support."""
     labels, most = np.asarray(classes), MOST_CLASSES if learner.multiclass else 2
     if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:
         more = "" if most == 2 else f" or more (at most {most})"
@@ -365,7 +375,7 @@ def require(condition: object, fault: str) -> None:
 
 
 def all_between(numbers: NDArray[Any], low: int, high: int) -> bool:
-    """Return whether all whole numbers are at least `low` and below `high`."""
+    """Return whether all integers are at least `low` and below `high`."""
     return bool(((numbers >= low) & (numbers < high)).all())
 
 

@@ -1,4 +1,4 @@
-"""What learners of several parties share: they deal records, and give each party a seed."""
+"""Shared code of learners of several parties: distribute records, and give each party a seed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from privcurve.privacy.sealed import kernel
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PartyClassifier(LinkedClassifier, PrivateClassifier):
-    """A learner whose records are dealt to parties."""
+    """A learner whose records are distributed to parties."""
 
     n_holders: int = 4
     n_colluding: int = 0
@@ -40,7 +40,7 @@ class PartyClassifier(LinkedClassifier, PrivateClassifier):
 def deal_to_holders(
     learner: PartyClassifier, records: Records | PartedRecords, curator: Curator
 ) -> tuple[list[Holder], Questions]:
-    """Deal records to parties; return the parties, and the questions that they answer.
+    """Distribute records to parties; return the parties, and the questions that they may be asked.
 
     Each party has its own curator with its own seed, so its draws do not depend on where it runs.
     """
@@ -82,9 +82,10 @@ def restate_dealt(
 ) -> PrivacyStatement:
     """Return a statement with the caveat of `deal_to_holders`: records may have moved.
 
-    Proofs are about a replaced record that stays with its party. If records are dealt by their
-    values, it may move, and others with it: the messages of several parties change, each by up to
-    ε. That refutes a claim if single messages are seen; for secure sums nothing is proved.
+    Proofs are about a replaced record that stays with its party. If records are distributed by
+    their values, a replaced record may move, and others with it: the messages of several parties
+    change, each by up to ε. This refutes a claim if single messages are visible; for secure sums
+    nothing is proved.
     """
     why = entry(learner._learner).parameters["placement"].unproved.get(learner.placement)
     if why is None or not statement.private or n_holders == 1:
@@ -103,6 +104,7 @@ def restate_dealt(
 def make_holder(rows: HolderRows, questions: Questions, n_classes: int, door: Curator) -> Holder:
     """Make a party in this process; a deployment replaces this function.
 
-    The rows of a private fit are sealed: who sends them to a party opens them (`open_values`).
+    The rows of a private fit are sealed: the code that sends them to a party opens them
+    (`open_values`).
     """
     return LocalHolder(rows, questions, n_classes, door)

@@ -17,23 +17,25 @@ from privcurve.learners.registry import entry
 
 
 def check_domain(learner: Any, domain: Any) -> None:
-    """Raise ValueError if a domain has other codes or classes than the learner's fit."""
+    """Raise ValueError if a domain's codes or classes differ from the learner's fit."""
     name, n_bins = learner._learner, learner._n_codes.tolist()
     if n_bins != list(domain.n_bins):
         raise ValueError(
-            f"{name} was fitted on columns of {n_bins} codes, but the domain has "
-            f"{list(domain.n_bins)}: give the domain that the data were coded by"
+            f"the domain must have the numbers of codes of {name}'s fit, {n_bins}; it has "
+            f"{list(domain.n_bins)}: give the domain that encoded the data"
         )
     names = getattr(learner, "feature_names_in_", None)
     if names is not None and list(names) != list(domain.names):
         raise ValueError(
-            f"{name} was fitted on columns {', '.join(names)}, but the domain has "
+            f"the domain must have the columns of {name}'s fit, {', '.join(names)}; it has "
             f"{', '.join(domain.names)}: give both the same order"
         )
     if learner.schema is not None:
         fitted = learner.schema.domain
         if (domain.columns, domain.label) != (fitted.columns, fitted.label):
-            raise ValueError(f"{name} was fitted by a schema, whose domain this is not: give that")
+            raise ValueError(
+                f"the domain must be the one of the schema with which {name} was fitted"
+            )
         return  # the classes are the schema's
     _check_classes(learner, list(domain.label.names))
     if learner.bounds is None:
@@ -43,19 +45,19 @@ def check_domain(learner: Any, domain: Any) -> None:
         same = column.ordered and not column.missing_bin
         if not same or column.edges != tuple(edges(low[j], high[j], n_bins[j]).tolist()):
             raise ValueError(
-                f"{name} was fitted with bounds=, which are not the domain's of {column.name!r}: "
-                "fit it on codes (privcurve.datasets.coding.encode_frame), or give the domain "
-                "these bounds"
+                f"the domain's bounds of {column.name!r} must equal the bounds= of {name}'s "
+                "fit: fit it on codes (privcurve.datasets.coding.encode_frame), or give the "
+                "domain these bounds"
             )
 
 
 def _check_classes(learner: Any, names: list[str]) -> None:
-    """Refuse names of classes unless it is clear which of the learner's classes each one is."""
+    """Refuse names of classes unless each belongs clearly to one of the learner's classes."""
     classes = np.asarray(learner.classes_).tolist()
     numbered = [list(class_labels(len(classes))), list(range(len(classes)))]
     # Classes 0 and 1, or truth values, which the domain names in the opposite order.
     turned = classes == [0, 1] and names in (["1", "0"], ["True", "False"], ["true", "false"])
-    # Of more classes, unless they were given as positions.
+    # With more classes, unless they were given as positions.
     if len(classes) > 2 and getattr(learner, "_labels_from_rows", False):
         texts = [str(value) for value in classes]
         turned = names != texts and sorted(names) == sorted(texts)
@@ -78,7 +80,7 @@ def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
 
 
 def _list_spellings(value: Any) -> set[str]:
-    """Return the names that a schema may have for a class of the type that `y` has."""
+    """Return the names that a schema may have for a class with the type of `y`."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
     if isinstance(value, float) and value.is_integer():
@@ -95,17 +97,17 @@ class Explained:
         Parameters
         ----------
         domain : Domain, optional
-            Gives the names; by default the names of the `schema`, or numbers without a schema.
+            Has these names; by default the `schema`'s, or numbers without a schema.
 
         Returns
         -------
         str
-            Only the learner's name if its model has no such form.
+            Only the learner's name if its model can't be written in words.
 
         Raises
         ------
         ValueError
-            If the learner was fitted on another domain.
+            If the domain differs from the fit's.
         """
         check_is_fitted(self)
         self = self._as_fitted()
@@ -139,18 +141,18 @@ class Explained:
 
     def explain(self, domain: Any = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
-        # A room above this one, loaded late.
+        # A room above this one, imported late.
         return privcurve.explain(self, domain)
 
     @property
     def joins_columns(self) -> bool:
-        """Whether columns may act together in a few cells alone, which a draw of cells may miss."""
+        """Whether columns may interact in a few cells only, which a draw of cells may miss."""
         return bool(getattr(getattr(self, "model_", None), "joins_columns", False))
 
     @property
     def feature_importances_(self) -> Floats:
         """The importance of each column by :func:`privcurve.explain`.
 
-        The order is the schema's (`feature_names_in_`), whatever the order of X.
+        The order follows `feature_names_in_`: the schema's order, whatever the order of X.
         """
         return self.explain().feature_importances

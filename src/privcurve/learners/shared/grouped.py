@@ -1,4 +1,4 @@
-"""What learners of all columns at once share: Gaussian noise, and groups of codes."""
+"""Shared code of learners of all columns at once: Gaussian noise, and groups of codes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
         return self._noise_of(self._calls(n), **words)
 
     def _assumptions(self) -> tuple[str, ...]:
-        """Return the facts that are assumed to be public in addition to the usual ones."""
+        """Return the assumed public facts in addition to the usual ones."""
         return (ASSUMED_ORDER,)
 
     def _groups(self) -> list[Codes]:

@@ -1,4 +1,4 @@
-"""Learners whose score is an estimate of log-odds: of the positive label, or of each class."""
+"""Learners whose score estimates log-odds, of the positive label or of each class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from privcurve.learners.shared.threads import one_thread
 from privcurve.privacy.curator import Call, Curator
 from privcurve.privacy.sealed import kernel
 
-# Most steps of L-BFGS, which takes some hundreds.
+# Maximum number of steps of L-BFGS, which takes some hundreds.
 MOST_STEPS = 5_000
 
 gradient_kernel = kernel(logistic_gradient)
@@ -77,7 +77,7 @@ def regress(
     """Return the coefficients and intercept of a logistic regression without noise.
 
     The objective is the sum of losses and ‖coefficients‖²/(2C). If only one label occurs, the
-    intercept, which has no penalty, would be infinite: it is ±`CERTAIN`. The search begins at
+    intercept, which has no penalty, would be infinite: it is ±`CERTAIN`. The search starts at
     `start`, with the intercept last.
     """
     width = rows.shape[1]
@@ -95,16 +95,16 @@ def regress(
 
 
 class OneHotClassifier(ChanceClassifier):
-    """A learner whose score is linear in the one-hot coded columns.
+    """A learner whose score is linear in the one-hot encoded columns.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_bins.sum(),)
-        A row per class if there are more than two.
+        With more than two classes, a row per class.
     intercept_ : float
-        An array if there are more than two classes.
+        With more than two classes, an array.
     n_features_used_ : int
-        Number of inputs with a coefficient that is not zero.
+        Number of inputs with a nonzero coefficient.
     """
 
     C: float
@@ -140,7 +140,7 @@ class OneHotClassifier(ChanceClassifier):
     def _regress_classes(self, codes: Codes, labels: Ints, counts: Ints) -> None:
         """Fit a multinomial regression without noise as the model of more than two classes.
 
-        A class without a record gets a score so low that it is never predicted.
+        A class without a record gets such a low score that it is never predicted.
         """
         n_classes = len(self.classes_)
         self.coef_ = np.zeros((n_classes, self._width()))

@@ -37,9 +37,9 @@ def _count_groups(groups: Sequence[Codes]) -> Ints:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MergingClassifier:
-    """The part of a learner that merges codes.
+    """Mixin of a learner that merges codes.
 
-    The parameter ``mixed_bins``, one int per column, follows from a schema or a description: the
+    The parameter ``mixed_bins``, one int per column, comes from a schema or a description: the
     number of its first codes that are fine bins. A learner that does best with few bins merges
     them.
 
@@ -48,10 +48,10 @@ class MergingClassifier:
     groups_ : list of ndarray
         The group of each code of X, by column; only if codes were merged.
     n_bins_ : ndarray
-        The number of groups of each column, as the fit saw them.
+        The number of groups of each column in the fit.
     """
 
-    # Whether the fit merges codes itself; `tuned` leaves that to the learners it trains.
+    # Whether the fit itself merges codes; `tuned` leaves that to the learners that it trains.
     _merges: ClassVar[bool] = True
 
     mixed_bins: Sequence[int] | None = None
@@ -62,22 +62,22 @@ class MergingClassifier:
         raise NotImplementedError
 
     def _code(self, X: Any) -> Codes:
-        """Check X and code it, merged as at the fit."""
+        """Check X and encode it, merged as in the fit."""
         return self._merge(self._encode(X, fit=False))
 
     def _merge(self, codes: Codes) -> Codes:
-        """Merge codes as at the fit."""
+        """Merge codes as in the fit."""
         groups = getattr(self, "groups_", None)
         return codes if groups is None else merge_codes(codes, groups)
 
     @property
     def _n_codes(self) -> Ints:
-        """How many codes each column of X has: more than ``n_bins_`` if some were merged."""
+        """Number of codes of each column of X: more than ``n_bins_`` if some were merged."""
         groups = getattr(self, "groups_", None)
         return self.n_bins_ if groups is None else np.array([*map(len, groups)])
 
     def _on_groups(self, domain: Any) -> tuple[Self, Any]:
-        """Return the learner as one that takes codes of merged bins, and the domain of these.
+        """Return a learner for codes of merged bins, and the domain of the merged bins.
 
         Without merged bins both are returned unchanged.
         """
@@ -95,7 +95,7 @@ class MergingClassifier:
 def fit(learners: Sequence[Any], records: Records, curators: Sequence[Curator]) -> None:
     """Train learners that differ only in settings, each on its merged codes if it has some.
 
-    There is one curator for each learner.
+    There is one curator per learner.
     """
     most = [_find_most_bins(learner) for learner in learners if learner.mixed_bins is not None]
     if not any(most) or not learners[0]._merges:

@@ -30,7 +30,7 @@ class LinearScore:
 
 
 class PublicClassifier:
-    """The logistic regression of labels on scaled public columns, refitted as weights move.
+    """The logistic regression of labels on scaled public columns, refitted with changing weights.
 
     The penalty is ½‖coefficients‖²; the intercept has none. It reads nothing private.
 
@@ -45,14 +45,14 @@ class PublicClassifier:
         self._last: Floats | None = None
 
     def fit(self, weights: Floats) -> LinearScore:
-        """Fit with a weight for the records of each row, beginning at the last solution."""
+        """Fit with a weight for the records of each row, starting at the last solution."""
         mass = self._rows.counts * weights
         score = LinearScore(*regress(self._inputs, self._rows.signs, mass, start=self._last))
         self._last = np.append(score.coefficients, score.intercept)
         return score
 
     def wrong(self, score: LinearScore) -> Bools:
-        """Return which rows a score gets wrong (0 counts as negative)."""
+        """Return which rows a score predicts wrongly (0 counts as negative)."""
         return (score.score(self._inputs) > 0) != (self._rows.signs > 0)
 
 
@@ -64,8 +64,8 @@ PUBLIC_START = "public"
 class PublicStart:
     """Log-odds of the label by the public columns: a start that costs a learner nothing.
 
-    It is made from public columns and labels, so it is the same, to the last bit, whatever the
-    private columns hold (docs/proofs.md, 'Public start').
+    It depends only on public columns and labels, so it is the same, to the last bit, for any
+    content of the private columns (docs/proofs.md, 'Public start').
     """
 
     columns: tuple[int, ...]  # the public columns
@@ -82,14 +82,14 @@ class PublicStart:
         return cls(public, bins, *regress(inputs, rows.signs, rows.counts))
 
     def check(self, columns: Sequence[int], n_bins: Ints) -> None:
-        """Check what was read from a file."""
+        """Check a start read from a file."""
         bins = n_bins[list(columns)]
         same = self.columns == tuple(columns) and np.array_equal(self.n_bins, bins)
         fits = self.coefficients.shape == (int(bins.sum()),)
-        require(same and fits, "its start is of other public columns")
+        require(same and fits, "its start belongs to other public columns")
 
     def log_odds(self, codes: Codes) -> Floats:
-        """Return the log-odds of rows of a coded matrix (all columns)."""
+        """Return the log-odds of rows of an encoded matrix (all columns)."""
         public = codes[:, list(self.columns)]
         return _log_odds(public, self.n_bins, self.coefficients, self.intercept)
 
@@ -103,7 +103,7 @@ def _log_odds(codes: Codes, n_bins: Ints, coefficients: Floats, intercept: float
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class StartClassifier(PrivateClassifier):
-    """A learner that may begin at a public start."""
+    """A learner that may start from a public model."""
 
     start: str = NO_START
     public_columns: Sequence[int] | None = None
@@ -120,8 +120,8 @@ class StartClassifier(PrivateClassifier):
 
 
 def check_start(learner: Any, roles: Roles) -> None:
-    """Check that a learner read from a file has a start where its roles say so."""
+    """Check that a learner read from a file has a start exactly if its roles require one."""
     started = roles.public is not None
-    require(started == hasattr(learner, "start_"), "its start is not that of its parameters")
+    require(started == hasattr(learner, "start_"), "its start does not belong to its parameters")
     if roles.public is not None:
         learner.start_.check(roles.public, learner.n_bins_)

@@ -1,4 +1,4 @@
-"""Public columns, which a learner may read exactly, and private columns, which it must protect."""
+"""Roles of columns: which are public and may be read exactly, and which are protected."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from privcurve.coding import Codes, Ints, Signs
 ALL = "all"
 PUBLIC = "public"
 
-# With more possible keys per row than this, sorting is faster than marking the keys that occur.
+# With more possible keys per row than this, sorting is faster than marking the occurring ones.
 SPARSE = 16
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The split of columns into public and private ones."""
+    """The partition of columns into public and private ones."""
 
     n_columns: int
     # Positions of the public columns, increasing. None: nothing is public, not even the label.
-    # Empty: the label alone is.
+    # Empty: only the label is.
     public: tuple[int, ...] | None
 
     @classmethod
@@ -35,38 +35,37 @@ class Roles:
         positions = np.asarray(list(public))
         if positions.size and (positions.ndim != 1 or positions.dtype.kind not in "iu"):
             raise ValueError(
-                f"{learner}: public_columns = {public!r} must hold positions of columns (0, 1, …)"
+                f"{learner}: public_columns must be positions of columns (0, 1, …); got {public!r}"
             )
         columns = tuple(sorted(int(j) for j in positions))
         for j in columns:
             if not 0 <= j < n_columns:
                 raise ValueError(
-                    f"{learner}: public_columns names column {j}, "
-                    f"but the columns are 0 … {n_columns - 1}"
+                    f"{learner}: public_columns must be in 0 … {n_columns - 1}; got {j}"
                 )
         if len(set(columns)) < len(columns):
-            raise ValueError(f"{learner}: public_columns = {public!r} names a column twice")
+            raise ValueError(f"{learner}: public_columns must be distinct; got {public!r}")
         if len(columns) == n_columns:
             raise ValueError(
-                f"{learner}: public_columns names all {n_columns} columns, so that none is left to "
-                "protect: leave out the private ones"
+                f"{learner}: public_columns must leave a column to protect; it has all "
+                f"{n_columns}: leave out the private ones"
             )
         return cls(n_columns, columns)
 
     @property
     def private(self) -> tuple[int, ...]:
-        """Positions of the columns to protect."""
+        """Positions of the protected columns."""
         distinct = set(self.public or ())
         return tuple(j for j in range(self.n_columns) if j not in distinct)
 
     def columns(self, which: str) -> NDArray[np.intp]:
-        """Return positions of columns: ``all``, ``public`` or ``private`` ones."""
+        """Return positions of ``all``, ``public`` or ``private`` columns."""
         if which == ALL:
             return np.arange(self.n_columns)
         if self.public is None:
             raise ValueError(
-                f"columns = {which!r} needs public columns: give public_columns=, the positions of "
-                "the public ones (in a study: neighbours: private-columns)"
+                f"columns = {which!r} needs public columns: give public_columns=, their "
+                "positions (in a study: neighbours: private-columns)"
             )
         return np.array(self.public if which == PUBLIC else self.private, dtype=np.intp)
 
@@ -75,8 +74,8 @@ class Roles:
 class PublicRows:
     """The distinct public parts (u, y) of records, in an order that depends on nothing else.
 
-    So results that are computed from them are the same, to the last bit, whatever the private
-    columns hold, and whether equal records come one by one or as counts.
+    So results computed from them are the same, to the last bit, for any content of the private
+    columns, and whether equal records are single rows or counts.
     """
 
     codes: Codes  # (n_distinct, n_public)
@@ -85,7 +84,7 @@ class PublicRows:
 
     @classmethod
     def gather(cls, codes: Codes, signs: Signs, counts: Ints, n_bins: Ints) -> PublicRows:
-        """Gather the rows of a coded matrix of public columns, and labels."""
+        """Collect the rows of an encoded matrix of public columns, and labels."""
         keys, row_of = distinct_keys(codes, signs, n_bins)
         first = np.full(len(keys), len(signs), dtype=np.int64)
         np.minimum.at(first, row_of, np.arange(len(signs)))
@@ -95,12 +94,12 @@ class PublicRows:
 
 
 def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any], Ints]:
-    """Return the sorted distinct (row, label) keys, and the place of each row's key."""
+    """Return the sorted distinct (row, label) keys, and the position of each row's key."""
     keys = (signs > 0).astype(np.int64)
     width = 2
     for j, bins in enumerate(n_bins.tolist()):
         if width > 2**62 // bins:
-            # Replace numbers by their ranks, which are small and keep the order.
+            # Numbers are replaced by their ranks, which are small and keep the order.
             distinct, keys = _rank_keys(keys, width)
             width = len(distinct)
         keys = keys * bins + codes[:, j]
@@ -109,11 +108,11 @@ def distinct_keys(codes: Codes, signs: Signs, n_bins: Ints) -> tuple[NDArray[Any
 
 
 def _rank_keys(keys: Ints, width: int) -> tuple[Ints, Ints]:
-    """Return the distinct numbers among keys below `width`, increasing, and each key's place."""
+    """Return the distinct numbers among keys below `width`, increasing, and each key's position."""
     if width > SPARSE * len(keys):
         distinct, places = np.unique(keys, return_inverse=True)
         return distinct, places.astype(np.int64)
-    # Marking the keys that occur is faster than sorting.
+    # Marking the occurring keys is faster than sorting.
     occurs = np.zeros(width, dtype=bool)
     occurs[keys] = True
     distinct = np.flatnonzero(occurs)

@@ -1,4 +1,4 @@
-"""Fits on sealed records, all private ones except a short list, and whose word a guarantee is."""
+"""Fits on sealed records (all private fits except a short list), and the status of a guarantee."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ FINAL = (
     *("fit", "fit_records", "_fit_rows", "_train"),
     *("_encode", "_targets", "_with_schema_facts"),
 )
-# Methods that make a statement of announced calls, and train by it.
+# Methods that return the statement of announced calls, and train with it.
 STATING = ("_fit_batch", "_fit_one", "_guarantee", "_noise_of", "_neighbours")
-# What says which guarantee a fit gives: only this project's classes may define it.
+# The attribute with the guarantee of a fit: only this project's classes may define it.
 STATED = "privacy_"
 
 
 def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
-    """Return the methods of `FINAL` that a learner overrides."""
+    """Return which methods of `FINAL` a learner overrides."""
     learner = LEARNERS.get(getattr(kind, "_learner", ""))
     if learner is not None and learner.stays_open:
         return []
@@ -46,7 +46,7 @@ def replaced_methods(kind: type[Any], base: type[Any]) -> list[str]:
 
 
 def check_methods(kind: type[Any], base: type[Any]) -> None:
-    """Refuse a class of learners that replaces a method of `FINAL`."""
+    """Refuse a class of learners that overrides a method of `FINAL`."""
     if replaced := replaced_methods(kind, base):
         raise TypeError(
             f"{kind.__name__} must not replace {', '.join(replaced)}: a method that sees open "
@@ -56,16 +56,16 @@ def check_methods(kind: type[Any], base: type[Any]) -> None:
     for one in kind.__mro__:
         if STATED in vars(one) and not is_ours(one.__module__):
             raise TypeError(
-                f"{one.__name__} must not define {STATED}, which says what a fit guarantees: "
-                "return a statement from _guarantee or _fit_one (docs/own_method.md)"
+                f"{one.__name__} must not define {STATED}, the guarantee of a fit: return a "
+                "statement from _guarantee or _fit_one (docs/own_method.md)"
             )
 
 
 def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement with the status ``claimed``, unless this project proves what it says.
+    """Return a statement with the status ``claimed``, unless this project proves it.
 
-    Only the project's own learners qualify, unchanged: no subclass, no peer, and no choice among
-    learners that includes a user's own.
+    It proves only its own unchanged learners: not a subclass, not another library's learner, and
+    not a selection with a user's own learner among the candidates.
     """
     if type(statement) is not PrivacyStatement:
         raise TypeError(
@@ -82,13 +82,15 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
 
 
 def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
-    """Return the statement of a fit: ``derived`` where each sensitivity followed from its sum.
+    """Return the statement of a fit: ``derived`` if all sensitivities are derived from their sums.
 
-    A user's own learner qualifies if it only chooses its calls: the library then announces them and
-    draws their noise.
+    For a user's own learner this requires that only its calls are its own: the announced calls and
+    their noise are then the library's.
     """
     if statement.status == DERIVED:
-        raise DoorError(f"status = {DERIVED!r} is for the library to say: state {PROVED!r}")
+        raise DoorError(
+            f"status must not be {DERIVED!r}, which only the library may state: state {PROVED!r}"
+        )
     kind = type(learner)
     states = not is_shipped(kind) and any(_is_replaced(kind, name) for name in STATING)
     if statement.private and statement.status == PROVED and curator.derived and not states:
@@ -97,14 +99,14 @@ def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> Pr
 
 
 def _is_replaced(kind: type[Any], method: str) -> bool:
-    """Return whether a class has a method from elsewhere than this project."""
+    """Return whether a class has a method from outside of this project."""
     return not is_ours(str(getattr(getattr(kind, method), "__module__", "")))
 
 
 def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> None:
-    """Train learners that differ only in settings, on records in one memory or in parts.
+    """Train learners that differ only in settings, on records in memory or partitioned.
 
-    Private learners see sealed records, others open ones. There is one curator for each learner.
+    Private learners see sealed records, others open ones. There is one curator per learner.
     """
     groups: dict[tuple[bool, bool], list[int]] = {}
     for k, learner in enumerate(learners):
@@ -118,8 +120,8 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             continue
         if records.learner and not all(door.sealed_for or door.paid for door in doors):
             raise DoorError(
-                f"{name} is fitted inside of a private fit by a curator that nobody charges: hand "
-                "over the curator of the fit, or one of its runs (curator.inner)"
+                f"{name} is fitted inside of a private fit by a curator that nobody charges: "
+                "pass the curator of the fit, or one of its runs (curator.inner)"
             )
         fit_name = FitName(name)
         for learner, door in zip(chosen, doors, strict=True):
@@ -127,13 +129,13 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
         n_alone = getrefcount(fit_name)
         _seal_for(doors, fit_name)
         n_before = _count_references(doors)
-        # NumPy's warnings would reveal exact values; those about public numbers are off too.
+        # NumPy's warnings would reveal exact values; warnings about public numbers are off too.
         with fit_named(fit_name), np.errstate(all="ignore"):
             merging.fit(chosen, seal_records(fit_name, records, counted), doors)
         if fit_name.refused:
             raise fit_name.refused
         _seal_for(doors, name)
-        # Nearly always no curator, stream or sealed value is left: no search for one then.
+        # Nearly always no curator, stream or sealed value is left, so that no search is needed.
         others = [group for door in doors for group in (door.parties, door.inners) if group]
         is_kept = any({*_count_references(group)} - {_ALONE} for group in others)
         if is_kept or _count_references(doors) != n_before:
@@ -144,22 +146,25 @@ def fit(learners: Sequence[Any], records: Any, curators: Sequence[Curator]) -> N
             for learner in chosen:
                 refuse_kept(learner, name)
         if is_left:
-            gc.collect()  # one in a circle of references is garbage
+            gc.collect()  # a reference cycle is garbage
             if getrefcount(fit_name) > n_alone:
                 what = "a sealed value is left after the fit, in a module, a class or a function"
                 raise SealedError(name, what, place=type(chosen[0]).__name__)
 
 
 def check_asked(learner: Any, statement: PrivacyStatement) -> PrivacyStatement:
-    """Return a statement; refuse a statement of less privacy than the parameters set."""
+    """Return a statement; refuse one with less privacy than requested."""
     for name in ("epsilon", "delta"):
         wanted, stated = getattr(learner, name, math.inf), getattr(statement, name)
         if not stated <= wanted * (1 + ROUNDING):
-            raise DoorError(f"{name}: the statement has {stated:g}, the parameter is {wanted:g}")
+            raise DoorError(
+                f"{name} of the statement must be the requested {wanted:g}; it is {stated:g}"
+            )
     wanted = getattr(learner, "neighbours", statement.neighbours)
     if statement.private and statement.neighbours != wanted:
         raise DoorError(
-            f"neighbours: the statement has {statement.neighbours}, the parameter is {wanted}"
+            f"neighbours of the statement must be the requested {wanted}; got "
+            f"{statement.neighbours}"
         )
     return statement
 
@@ -186,23 +191,23 @@ def _line_of(model: Any, attribute: str) -> str:
 
 
 def _seal_for(doors: Sequence[Curator], name: str) -> None:
-    # A function of its own: a variable of `fit` that names a curator would count as a reference.
+    # A separate function: a variable of `fit` that names a curator would count as a reference.
     for door in doors:
         for one in (door, *door.parties):
             one.sealed_for = name
 
 
 def _count_references(doors: Sequence[Curator]) -> list[tuple[int, int]]:
-    """Return how many refer to each curator, and to its stream."""
+    """Return the number of references to each curator, and to its stream."""
     return [(getrefcount(door), getrefcount(door._source)) for door in doors]
 
 
-# Of a curator that a list alone refers to.
+# The count for a curator that only a list refers to.
 (_ALONE,) = _count_references([party_of(0)])
 
 
 def _find_held(value: Any, kinds: type | tuple[type, ...] = Sealed) -> Any:
-    """Return a value of some kinds that `value` holds, in attributes and containers; or None."""
+    """Return a value of the given types in the attributes and containers of `value`; or None."""
     left: list[Any] = [value]
     seen = set()
     for one in left:
@@ -235,8 +240,10 @@ def refuse_noise_kept(model: Any, name: str) -> None:
         if key == "random_state":
             continue
         if (source := _find_held(value, (Curator, np.random.Generator))) is not None:
-            what = f"{key} of the fitted model has a {type(source).__name__}, which tells the noise"
-            raise SealedError(name, what, "keep what it answered", _line_of(model, key))
+            what = (
+                f"{key} of the fitted model has a {type(source).__name__}, which reveals the noise"
+            )
+            raise SealedError(name, what, "store its answers instead", _line_of(model, key))
 
 
 def sees_sealed(learner: Any) -> bool:

@@ -16,7 +16,7 @@ class StagedClassifier(CodedClassifier):
 
     @with_fitted_parameters
     def staged_decision_function(self, X: ArrayLike) -> Iterator[Floats]:
-        """Score rows by the first round alone, by the first two, and so on."""
+        """Yield the scores of rows by the first round, by the first two rounds, and so on."""
         check_is_fitted(self)
         yield from self._stages(self._code(X))
 

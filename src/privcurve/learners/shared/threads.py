@@ -1,4 +1,4 @@
-"""One thread for linear algebra on short vectors: equal bits on any machine, and faster."""
+"""A single thread for linear algebra on short vectors: equal bits on any machine, and faster."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-# Load the linear algebra, and the threads of scikit-learn, so that they can be limited.
+# Import the linear algebra, and scikit-learn's threads, so that they can be limited.
 import scipy.linalg  # noqa: F401
 import sklearn.utils._openmp_helpers  # noqa: F401
 from threadpoolctl import ThreadpoolController
 
-# Made once: it looks through all libraries of the process, which takes longer than many a fit.
+# Cached: the controller looks through all libraries of the process, which is slower than many fits.
 _load_controller = cache(ThreadpoolController)
 
 

@@ -43,14 +43,14 @@ def _starts(n_bins: bytes) -> Ints:
 class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     """A learner of trees; a subclass fits `splits_` and `leaf_values_`.
 
-    Trees are complete, a row of `splits_` each: see :mod:`privcurve.kernels.trees.levels`.
+    Trees are complete, with a row of `splits_` each: see :mod:`privcurve.kernels.trees.levels`.
 
     Attributes
     ----------
     n_features_used_ : int
-        Distinct questions that the trees ask.
+        Number of distinct questions of the trees.
     n_records_ : int
-        Records trained on: the sum of the counts. Public, for neighbours have equally many.
+        Training records: the sum of the counts. Public, as neighbours have equally many.
     """
 
     n_trees: int
@@ -60,7 +60,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
     _released: ClassVar[Mapping[str, Any]] = {"splits_": Ints, "leaf_values_": Floats}
 
     def _begin(self, depth: int, n: int) -> None:
-        """Make complete trees of `depth` levels that ask no question yet."""
+        """Make complete trees of `depth` levels without questions."""
         n_trees = int(self.n_trees)
         self.n_records_ = n
         self.splits_ = np.full((n_trees, 2**depth - 1), NO_QUESTION, dtype=np.int64)
@@ -83,7 +83,7 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         return True
 
     def _trees(self, start: int = 0, stop: int | None = None) -> Trees:
-        """Return trees in the form that rows are asked by."""
+        """Return trees in the form for prediction."""
         splits = self.splits_[start:stop]
         if self._thresholds():
             splits = np.where(splits == NO_QUESTION, NO_QUESTION, splits + self.n_bins_.sum())
@@ -105,9 +105,10 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         splits, values = self.splits_, self._tree_values()
         check_complete(splits.shape)
         inside = all_between(splits, NO_QUESTION, int(self.n_bins_.sum()))
-        require(inside, "its trees ask for what no column has")
+        require(inside, "its trees ask about columns or codes that do not exist")
         require(
-            values.shape == (len(splits), splits.shape[1] + 1, 1), "its leaves are not its trees'"
+            values.shape == (len(splits), splits.shape[1] + 1, 1),
+            "its leaves do not belong to its trees",
         )
         self._count_questions()
 
@@ -116,10 +117,10 @@ class TreeSumClassifier(LinkedClassifier, StagedClassifier):
         self.n_features_used_ = int((questions != NO_QUESTION).sum())
 
     def _measures(self) -> dict[str, float]:
-        """Count the nodes that ask a question, and their leaves.
+        """Count the nodes with a question, and their leaves.
 
-        `expected_depth` is the mean number of questions on a record's path, over trees, if each
-        answer has the probability ½.
+        `expected_depth` is the mean over trees of the number of questions for a record that answers
+        each question either way with equal probability.
         """
         splits = self.splits_ != NO_QUESTION
         n_trees, n_inner = splits.shape

@@ -1,4 +1,4 @@
-"""Candidates of a private selection, and their price: without records, light to import."""
+"""Candidates of a private selection, and their cost: without records, fast to import."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from privcurve.coding import Records, class_labels
 from privcurve.learners import registry
 from privcurve.learners.entry import Facts, LearnerEntry
 from privcurve.privacy.budget import PROVED, REPLACE_ONE
-from privcurve.privacy.ledger import CLAIMED, KNOWN, PrivacyStatement, rho_of_ledger
+from privcurve.privacy.ledger import CLAIMED, KNOWN, PrivacyStatement
 from privcurve.privacy.selection import SelectionBudget, epsilon_that_spends, selection_budget
+from privcurve.privacy.spent import rho_of_ledger
 
 NAME = registry.TUNED
 
@@ -34,7 +35,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Terms:
-    """The ε of a candidate's training, and what its statement assumes and excludes.
+    """The ε of a candidate's training, and the assumptions and exclusions of its statement.
 
     All of it is public, and known before any training.
     """
@@ -47,17 +48,17 @@ class Terms:
 def base_entry(name: Any) -> LearnerEntry:
     """Return the entry of a learner if its settings may be selected privately.
 
-    Raises ValueError, which names the learner and the reason, if they may not.
+    Raises ValueError with the learner and the reason otherwise.
     """
     if not isinstance(name, str):
-        raise ValueError(f"{NAME}: learner = {name!r} is not the name of a learner")
+        raise ValueError(f"{NAME}: learner must be the name of a learner; got {name!r}")
     entry = registry.entry(name)
     if name == NAME:
-        why = "it chooses settings itself: name the learner whose settings it is to choose"
+        why = "it selects settings itself: name the learner whose settings it is to select"
     elif not entry.private:
-        why = "it is not private: there is nothing to pay; give it a 'grid'"
+        why = "it is not private, so a selection costs nothing; give it a 'grid'"
     elif entry.peer:
-        why = "it is another library's, and its epsilon that library's claim, not proved here"
+        why = "it belongs to another library, which claims its epsilon without a proof here"
     else:
         why = entry.refuses(calibration=PROVED, neighbours=REPLACE_ONE)
     if why:
@@ -66,11 +67,12 @@ def base_entry(name: Any) -> LearnerEntry:
 
 
 def candidates_of(name: str, settings: Any) -> tuple[Candidate, ...]:
-    """Return the candidates that runs draw from, all equally likely.
+    """Return the candidates of a run, all equally likely.
 
     `settings` maps parameters to lists of values, for all combinations; or it is a list of
-    settings, and each setting may name another ``learner`` than `name`; or None, for the defaults.
-    Raises ValueError if it is something else, is empty, or a setting or a learner is not allowed.
+    settings, each of which may name another ``learner`` than `name`; or None, for the defaults.
+    Raises ValueError if it is something else, is empty, or if a setting or a learner is not
+    allowed.
     """
     if not (_is_list(settings) and len(settings) and all(isinstance(s, Mapping) for s in settings)):
         return tuple(Candidate(name, setting) for setting in _list_settings(name, settings))
@@ -96,12 +98,12 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         settings = list(given)
     else:
         raise ValueError(
-            f"{NAME}: settings = {given!r} is neither a mapping of parameters to lists of values "
-            "nor a list of settings"
+            f"{NAME}: settings must be a mapping of parameters to lists of values, or a list of "
+            f"settings; got {given!r}"
         )
     if not settings:
-        raise ValueError(f"{NAME}: settings is empty: there is nothing to choose")
-    # Turn NumPy's numbers into plain ones.
+        raise ValueError(f"{NAME}: settings must not be empty")
+    # NumPy's numbers become plain ones.
     settings = [
         {
             key: value.item() if isinstance(value, np.generic) else value
@@ -113,7 +115,7 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
         registry.check_parameters(name, setting)
         registry.check_proved(name, setting)
         if why := entry.refuses(neighbours=REPLACE_ONE, setting=setting):
-            raise ValueError(f"{NAME} is private for {REPLACE_ONE} neighbours: {why}")
+            raise ValueError(f"{NAME} supports {REPLACE_ONE} neighbours: {why}")
     return tuple(settings)
 
 
@@ -131,8 +133,8 @@ def budget_of(
 ) -> SelectionBudget:
     """Return what a run of some learners may spend; see ``selection_budget``.
 
-    If all learners offer only pure privacy, they are accounted by ε, whatever δ is. Raises
-    ValueError if nothing is left for a run, or a learner offers no pure privacy and δ = 0.
+    If all learners support only pure privacy, they are accounted by ε, for any δ. Raises ValueError
+    if nothing remains for a run, or if a learner supports no pure privacy and δ = 0.
     """
     entries = [base_entry(name) for name in learners]
     for entry in entries:
@@ -150,7 +152,7 @@ def terms(
     """Return the terms of each candidate, with which a training spends what a run may spend.
 
     The cost of a setting is public, as its statement does not depend on the records: a fit on n
-    made-up records shows it. Raises ValueError, which names the candidate, if one can't be trained.
+    made-up records gives it. Raises ValueError, which names the candidate, if one can't be trained.
     """
     ordered = None if facts.ordered is None else tuple(map(bool, facts.ordered))
     mixed_bins = None if facts.mixed_bins is None else _make_tuple(facts.mixed_bins)
@@ -175,7 +177,7 @@ def _make_tuple(numbers: Iterable[Any]) -> tuple[int, ...]:
 
 
 class _Fit(NamedTuple):
-    """Everything but ε that a statement depends on; `setting` is JSON."""
+    """The facts that determine a statement in addition to ε; `setting` is JSON."""
 
     learner: str
     setting: str
@@ -202,7 +204,7 @@ def _find_terms(fit: _Fit, pure: bool, amount: float, guess: float) -> Terms:
     statement = _state_fit(fit, amount)
     if not statement.epsilon <= amount * (1 + 1e-9) or statement.delta > 0:
         raise ValueError(
-            f"a training spends {statement.epsilon:g}, where a run may spend {amount:g}"
+            f"a training spends {statement.epsilon:g}, but a run may spend at most {amount:g}"
         )
     return Terms(amount, statement.assumptions, statement.exclusions)
 
@@ -216,15 +218,16 @@ def _state_fit(fit: _Fit, epsilon: float) -> PrivacyStatement:
     rows = np.zeros((len(labels), len(fit.n_bins)), dtype=np.uint8)
     counts = [len(range(k, fit.n, fit.n_classes)) for k in range(len(labels))]
     records = Records(rows, np.array(labels), np.array(counts), np.array(fit.n_bins))
-    # A plan reads this file, and needs no Numba.
+    # A plan imports this file without Numba.
     from privcurve.privacy.curator import Curator
 
     (fitted,) = learner.fit_records(records, [{}], [Curator(np.random.default_rng(0))])
     statement: PrivacyStatement = fitted.privacy_
-    # A user's own learner has its author's word, as the selection has then.
+    # Only the author claims a user's own learner, and so the selection.
     enough = KNOWN if fit.learner in registry.LEARNERS else (*KNOWN, CLAIMED)
     if statement.status not in enough or statement.neighbours != REPLACE_ONE:
         raise ValueError(
-            f"its statement is {statement.status}, for {statement.neighbours} neighbours"
+            f"its statement must be proved for {REPLACE_ONE} neighbours; it is "
+            f"{statement.status}, for {statement.neighbours}"
         )
     return statement

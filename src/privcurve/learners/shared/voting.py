@@ -1,7 +1,7 @@
-"""Votes of private weak learners: the code that LazyBB, a 1-rule and a tree share.
+"""Votes of private weak learners: shared code of LazyBB, 1-rules and trees.
 
-A *weak learner* calibrates its noise (`plan`), trains all rounds in its own kernel, and turns the
-released numbers into a readable model. A single 1-rule or tree is one round.
+A *weak learner* calibrates its noise (`plan`), trains all rounds in its own kernel, and converts
+the released numbers to a readable model. A single 1-rule or tree is one round.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from privcurve.privacy.sensitivity.lazybb import check_largest_weight
 
 
 class Boosting(NamedTuple):
-    """The parameters of the rounds: τ, κ, λ, and whether margins begin at a public start."""
+    """The parameters of the rounds: τ, κ, λ, and whether margins start from a public model."""
 
     n_rounds: int
     density: float
@@ -30,15 +30,15 @@ class Boosting(NamedTuple):
     started: bool = False
 
 
-# One round with equal weights of all records: the learning rate is not used.
+# One round with equal weights: the learning rate is not used.
 ONE_ROUND = Boosting(1, 1.0, 1.0)
 
 
 class WeakLearner(Protocol):
-    """A weak learner that is boosted. It keeps no state of a fit."""
+    """A base learner of boosting. It is stateless: no part of a fit is stored on it."""
 
     def prepare(self, records: Records) -> Any:
-        """Return the rows in the form that :meth:`train` takes; all settings share them."""
+        """Return the rows in the form of :meth:`train`; all settings share them."""
 
     def plan(self, learner: Any, setting: Mapping[str, Any]) -> Any:
         """Return the plan of a learner's rounds, with their noise.
@@ -47,7 +47,7 @@ class WeakLearner(Protocol):
         """
 
     def train(self, rows: Any, plan: Any, curator: Curator, begin: Ints | None = None) -> Any:
-        """Draw all noise, train all rounds, and return what was chosen.
+        """Draw all noise, train all rounds, and return the choices.
 
         `begin` is the margin of each row before the first round, in votes; 0 by default.
         """
@@ -71,7 +71,7 @@ def with_weight_check(loop: Callable[..., tuple[Any, float]]) -> Callable[..., A
 class VotingClassifier(LinkedClassifier, StagedClassifier):
     """A vote of weak learners.
 
-    A subclass gives the voters (`_weak_learner`) and, if there is more than one round, the
+    A subclass provides the voters (`_weak_learner`) and, if there is more than one round, the
     parameters of the rounds (`_boosting`).
 
     Attributes
@@ -79,10 +79,10 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
     model_ : VoteModel or TreeModel
         The readable vote: voters in the order of the rounds, with answers −1 or +1.
     n_features_used_ : int
-        Distinct questions that the voters ask.
+        Number of distinct questions of the voters.
     n_records_ : int
-        Records trained on: the sum of the counts. Public, as neighbours have equally many. The
-        number of distinct rows is not public, and is kept nowhere.
+        Training records: the sum of the counts. Public, as neighbours have equally many. The
+        number of distinct rows is not public, and is not stored.
     """
 
     model_: Any
@@ -99,7 +99,7 @@ class VotingClassifier(LinkedClassifier, StagedClassifier):
         return None
 
     def _hidden_columns(self) -> tuple[int, ...]:
-        """Return the columns that no voter may ask for."""
+        """Return the columns that no voter may use."""
         return ()
 
     def _hide_columns(self, codes: Codes) -> Codes:

@@ -1,1 +1,1 @@
-"""Accountants: how the costs of several mechanism calls add up, one file a theory."""
+"""Accountants: composition of the costs of mechanism calls, one file per theory."""

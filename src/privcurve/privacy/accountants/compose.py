@@ -1,8 +1,8 @@
-"""How the costs of several mechanism calls add up, with an object per accountant.
+"""Composition of the costs of mechanism calls, with an object per accountant.
 
-`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the
-search for noise (``calibration.search``) go through it. Every call's mechanism may depend on
-all earlier outputs, unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
+`ACCOUNTANTS` has them in order, from the weakest theory to the strongest; `compose` and the search
+for noise (``calibration.search``) use it. Every call's mechanism may depend on all earlier outputs,
+unless a description says otherwise. Proofs: docs/proofs.md, 'Composition'.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from privcurve.lazy import arithmetic
 from privcurve.privacy import selection
-from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta, mixed_delta
+from privcurve.privacy.accountants.bounded_range import MAX_CALLS, bounded_range_delta
 from privcurve.privacy.accountants.cost import (
     BOUNDED_RANGE_KIND,
     GAUSSIAN_KIND,
-    LAPLACE_KIND,
+    SAFETY,
+    SAMPLED_KINDS,
     Costs,
     log_ratio,
     solve,
@@ -25,6 +26,7 @@ from privcurve.privacy.accountants.cost import (
     zcdp_delta,
     zcdp_simple,
 )
+from privcurve.privacy.accountants.sampled import sampled_delta
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -32,25 +34,6 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     log_cdf = arithmetic.log_normal_cdf
     upper = arithmetic.exp(log_cdf(mu / 2 - epsilon / mu))
     return max(0.0, upper - arithmetic.exp(epsilon + log_cdf(-mu / 2 - epsilon / mu)))
-
-
-def pld_delta(costs: Costs, epsilon: float) -> float:
-    """Return δ(ε) of Laplace and Gaussian calls by dp-accounting: an independent accountant.
-
-    Each Laplace call must release one number: for vectors its worst case is not proved.
-    The grid is a fixed part of the smallest amount, so that δ is smooth in a common scale.
-    """
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    step = min(cost.amount for cost in costs) / 50
-    makers = {LAPLACE_KIND: pld.from_laplace_mechanism, GAUSSIAN_KIND: pld.from_gaussian_mechanism}
-    total = None
-    for cost in costs:
-        one = makers[cost.kind](1 / cost.amount, value_discretization_interval=step)
-        several = one.self_compose(cost.count) if cost.count > 1 else one
-        total = several if total is None else total.compose(several)
-    assert total is not None
-    return float(total.get_delta_for_epsilon(epsilon))
 
 
 def basic_epsilon(costs: Costs) -> float:
@@ -91,9 +74,8 @@ KOV = "optimal pure"
 ZCDP_SIMPLE = "zCDP, simple conversion"
 ZCDP_CKS = "zCDP, CKS conversion"
 ADAPTIVE = "bounded range, optimal adaptive"
-MIXED = "bounded range and Gaussian, adaptive"
 GAUSSIAN = "Gaussian, exact"
-PLD = "privacy loss distribution"
+SAMPLED = "privacy loss distribution, Poisson batches"
 
 # The composition of a statement without privacy.
 NONE = "none"
@@ -101,34 +83,36 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class Accountant:
-    """One way to add up costs. It has `epsilon` or `delta`, whichever its theory gives.
+    """A composition rule for costs. It has `epsilon` or `delta`, whichever its theory gives.
 
-    `name` is that in a statement's `composition`; `description` comes after "the costs add up by".
+    `name` is the text in a statement's `composition`; `description` follows "the costs add up by".
     """
 
     name: str
     description: str
-    # Whether it can compose some costs, at some δ.
+    # Whether it can compose these costs, at some δ.
     fits: Callable[[Costs], bool]
-    # epsilon(costs, delta), where there is a formula for it; or delta(costs, epsilon).
+    # epsilon(costs, delta) if there is a formula for it, else delta(costs, epsilon).
     epsilon: Callable[[Costs, float], float] | None = None
     delta: Callable[[Costs, float], float] | None = None
     # Whether it uses only the pure ε of a call.
     pure: bool = False
-    # Whether it gives no ε at δ = 0. Those of `ACCOUNTANTS` that do not need δ add up ε's, which
+    # Whether it gives no ε at δ = 0. Members of `ACCOUNTANTS` that do not need δ add up ε's, which
     # grow in proportion to the noise rates.
     needs_delta: bool = True
-    # Whether the search for noise tries it; not if another one is never worse.
+    # Whether the search for noise tries it; False if another one is never worse.
     best: bool = True
     # Whether one evaluation takes milliseconds, so that its search starts at the result of others.
     slow: bool = False
+    # The factor that makes a noise rate safe: more than the search, and δ itself, may be off.
+    safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:
         """Return whether it can compose these costs at this δ."""
         return (delta > 0 or not self.needs_delta) and self.fits(costs)
 
     def excess(self, costs: Costs, epsilon: float, delta: float) -> float:
-        """Return by how much costs exceed a budget: below 0 within it, growing with noise rates."""
+        """Return by how much costs exceed a budget: negative within it, and growing with noise."""
         if self.delta is not None:
             return log_ratio(self.delta(costs, epsilon), delta)
         assert self.epsilon is not None
@@ -171,9 +155,10 @@ def _mu(costs: Costs) -> float:
     return math.sqrt(math.fsum(squares))
 
 
-def _mixed_delta(costs: Costs, epsilon: float) -> float:
-    (one,) = (cost for cost in costs if cost.kind == BOUNDED_RANGE_KIND)
-    return mixed_delta(one.amount, one.count, _mu(costs), epsilon)
+def _batches_delta(costs: Costs, epsilon: float) -> float:
+    """Return δ(ε), no larger than if all records were in each batch."""
+    of_all = gaussian_delta(math.sqrt(2 * total_rho(costs)), epsilon)
+    return min(sampled_delta(costs, epsilon), of_all)
 
 
 ACCOUNTANTS = (
@@ -222,29 +207,21 @@ ACCOUNTANTS = (
         slow=True,
     ),
     Accountant(
-        MIXED,
-        "the adaptive composition of bounded-range and Gaussian mechanisms (upper bound)",
-        fits=lambda costs: (
-            _kinds(costs) == {BOUNDED_RANGE_KIND, GAUSSIAN_KIND} and _one_range(costs)
-        ),
-        delta=_mixed_delta,
-        # Not in the search, so that older learners keep their noise.
-        best=False,
-        slow=True,
-    ),
-    Accountant(
         GAUSSIAN,
         "the exact composition of Gaussian mechanisms",
         fits=lambda costs: _kinds(costs) == {GAUSSIAN_KIND},
         delta=lambda costs, epsilon: gaussian_delta(_mu(costs), epsilon),
     ),
     Accountant(
-        PLD,
-        "the privacy loss distribution of dp-accounting (pessimistic estimate)",
-        fits=lambda costs: _kinds(costs) <= {LAPLACE_KIND, GAUSSIAN_KIND},
-        delta=pld_delta,
-        # Not in the search: an estimate, by another library's arithmetic, of what is known exactly.
-        best=False,
+        SAMPLED,
+        "the privacy loss distribution of Gaussian mechanisms on Poisson batches (upper bound)",
+        fits=lambda costs: (
+            bool(_kinds(costs) & {*SAMPLED_KINDS})
+            and _kinds(costs) <= {GAUSSIAN_KIND, *SAMPLED_KINDS}
+        ),
+        delta=_batches_delta,
+        slow=True,
+        safety=1 - 1e-6,
     ),
 )
 
@@ -252,7 +229,7 @@ ACCOUNTANTS = (
 def selection_accountant(runs: selection.Runs) -> Accountant:
     """Return the accountant of private selection, for the costs of one run.
 
-    The ε's of a run add up; or, for δ > 0, their ρ's, if that is less (docs/tuning.md).
+    The ε's of a run add up; or, for δ > 0, their ρ's if that gives a smaller ε (docs/tuning.md).
     """
 
     def epsilon(costs: Costs, delta: float) -> float:
@@ -274,13 +251,13 @@ def selection_accountant(runs: selection.Runs) -> Accountant:
 
 
 def accountant(name: str) -> Accountant:
-    """Return an accountant by its name; that of private selection names its number of runs."""
+    """Return an accountant by its name; for private selection this includes the number of runs."""
     by_name = {one.name: one for one in ACCOUNTANTS}
     if name in by_name:
         return by_name[name]
     if runs := selection.runs_of(name):
         return selection_accountant(runs)
-    raise ValueError(f"unknown accountant {name!r}. There are: {', '.join(by_name)}")
+    raise ValueError(f"an accountant must be one of {', '.join(by_name)}; got {name!r}")
 
 
 def compose(name: str, costs: Costs, delta: float, near: float | None = None) -> float:
@@ -289,5 +266,7 @@ def compose(name: str, costs: Costs, delta: float, near: float | None = None) ->
     if not costs:
         return 0.0
     if not chosen.admits(costs, delta):
-        raise ValueError(f"the accountant {name!r} does not fit delta = {delta} and {costs}")
+        raise ValueError(
+            f"the accountant {name!r} must fit delta = {delta} and {costs}; it does not"
+        )
     return chosen.compose(costs, delta, near)

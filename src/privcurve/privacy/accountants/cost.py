@@ -7,43 +7,54 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from privcurve.lazy import arithmetic
+from privcurve.privacy.budget import ADD_REMOVE
 
 PURE_KIND = "pure"
 BOUNDED_RANGE_KIND = "bounded_range"
 LAPLACE_KIND = "laplace"
 GAUSSIAN_KIND = "gaussian"
 ZCDP_KIND = "zcdp"
+# Gaussian noise on a sum over a Poisson batch: for neighbours with a record more, or another one.
+SAMPLED_KIND = "sampled gaussian"
+SAMPLED_OPPOSITE_KIND = "sampled gaussian, replaced"
+SAMPLED_KINDS = (SAMPLED_KIND, SAMPLED_OPPOSITE_KIND)
 
 
 @dataclass(frozen=True)
 class Cost:
     """The cost of `count` equal mechanism calls."""
 
-    kind: str  # `pure`, `bounded_range`, `laplace`, `gaussian` or `zcdp`
+    kind: str  # one of the kinds above
     # ε (pure; Laplace, of a number or a vector), length of the range (bounded range), sensitivity/σ
     # (Gaussian), √(2ρ) (zCDP). All grow in proportion to the noise rate.
     amount: float
     count: int = 1
+    rate: float = 1.0  # of the batch, for a sampled kind
 
     def __post_init__(self) -> None:
-        kinds = (PURE_KIND, BOUNDED_RANGE_KIND, LAPLACE_KIND, GAUSSIAN_KIND, ZCDP_KIND)
+        pure = (PURE_KIND, BOUNDED_RANGE_KIND, LAPLACE_KIND)
+        kinds = (*pure, GAUSSIAN_KIND, ZCDP_KIND, *SAMPLED_KINDS)
         if self.kind not in kinds:
-            raise ValueError(f"kind = {self.kind!r} is not one of: {', '.join(kinds)}")
+            raise ValueError(f"kind must be one of {', '.join(kinds)}; got {self.kind!r}")
         if not (self.amount > 0 and self.count >= 1):
-            raise ValueError(f"a cost needs an amount above 0 and a count of at least 1: {self}")
+            raise ValueError(f"a cost must have an amount > 0 and a count ≥ 1; got {self}")
 
     @property
     def epsilon(self) -> float:
         """Pure ε of one call; infinite if it has none."""
-        return math.inf if self.kind in (GAUSSIAN_KIND, ZCDP_KIND) else self.amount
+        no_epsilon = (GAUSSIAN_KIND, ZCDP_KIND, *SAMPLED_KINDS)
+        return math.inf if self.kind in no_epsilon else self.amount
 
     @property
     def rho(self) -> float:
-        """Return ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε."""
+        """Return ρ (zCDP) of one call: ε²/8 for bounded range, ε²/2 for pure ε.
+
+        Of a call on a batch it is that of one on all records, which costs no less.
+        """
         if self.kind == BOUNDED_RANGE_KIND:
             return (self.amount * self.amount) / 8.0
         if self.kind == LAPLACE_KIND:
-            # Tight for one number, right for vectors too: docs/proofs.md, 'Laplace noise'.
+            # Tight for one number, and valid for vectors: docs/proofs.md, 'Laplace noise'.
             return self.amount + arithmetic.expm1(-self.amount)
         return (self.amount * self.amount) / 2.0
 
@@ -55,18 +66,30 @@ TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 
 
+def on_batches(cost: Cost, rate: float, neighbours: str) -> Cost:
+    """Return the cost of Gaussian calls on Poisson batches, each record being in one at a rate.
+
+    The amount is the sensitivity for such neighbours by σ: of a replaced record, twice what a
+    record adds at most. At the rate 1 it is the cost itself.
+    """
+    if rate == 1:
+        return cost
+    kind = SAMPLED_KIND if neighbours == ADD_REMOVE else SAMPLED_OPPOSITE_KIND
+    return replace(cost, kind=kind, rate=rate)
+
+
 def scale_costs(costs: Costs, scale: float) -> tuple[Cost, ...]:
     """Multiply every noise rate by `scale`."""
     return tuple(replace(cost, amount=cost.amount * scale) for cost in costs)
 
 
 def log_ratio(delta: float, target: float) -> float:
-    """Return ln(δ/target), which is finite at δ = 0 too."""
+    """Return ln(δ/target), which is finite even at δ = 0."""
     return arithmetic.log(max(delta, 1e-300)) - arithmetic.log(target)
 
 
 def solve(growing: Callable[[float], float], near: float, first_step: float = 0.1) -> float:
-    """Find where a growing function of a positive number is zero, to `TOLERANCE` of it.
+    """Find the zero of an increasing function on (0, ∞), with relative error `TOLERANCE`.
 
     The bracket grows around `near`, by steps that are multiplied by 8 up to a factor 2.
     """
@@ -94,9 +117,9 @@ Point = tuple[float, float]
 
 
 def _find_zero(growing: Callable[[float], float], low: Point, high: Point) -> float:
-    """Find the zero between two points of a function, as Chandrupatla does (1997).
+    """Find the zero between two points of a function with Chandrupatla's method (1997).
 
-    By inverse quadratic interpolation where three points lie well for it, else by halves.
+    It uses inverse quadratic interpolation if three points are suitable, else bisection.
     """
     (x1, f1), (x2, f2), t = low, high, 0.5
     if f1 == 0 or f2 == 0:

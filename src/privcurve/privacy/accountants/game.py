@@ -1,6 +1,6 @@
-"""One backward step of the game of `bounded_range.py`, compiled; V, W, t, A and B are as there.
+"""One compiled backward step of the game in `bounded_range.py`, with its V, W, t, A and B.
 
-Rates, and with them stored results, depend on every bit of V. So a value is made by the same
+Rates, and with them stored results, depend on every bit of V. So values are computed by the same
 operations in the same order as in the tests' own step.
 """
 
@@ -14,23 +14,23 @@ from privcurve.lazy import arithmetic
 
 
 def step_back(before: Floats, chance: Floats, bounded_range: float, size: int) -> Floats:
-    """Return V_j at grid points, from V_{j−1} at those and at ε₀ more on either side.
+    """Return V_j at grid points, from V_{j−1} at these points and at ε₀ more on either side.
 
     Parameters
     ----------
     before : ndarray of shape (at least size + 2 · steps,)
-        V_{j−1}, or numbers above it.
+        V_{j−1}, or upper bounds of it.
     chance : ndarray of shape (steps + 1,)
         p_t for t = 0, h, …, ε₀, with h = ε₀/steps.
     bounded_range : float
         ε₀.
     size : int
-        How many points are wanted, from `before`'s number `steps` on; below 1 for none.
+        Number of points to compute, from entry `steps` of `before` on; below 1 for none.
     """
     if size <= 0:
         return np.zeros(0)
     steps = len(chance) - 1
-    assert len(before) >= size + 2 * steps  # compiled loops check no index
+    assert len(before) >= size + 2 * steps  # compiled loops do not check indices
     h = bounded_range / steps
     after = _at_grid_points(before, chance, size)
     width, shrink = arithmetic.expm1(h), arithmetic.exp(-bounded_range)
@@ -90,14 +90,14 @@ def _pieces_with_peaks(
 def _peaks(
     pieces: Ints, log_ratios: Floats, steps: int, bounded_range: float, size: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return, of each peak inside a piece: the piece, the point i, (j + 1)h − t, and t − ε₀."""
+    """Return, for each peak inside a piece: the piece, the point i, (j + 1)h − t, and t − ε₀."""
     h = bounded_range / steps
     most = 2 * len(pieces)
     inside, points = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     to_end, to_range = np.empty(most), np.empty(most)
     n = 0
     for k in range(len(pieces)):
-        # The maximum is at eᵗ = √(A/B); that is inside (jh, (j + 1)h) for at most two j's.
+        # The maximum is at eᵗ = √(A/B), which is inside (jh, (j + 1)h) for at most two j's.
         ratio = (log_ratios[k] + bounded_range) / h
         lower = np.floor(ratio)
         for j in (lower, lower + 1.0):
@@ -122,7 +122,7 @@ def _raise(
     shares: Floats,
     chances: Floats,
 ) -> None:
-    """Raise `after` to the values at peaks; `shares` are of a piece's right end."""
+    """Raise `after` to the values at peaks; `shares` are the weights of a piece's right end."""
     for n in range(len(pieces)):
         k, share, p = pieces[n], shares[n], chances[n]
         down = (1.0 - share) * before[k] + share * before[k + 1]

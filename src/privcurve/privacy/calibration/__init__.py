@@ -1,1 +1,1 @@
-"""Calibration: the largest noise rates whose costs add up to (ε, δ), one file a family."""
+"""Calibration: the largest noise rates whose costs compose to (ε, δ), one file per family."""

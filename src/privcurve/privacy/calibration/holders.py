@@ -1,4 +1,4 @@
-"""Statements of several data holders, and the noise of random trees from a budget (ε, δ)."""
+"""Statements of several parties, and the noise of random trees for a budget (ε, δ)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def holders_statement(
     trust: str,
     n_colluding: int,
 ) -> PrivacyStatement:
-    """Make the statement of a proved protocol under a kind of trust.
+    """Return the statement of a proved protocol under a kind of trust.
 
-    A record of one party is protected from the server, from other parties, and from
-    whoever has the model: only that party's messages depend on it, so that costs of parties
-    do not add up. Under a secure sum a party that wants to know takes its own share of the
-    noise off the sum: it is one of the `n_colluding`. With none, the guarantee is for the
-    server and whoever has the model (papers/distributed/README.md, Who sees what).
+    A record of one party is protected from the server, from other parties, and from recipients of
+    the model. Only that party's messages depend on the record, so the costs of parties do not add
+    up. Under a secure sum, a curious party subtracts its own share of the noise from the sum: it is
+    one of the `n_colluding`. With `n_colluding` = 0 the guarantee is against the server and
+    recipients of the model (papers/distributed/README.md, Who sees what).
     """
     assumptions: list[str] = []
     exclusions: list[str] = []
@@ -64,7 +64,7 @@ def holders_statement(
 
 @dataclass(frozen=True)
 class LeafNoise:
-    """Noise of the leaves of all trees: the scale is σ of every number; 0: none."""
+    """Noise of the leaves of all trees: the scale is σ for every number; 0 means none."""
 
     scale: float
     statement: PrivacyStatement
@@ -83,15 +83,15 @@ def random_trees(
 ) -> LeafNoise:
     """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (docs/proofs.md, 'Clipped residuals').
 
-    Raises ValueError if the budget is out of range, or pure.
+    Raises ValueError if the budget is out of range, or if δ = 0.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):
         return LeafNoise(0.0, PrivacyStatement.not_private("random_trees"))
     if delta == 0:
         raise ValueError(
-            "random_trees offers no pure differential privacy, for its noise is Gaussian: give "
-            "delta > 0"
+            "random_trees needs delta > 0: its noise is Gaussian, which has no pure "
+            "differential privacy"
         )
     largest, accountant = calibrate((Cost(GAUSSIAN_KIND, 1.0, n_trees),), epsilon, delta)
     bound = residual_sums_l2(n_classes)

@@ -1,7 +1,7 @@
-"""Objective perturbation of logistic losses: its noise and its penalty.
+"""Objective perturbation of logistic losses: noise and penalty.
 
-Minimised is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, 'Box noise',
-and 'Logistic regression' (noise in a ball, diffprivlib's).
+The objective is Σ wᵢ ℓ(yᵢ(oᵢ + θ·xᵢ)) + (Λ/2)‖θ‖² + b·θ. Proofs: docs/proofs.md, 'Box noise', and
+'Logistic regression' (noise in a ball, as in diffprivlib).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CURVATURE = 0.25
 
 PROOF = "docs/proofs.md, 'Box noise'"
 
-# The name of what a minimisation releases.
+# Name of the release of a minimisation.
 COEFFICIENTS = "the objective, and with it all coefficients"
 
 
@@ -34,8 +34,8 @@ COEFFICIENTS = "the objective, and with it all coefficients"
 class Objective:
     """A perturbed objective: its noise and its penalty Λ; ε is ε₁ + ε₂.
 
-    The density of the noise falls with ‖b‖_∞ (``box_perturbation``) or ‖b‖₂
-    (``objective_perturbation``), and the sensitivity is how far the gradient moves in that norm
+    The density of the noise decreases in ‖b‖_∞ (``box_perturbation``) or ‖b‖₂
+    (``objective_perturbation``). The sensitivity bounds how far the gradient moves in that norm
     when a record changes. The scale is 0 at ε = ∞.
     """
 
@@ -46,7 +46,7 @@ class Objective:
     epsilon: float
 
     def entry(self, what: str, source: str) -> LedgerEntry:
-        """Return the ledger entry of a minimisation; ε is finite."""
+        """Return the ledger entry of a minimisation; ε must be finite."""
         return LedgerEntry(
             mechanism=self.mechanism,
             what=what,
@@ -66,14 +66,14 @@ def perturb_objective(
     square_norm: float,
     least_penalty: float,
 ) -> Objective:
-    """Share ε between noise and penalty.
+    """Split ε between noise and penalty.
 
-    Two neighbours' gradients differ by at most 2·gradient at any θ, so noise of scale
-    2·gradient/ε₁ costs ε₁. Their curvatures differ by c xxᵀ − c′x′x′ᵀ, so the Jacobians'
-    ratio is at most 1 + ‖x‖²ℓ''/Λ, which costs ε₂ = ln(1 + square_norm/(4Λ)).
+    Two neighbours' gradients differ by at most 2·gradient at any θ, so noise of scale 2·gradient/ε₁
+    costs ε₁. Their curvatures differ by c xxᵀ − c′x′x′ᵀ, so the Jacobians' ratio is at most 1 +
+    ‖x‖²ℓ''/Λ, which costs ε₂ = ln(1 + square_norm/(4Λ)).
 
-    `gradient` bounds ‖w x‖ of one record in the mechanism's norm, `square_norm` its w‖x‖₂². The
-    share of ε₂ is `curvature_share`, or less where the least penalty is enough for less.
+    `gradient` bounds ‖w x‖ of one record in the mechanism's norm, `square_norm` bounds w‖x‖₂². The
+    share of ε₂ is `curvature_share`, or smaller if the least penalty costs less.
     """
     if not is_private(epsilon):
         return Objective(mechanism, 2 * gradient, 0.0, least_penalty, epsilon)
@@ -87,7 +87,7 @@ def perturb_objective(
 def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: float) -> Objective:
     """Calibrate box noise for rows [x, 1] with all entries in [−1, 1]; the penalty is at least 1/C.
 
-    ‖[x, 1]‖₂² is d + 1 at most, for d scaled columns and for one-hot ones.
+    ‖[x, 1]‖₂² is at most d + 1, for d scaled columns and for one-hot ones.
     """
     return perturb_objective(
         BOX_PERTURBATION,
@@ -102,7 +102,7 @@ def box_objective(*, n_columns: int, C: float, epsilon: float, curvature_share: 
 def box_statement(
     learner: str, objective: Objective, public: tuple[int, ...] | None
 ) -> PrivacyStatement:
-    """Make the statement of a fit."""
+    """Return the statement of a fit."""
     if not is_private(objective.epsilon):
         return PrivacyStatement.not_private(learner)
     return state(
@@ -123,11 +123,11 @@ BALL_SOURCE = "Chaudhuri, Monteleoni and Sarwate 2011, Algorithm 2 and Theorem 9
 
 @dataclass(frozen=True)
 class Perturbation:
-    """The perturbed objective of diffprivlib, by public facts alone.
+    """The perturbed objective of diffprivlib, computed from public facts alone.
 
-    Each row of the one-hot matrix has as many ones as there are columns, and `value` stands for
-    each; C is the inverse penalty of the coefficients, and an intercept is not penalised. R, the
-    L2 norm of every row, is with the intercept's 1.
+    Each row of the one-hot matrix has one entry `value` per column. C is the inverse penalty of the
+    coefficients; an intercept is not penalised. R is the L2 norm of every row, including the
+    intercept's 1.
     """
 
     n_columns: int
@@ -142,16 +142,16 @@ class Perturbation:
         """Return the objective of a calibration."""
         if calibration == PUBLISHED:
             return cls(n_columns, 1.0, C, True, math.sqrt(n_columns + 1), PUBLISHED)
-        # The same model in other units, with coefficients √n_columns times as large.
+        # The same model in other units, with coefficients √n_columns times larger.
         return cls(n_columns, 1 / math.sqrt(n_columns), C * n_columns, False, 1.0, PROVED)
 
     def _epsilon_left(self, epsilon: float) -> float:
-        """Return the part of ε that is left after paying for the Jacobian; it may be below 0."""
+        """Return the part of ε that remains after paying for the Jacobian; it may be negative."""
         alpha = 1 / self.C
         return epsilon - 2 * arithmetic.log(1 + CURVATURE * self.norm / alpha)
 
     def noise_epsilon(self, epsilon: float) -> float:
-        """Return ε', the part of ε that the noise vector gets (as diffprivlib computes it)."""
+        """Return ε', the part of ε for the noise vector (as diffprivlib computes it)."""
         left = self._epsilon_left(epsilon)
         return left if left > 0 else epsilon / 2
 
@@ -160,17 +160,17 @@ class Perturbation:
         return self.norm * 2 / self.noise_epsilon(epsilon)
 
     def extra_penalty(self, epsilon: float) -> float:
-        """Return nΔ, the penalty of all coefficients and the intercept where ε is small."""
+        """Return nΔ, the penalty of all coefficients and the intercept if ε is small."""
         if self._epsilon_left(epsilon) > 0:
             return 0.0
         return CURVATURE * self.norm / arithmetic.expm1(epsilon / 4) - 1 / self.C
 
     def proved_epsilon(self, epsilon: float) -> float:
-        """Return the ε that follows from Chaudhuri et al.'s argument for this noise.
+        """Return the ε that Chaudhuri et al.'s argument proves for this noise.
 
-        The noise costs ε'. The Jacobian of the map from minimum to noise changes by at
-        most 1 + c·xᵀH⁻¹x when the record x is put in place of another, where H holds
-        the penalties: α + nΔ of a coefficient, and nΔ of an intercept.
+        The noise costs ε'. The Jacobian of the map from minimum to noise changes by at most the
+        factor 1 + c·xᵀH⁻¹x when the record x replaces another, where H contains the penalties: α +
+        nΔ for a coefficient, and nΔ for an intercept.
         """
         extra = self.extra_penalty(epsilon)
         change = self.n_columns * (self.value * self.value) / (1 / self.C + extra)
@@ -181,11 +181,11 @@ class Perturbation:
     def statement(self, learner: str, epsilon: float, tolerance: float) -> PrivacyStatement:
         """Return the statement of a fit.
 
-        Where the intercept has no penalty, the published noise has no ε at all. Let a record
-        with the code 0 alone get the code 1, and all n be positive: the determinant of the
-        Jacobian at a model with scores t for code 0 and 0 for code 1 tends to 0 with t → ∞
-        before, as e^(−t), and not after; the noise b changes by less than 2R. So the ratio of
-        the densities grows without bound (``tests/privacy/test_objective_perturbation.py``).
+        If the intercept has no penalty, the published noise has no ε at all. Let a record whose
+        only code is 0 get the code 1, and let all n be positive. As t → ∞, the determinant of the
+        Jacobian at a model with scores t for code 0 and 0 for code 1 tends to 0 like e^(−t) before
+        the change, but not after it; the noise b changes by less than 2R. So the ratio of the
+        densities is unbounded (``tests/privacy/test_objective_perturbation.py``).
         """
         check_budget(epsilon, 0.0)
         if math.isinf(epsilon):

@@ -28,7 +28,7 @@ SOURCE_PUBLISHED = "thesis Cor. 4.1.1; valid, loose by 2: docs/proofs.md, 'LazyB
 class OneRuleNoise:
     """Noise of boosted 1-rules."""
 
-    # (n_rounds,): η_t, which multiplies the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
+    # (n_rounds,): η_t, the factor of the weighted error in [0, 1]; infinite at ε = ∞. Read-only.
     rates: Floats
     mechanism: str
     normalise: bool  # whether the error is Σμχ/|μ| (published), or Σμχ/(κn) (proved)
@@ -36,7 +36,7 @@ class OneRuleNoise:
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
-        """The call of each round; none without noise."""
+        """The call of each round; empty without noise."""
         return tuple(call_of(entry, self.mechanism) for entry in self.statement.ledger)
 
 
@@ -57,15 +57,15 @@ def lazybb_one_rule(
 ) -> OneRuleNoise:
     """Calibrate LazyBB with 1-rules; a single 1-rule is one round at density 1.
 
-    Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and
-    4ηζ = ε₀ with ε₀ from the thesis' advanced composition. Proved: η_t = ε₀/(2ζ_t),
-    with ε₀ = ε/τ for δ = 0 and from the best bounded-range accountant for δ > 0
-    (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB: first rounds').
+    Published: η = εκn/(4τ) (thesis, Cor. 4.1.1); with δ > 0 the better of this and 4ηζ = ε₀ with ε₀
+    from the thesis' advanced composition. Proved: η_t = ε₀/(2ζ_t), with ε₀ = ε/τ for δ = 0 and from
+    the best bounded-range accountant for δ > 0 (docs/proofs.md, 'LazyBB: 1-rules' and 'LazyBB:
+    first rounds').
 
-    Both are refused where the rounding of weights could add more than a thousandth to ζ:
-    proved, a density below ``sensitivity.lazybb_smallest_density``; published, whose score
-    is normalised, more than 2²⁶ records at any density below 1. At ε = ∞ nothing is claimed
-    and nothing refused.
+    Both refuse parameters with which the rounding of weights could add more than a thousandth to ζ:
+    proved, a density below ``sensitivity.lazybb_smallest_density``; published, whose score is
+    normalised, more than 2²⁶ records at any density below 1. At ε = ∞ nothing is claimed and
+    nothing refused.
 
     Parameters
     ----------
@@ -80,14 +80,14 @@ def lazybb_one_rule(
     calibration, mechanism : str
         See :func:`~privcurve.privacy.mechanisms.resolve`.
     started : bool
-        Whether margins begin at those of a public start: ζ = 1/(κn) in all rounds then
+        Whether margins start from a public model: then ζ = 1/(κn) in all rounds
         (docs/proofs.md, 'LazyBB from a public start').
 
     Raises
     ------
     ValueError
-        If an argument is out of range, the rounding of weights too coarse for the density, or
-        permute-and-flip asked for with δ > 0 (it is not bounded-range).
+        If an argument is out of range, the rounding of weights is too coarse for the density, or
+        permute-and-flip is requested with δ > 0 (it is not bounded-range).
     """
     check_budget(epsilon, delta)
     mechanism = resolve(mechanism, delta, calibration)

@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of a learner."""
+"""Search for the noise of a learner with a budget (ε, δ)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from privcurve.privacy.accountants.compose import (
     Accountant,
     accountant,
 )
-from privcurve.privacy.accountants.cost import SAFETY, Cost, scale_costs, solve, total_rho
+from privcurve.privacy.accountants.cost import Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
-# The accountants in the order in which they are tried; the first of equally good ones is named.
+# Accountants in the order of the search; of equally good ones the first is used.
 BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 
 class Calibration(NamedTuple):
-    """The factor by which all amounts (and noise rates) may be multiplied, and the accountant."""
+    """The allowed factor of all amounts (and noise rates), and the accountant."""
 
     scale: float
     accountant: str
@@ -35,13 +35,12 @@ def calibrate(
     """Find the largest noise rates that a budget allows, under the best valid accountant.
 
     The amounts of `costs` are in the wanted proportion; accountants that do not fit them or δ are
-    skipped. All arguments are public, so the choice of the best accountant costs nothing.
-    Raises ValueError if ε is infinite, or no accountant fits (pure privacy of
-    Gaussian noise).
+    skipped. All arguments are public, so the choice of the best accountant costs nothing. Raises
+    ValueError if ε is infinite, or if no accountant fits (such as Gaussian noise with δ = 0).
     """
     check_budget(epsilon, delta)
     if math.isinf(epsilon):
-        raise ValueError("epsilon = inf needs no noise: there is nothing to calibrate")
+        raise ValueError("epsilon must be finite to calibrate noise; got inf, which needs none")
     best: Calibration | None = None
     for name in accountants:
         candidate = accountant(name)
@@ -50,7 +49,9 @@ def calibrate(
             if best is None or scale > best.scale:
                 best = Calibration(scale, name)
     if best is None:
-        raise ValueError(f"no accountant of {accountants} fits delta = {delta} and {costs}")
+        raise ValueError(
+            f"an accountant of {accountants} must fit delta = {delta} and {costs}; none does"
+        )
     return best
 
 
@@ -59,7 +60,7 @@ def _largest_scale(
 ) -> float:
     if not chosen.needs_delta:
         return epsilon / chosen.compose(costs, delta)
-    # With ρ at scale 1 taken as growing like scale²: only a first guess.
+    # ρ grows approximately like scale²: this is only a first guess.
     root = math.sqrt(arithmetic.log(1 / delta))
     guess = (math.sqrt(root * root + epsilon) - root) / math.sqrt(total_rho(costs))
     first_step = 0.1
@@ -70,4 +71,4 @@ def _largest_scale(
     def excess(scale: float) -> float:
         return chosen.excess(scale_costs(costs, scale), epsilon, delta)
 
-    return solve(excess, guess, first_step) * SAFETY
+    return solve(excess, guess, first_step) * chosen.safety

@@ -1,4 +1,4 @@
-"""A budget that a fit spends in shares, each by a call of its own."""
+"""A budget that a fit spends in shares, one call per share."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from privcurve.privacy.noise import Announced
 
 
 @dataclass(frozen=True)
-class Budget:
+class SharedBudget:
     """A budget whose shares add up: its amount is ε if δ = 0, else μ; ∞ at ε = ∞.
 
-    A share x of it gives a release xε of pure privacy; or, where δ > 0, √x·μ of Gaussian privacy,
-    and a choice a range of 2√x·μ: both cost x of ρ = μ²/2.
+    If δ = 0, a share x pays for a release of xε pure privacy. If δ > 0, it pays for a release of
+    √x·μ Gaussian privacy, or for a choice with a range of 2√x·μ: both cost x of ρ = μ²/2.
     """
 
     epsilon: float
@@ -54,20 +54,20 @@ class Budget:
 
 
 @lru_cache(maxsize=1024)
-def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
+def gaussian_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
     """Return the budget of Gaussian releases alone, by their exact composition."""
     check_budget(epsilon, delta)
     if not is_private(epsilon):
-        return Budget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
+        return SharedBudget(epsilon, delta, neighbours, math.inf, GAUSSIAN)
     mu = calibrate((Cost(GAUSSIAN_KIND, 1.0),), epsilon, delta, (GAUSSIAN,)).scale
-    return Budget(epsilon, delta, neighbours, mu, GAUSSIAN)
+    return SharedBudget(epsilon, delta, neighbours, mu, GAUSSIAN)
 
 
 @lru_cache(maxsize=1024)
-def mixed_budget(epsilon: float, delta: float, neighbours: str) -> Budget:
+def mixed_budget(epsilon: float, delta: float, neighbours: str) -> SharedBudget:
     """Return the budget of choices and releases in any proportion: ε where δ = 0, else by zCDP."""
     check_budget(epsilon, delta)
     if delta == 0 or not is_private(epsilon):
-        return Budget(epsilon, delta, neighbours, epsilon, BASIC)
+        return SharedBudget(epsilon, delta, neighbours, epsilon, BASIC)
     mu = calibrate((Cost(ZCDP_KIND, 1.0),), epsilon, delta, (ZCDP,)).scale
-    return Budget(epsilon, delta, neighbours, mu, ZCDP)
+    return SharedBudget(epsilon, delta, neighbours, mu, ZCDP)

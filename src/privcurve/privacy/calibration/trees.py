@@ -1,4 +1,4 @@
-"""From a budget (ε, δ) to the noise of DP-TopDown trees, alone or boosted by LazyBB."""
+"""Noise of DP-TopDown trees, alone or boosted by LazyBB, for a budget (ε, δ)."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from privcurve.privacy.mechanisms import AUTO, EXPONENTIAL, LAPLACE, LOGISTIC, T
 from privcurve.privacy.noise import Announced, freeze
 from privcurve.privacy.sensitivity import lazybb as sensitivity
 
-# What the last level of splits leads to.
+# The kinds of leaf: labels, or 1-rules.
 LABELS = "labels"
 RULES = "rules"
 
-# What the choices and labels of one level are parallel over.
+# The choices and labels of one level are parallel over these.
 NODES = "the nodes of a tree's level"
 
-# Share of ε that goes to splits when δ = 0: the best of 0.4, 0.5, … 0.8 on the whole, for
-# trees of 2 to 4 levels at ε = 0.1, 1 and 3, by cross-validation on Adult.
+# Share of ε for splits when δ = 0: the best overall of 0.4, 0.5, … 0.8, for trees of 2 to 4 levels
+# at ε = 0.1, 1 and 3, by cross-validation on Adult.
 SPLIT_SHARES = {LABELS: 0.8, RULES: 0.4}
 
 SOURCE = "docs/proofs.md, 'LazyBB: first rounds' and 'LazyBB: trees'"
@@ -38,12 +38,13 @@ SOURCE_PUBLISHED = "thesis Thm. 4.2.2, Cor. 4.2.5; valid: docs/proofs.md, 'LazyB
 class TreeNoiseRates:
     """Noise of (boosted) DP-TopDown trees."""
 
-    # (n_rounds,): η_t, which multiplies the criterion of all leaves; infinite at ε = ∞. Read-only.
+    # (n_rounds,): η_t, the factor of the criterion of all leaves; infinite at ε = ∞. Read-only.
     rates: Floats
-    # (n_rounds,): what multiplies a leaf's margin before noise is added. Read-only.
+    # (n_rounds,): the factor of a leaf's margin before noise is added. Read-only.
     label_rates: Floats
     mechanism: str  # of the splits
-    label_noise: str  # of the labels
+    # Whether the last level has 1-rules, at `label_rates`, instead of splits and labels.
+    label_noise: str
     # Whether the last level gets 1-rules, at `label_rates`, in place of splits and labels.
     rules: bool
     normalise: bool  # whether weights are relative to their sum (published), or to κn (proved)
@@ -77,23 +78,23 @@ def lazybb_trees(
 ) -> TreeNoiseRates:
     """Calibrate LazyBB with DP-TopDown trees; a single tree is one round at density 1.
 
-    Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) a leaf.
+    Published (thesis, Cor. 4.2.5; Gini, δ = 0): η = εκn/(16τt), two Lap(1/(4tη)) per leaf.
 
-    Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits
-    and the labels. δ = 0: each level has fε/(τD), the labels of a round
-    (1 − f)ε/τ and one Lap(2ζ_t/ε_l) on each margin. δ > 0: labels are drawn with
-    P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are bounded-range. By default they have equal
-    ranges (a share of D/(D + 1) for splits), and the best accountant adds them up, the
-    optimal adaptive one where it fits; with a share f of ρ given, zCDP does.
+    Proved (docs/proofs.md, 'LazyBB: trees', with ζ_t): a round has D levels of splits and the
+    labels. δ = 0: each level has fε/(τD), the labels of a round (1 − f)ε/τ and one Lap(2ζ_t/ε_l) on
+    each margin. δ > 0: labels are drawn with P(+) = σ(ε_l·margin/(2ζ_t)), so all steps are
+    bounded-range. By default they have equal ranges (a share of D/(D + 1) for splits), and the best
+    accountant composes them, the optimal adaptive one if it fits; with a given share f of ρ, zCDP
+    does.
 
-    With ``leaves="rules"`` there are D − 1 levels of splits, and each node of the last
-    level chooses a 1-rule, its labels included: errors of all nodes of a level add up to
-    one weighted error, each with slopes in [0, 1] and so a range of at most the weight
-    that moves in the node. All choices together are 2ηζ_t-DP and bounded-range, as one
-    1-rule is (docs/proofs.md, 'Levels of a tree'); there is no budget for labels.
+    With ``leaves="rules"`` there are D − 1 levels of splits, and each node of the last level
+    chooses a 1-rule, including its labels. The errors of all nodes of a level add up to one
+    weighted error. Each has slopes in [0, 1], and so a range of at most the weight that moves in
+    the node. All choices together are 2ηζ_t-DP and bounded-range, like one 1-rule (docs/proofs.md,
+    'Levels of a tree'); there is no budget for labels.
 
-    Both calibrations refuse what the rounding of weights does not allow, as
-    ``calibration.lazybb_one_rule`` does.
+    Both calibrations refuse parameters for which the rounding of weights is too coarse, like
+    ``calibration.lazybb_one_rule``.
 
     Parameters
     ----------
@@ -109,20 +110,20 @@ def lazybb_trees(
     leaves : str
         ``labels``, or ``rules`` (proved only).
     learner, n, n_rounds, density, learning_rate, epsilon, delta, calibration, mechanism, started
-        As of ``calibration.lazybb_one_rule``.
+        See ``calibration.lazybb_one_rule``.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, the rounding of weights too coarse for the density, or
-        the calibration does not offer what is asked for.
+        If an argument is out of range, the rounding of weights is too coarse for the density, or
+        the calibration does not support the request.
     """
     check_budget(epsilon, delta)
     check_calibration(calibration)
     if split_share is not None and not 0 < split_share < 1:
-        raise ValueError(f"split_share = {split_share} is not in (0, 1)")
+        raise ValueError(f"split_share must be in (0, 1); got {split_share}")
     if leaves not in (LABELS, RULES):
-        raise ValueError(f"leaves = {leaves!r} is not one of {LABELS!r}, {RULES!r}")
+        raise ValueError(f"leaves must be {LABELS!r} or {RULES!r}; got {leaves!r}")
     if not math.isinf(epsilon):
         normalise = calibration == PUBLISHED
         sensitivity.check_lazybb_rounding(n, density, normalise=normalise)
@@ -181,27 +182,28 @@ def _check_published(
 ) -> None:
     if criterion != "gini":
         raise ValueError(
-            f"the published calibration of DP-TopDown is proved for criterion='gini' alone, not "
-            f"{criterion!r} (thesis, Theorem 4.2.2): use calibration='proved'"
+            "criterion must be 'gini' for the published calibration of DP-TopDown (thesis, "
+            f"Theorem 4.2.2); got {criterion!r}: use calibration='proved'"
         )
     if leaves != LABELS:
         raise ValueError(
-            f"leaves = {leaves!r}: the published DP-TopDown labels its leaves one by one"
+            f"leaves must be {LABELS!r} for the published DP-TopDown, which labels its leaves "
+            f"one by one; got {leaves!r}"
         )
     if split_share is not None:
         raise ValueError(
-            "the published calibration of DP-TopDown gives splits and labels half of ε each: "
-            "leave split_share out, or use calibration='proved'"
+            "split_share must be left out for the published DP-TopDown, which gives splits and "
+            "labels half of ε each; or use calibration='proved'"
         )
     if delta > 0:
         raise ValueError(
-            "the published calibration of DP-TopDown offers delta = 0 only: Remark 4.2.1 of the "
-            "thesis drops a factor of its own Theorem 2.5.3 (docs/proofs.md, 'LazyBB: trees'); use "
+            "delta must be 0 for the published DP-TopDown: Remark 4.2.1 of the thesis drops a "
+            "factor of its own Theorem 2.5.3 (docs/proofs.md, 'LazyBB: trees'); use "
             "calibration='proved'"
         )
     if mechanism not in (AUTO, EXPONENTIAL):
         raise ValueError(
-            f"mechanism = {mechanism!r}: the published DP-TopDown uses the exponential mechanism"
+            f"mechanism must be 'exponential' for the published DP-TopDown; got {mechanism!r}"
         )
 
 
@@ -251,7 +253,7 @@ def _shares(
 ) -> tuple[float, float, str]:
     """Return ε (the range) of one level and of the last step of a round, and the accountant.
 
-    With no level the first is not used.
+    Without levels the first number is not used.
     """
     if math.isinf(epsilon):
         return math.inf, math.inf, BASIC

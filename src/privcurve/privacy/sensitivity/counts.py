@@ -6,19 +6,19 @@ import math
 
 from privcurve.privacy.budget import REPLACE_ONE, relation
 
-# Residuals are whole numbers of a unit, a power of two that is at most this.
+# Residuals are integer multiples of a unit, a power of two that is at most this.
 LARGEST_UNIT = 2.0**-10
 
 
-# DP bagging: a record is in one part of each of k partitions. Replacing it turns at most k votes
-# around, so the margin of the votes, divided by k, changes by at most this.
+# DP bagging: each of k partitions has a record in one part. Replacing the record flips at most k
+# votes, so the margin of the votes, divided by k, changes by at most this.
 VOTES_MARGIN = 2.0
 
 
 def histogram_l1(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> float:
     """Return the L1 sensitivity of one vector of disjoint counts: 2 (replace-one), 1 (add/remove).
 
-    Times the largest weight. It covers all cells together: Lap(2/ε) on each. Source:
+    It is multiplied by the largest weight. It covers all cells together: Lap(2/ε) on each. Source:
     docs/proofs.md, 'Counts' (proved).
     """
     return touched_cells(neighbours) * weight_bound
@@ -35,19 +35,18 @@ def histogram_l2(neighbours: str = REPLACE_ONE, weight_bound: float = 1.0) -> fl
 def margins_l1() -> float:
     """Return the L1 sensitivity 2 of the margins n₊ − n₋ of all leaves of one tree together.
 
-    A flipped label changes one margin by 2, a moved record two margins by 1 each.
-    Replace-one. Source: docs/proofs.md, 'Counts' (proved).
+    A flipped label changes one margin by 2, a moved record two margins by 1 each. Replace-one.
+    Source: docs/proofs.md, 'Counts' (proved).
     """
     return 2.0
 
 
 def answers_l1(n_answers: int, n_teachers: int) -> float:
-    """Return the L1 sensitivity 2(Q − 1 + K) of the margins of all of PATE's answers, n₊ − n₋.
+    """Return the L1 sensitivity 2(Q − 1 + K) of the margins n₊ − n₋ of all of PATE's answers.
 
     Q answers are about training records and scored rows. A changed record changes one of the K
-    teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about
-    other codes: 2K. Private-columns. Source: papers/partial/proofs.md, 'PATE'
-    (proved).
+    teachers, and so Q − 1 other margins by 2 at most; its own margin asks all teachers about other
+    codes: 2K. Private-columns. Source: papers/partial/proofs.md, 'PATE' (proved).
     """
     return 2.0 * (n_answers - 1 + n_teachers)
 
@@ -55,14 +54,14 @@ def answers_l1(n_answers: int, n_teachers: int) -> float:
 def noisy_counts_published(n_candidates: int) -> float:
     """Return paper 003's L1 sensitivity 3|H| of NoisyCounts.
 
-    Right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
+    It is right for add/remove; replace-one needs 6|H|. Source: papers/distributed/proofs.md,
     'NoisyCounts'.
     """
     return 3.0 * n_candidates
 
 
 def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> float:
-    """Return the L1 sensitivity of one (bin × label) histogram a feature: 2 · #features.
+    """Return the L1 sensitivity 2 · #features of one (bin × label) histogram per feature.
 
     Replace-one; half of it for add/remove. Source: docs/proofs.md, 'Counts' (proved).
     """
@@ -70,11 +69,11 @@ def feature_histograms_l1(n_features: int, neighbours: str = REPLACE_ONE) -> flo
 
 
 def feature_histograms_l2(n_features: int, neighbours: str = REPLACE_ONE) -> float:
-    """Return the L2 sensitivity of one (bin × label) histogram a feature: √(2 · #features).
+    """Return the L2 sensitivity √(2 · #features) of one (bin × label) histogram per feature.
 
-    Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together, for
-    a record that moves leaves one cell a feature and enters one. Source: docs/proofs.md, 'Counts'
-    (proved).
+    Replace-one; add/remove without the 2. It holds for all nodes of a tree's level together: a
+    record that moves leaves one cell per feature and enters another. Source: docs/proofs.md,
+    'Counts' (proved).
     """
     return math.sqrt(touched_cells(neighbours) * n_features)
 
@@ -96,9 +95,8 @@ def released_error(weight_bound: float) -> float:
 def margins_l2() -> float:
     """Return the L2 sensitivity 2 of the margins A − B of all leaves of one tree together.
 
-    A replaced record of another label in the same leaf changes one margin by 2; in two
-    leaves it is √2 alone. Replace-one. Source: papers/boosted_dp/proofs.md, 'Leaves'
-    (proved).
+    A replaced record with another label in the same leaf changes one margin by 2; in two leaves the
+    sensitivity is only √2. Replace-one. Source: papers/boosted_dp/proofs.md, 'Leaves' (proved).
     """
     return 2.0
 
@@ -106,18 +104,18 @@ def margins_l2() -> float:
 def ensemble_weight_bound(reach: float, alpha: float) -> float:
     """Return the largest weight w̄ = ψ⁻¹(reach) of any record, seen or not.
 
-    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ rises, and |H| ≤ `reach`, Σ |β_s| · max |h_s| of
-    the earlier rounds, which is released. ½ as long as reach ≤ 2(1 − α). Source:
-    papers/boosted_dp/proofs.md, 'Weights' (proved).
+    The weight of a record is ψ⁻¹(−y·H(x)), ψ⁻¹ is increasing, and |H| ≤ `reach`, the sum of |β_s| ·
+    max |h_s| over the earlier rounds, which are released. It is ½ as long as reach ≤ 2(1 − α).
+    Source: papers/boosted_dp/proofs.md, 'Weights' (proved).
     """
     beyond = max(reach / 2 - (1 - alpha), 0.0)
     return 0.5 * (1 + beyond / math.sqrt(alpha * alpha + beyond * beyond))
 
 
 def residual_norm(n_classes: int) -> float:
-    """Return the largest norm c of a record's residual, to which it is clipped.
+    """Return the norm c of clipped residuals.
 
-    ½ of the one score of two classes, 1/√2 of one score a class. Source: docs/proofs.md,
+    ½ for the one score of two classes, 1/√2 for one score per class. Source: docs/proofs.md,
     'Clipped residuals'.
     """
     return 0.5 if n_classes == 2 else math.sqrt(0.5)
@@ -126,9 +124,9 @@ def residual_norm(n_classes: int) -> float:
 def residual_sums_l2(n_classes: int) -> float:
     """Return the L2 sensitivity 2c of (Σg, Σ‖g‖) in the leaves of a tree, ‖g‖ ≤ c, replace-one.
 
-    For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the
-    K + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md,
-    'Clipped residuals' (proved). c is :func:`residual_norm`.
+    For two classes it is 1, exactly, for residuals in whole units. For K > 2 classes each of the K
+    + 1 entries of a record is rounded by at most half a unit. Source: docs/proofs.md, 'Clipped
+    residuals' (proved). c is :func:`residual_norm`.
     """
     exact = 2 * residual_norm(n_classes)
     return exact if n_classes == 2 else exact + math.sqrt(n_classes + 1) * LARGEST_UNIT

@@ -28,12 +28,11 @@ def impurity(q: float, criterion: str, alpha: float = 1.0) -> float:
 def split_sensitivity(n: int, criterion: str, alpha: float = 1.0) -> float:
     """Return the sensitivity F₁(n) = n·G(1/n) of the split score Φ = Σ over leaves of w·G(q).
 
-    Adding a record changes Φ by an amount in [0, F₁]; replacing one, by an amount in
-    [−F₁, F₁], so the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one,
-    attained). With weights of at most w̄, multiply by w̄. One exponential mechanism at
-    each node of a tree level costs together no more than one of them; n is the number of records of
-    the whole data set, not of a node. Source: docs/proofs.md, 'Split scores' and 'Levels of a
-    tree' (proved).
+    Adding a record changes Φ by an amount in [0, F₁], replacing one by an amount in [−F₁, F₁]. So
+    the range of the scores' change is F₁ (add/remove) or 2F₁ (replace-one, attained). For weights
+    of at most w̄, multiply by w̄. One exponential mechanism at each node of a tree level costs
+    together no more than one of them; n is the number of records of the entire dataset, not of a
+    node. Source: docs/proofs.md, 'Split scores' and 'Levels of a tree' (proved).
     """
     check_n(n)
     _check_criterion(criterion, alpha)
@@ -61,8 +60,8 @@ def split_range(n: int, criterion: str, alpha: float = 1.0) -> float:
 def boosted_split_published(m: int, criterion: str, alpha: float = 1.0) -> float:
     """Return paper 002's Δ of a split: max{3, 1 + Ľ(1, m+1)}, for Mα 3 + 2α(√m − 1).
 
-    Valid, less than twice too large. Replace-one. Source: papers/boosted_dp/proofs.md,
-    'Published noise'.
+    It is valid, and too large by a factor below two. Replace-one. Source:
+    papers/boosted_dp/proofs.md, 'Published noise'.
     """
     check_n(m)
     if criterion == "m_alpha":
@@ -75,9 +74,8 @@ def distributed_split_published(m: int, criterion: str) -> float:
     """Return paper 003's sensitivity of a leaf's purity gain, for a leaf of m records.
 
     Entropy (2/m)(3 lg m + 1) and Gini 20/m: true for fixed m, at least 2 and 2.5 times too large.
-    Root-Gini 10/m: **false** for m ≥ 27. Scaling the noise of a released gain by m is not
-    private in any case. For reproduction only. Source: papers/distributed/proofs.md, 'Gains' and
-    'Local scale'.
+    Root-Gini 10/m: **false** for m ≥ 27. Scaling the noise of a released gain by m is never
+    private. For reproduction only. Source: papers/distributed/proofs.md, 'Gains' and 'Local scale'.
     """
     check_n(m)
     if criterion == "entropy":
@@ -86,17 +84,17 @@ def distributed_split_published(m: int, criterion: str) -> float:
         return 20 / m
     if criterion == "root_gini":
         return 10 / m
-    raise ValueError(f"paper 003 has no sensitivity for the criterion {criterion!r}")
+    raise ValueError(f"criterion must have a sensitivity in paper 003; got {criterion!r}")
 
 
 def check_n(n: int) -> None:
     """Refuse a number of records below 1."""
     if n < 1:
-        raise ValueError(f"n = {n} must be at least 1 record")
+        raise ValueError(f"n must be ≥ 1; got {n}")
 
 
 def _check_criterion(criterion: str, alpha: float) -> None:
     if criterion not in CRITERIA:
-        raise ValueError(f"criterion = {criterion!r} is not one of: {', '.join(CRITERIA)}")
+        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}")
     if criterion == "m_alpha" and not 0 <= alpha <= 1:
-        raise ValueError(f"alpha = {alpha} is not in [0, 1]")
+        raise ValueError(f"alpha must be in [0, 1]; got {alpha}")

@@ -1,4 +1,4 @@
-"""LazyBB: how far one record moves the weights, and so the scores of 1-rules and trees."""
+"""LazyBB: sensitivities of the weights, and so of the scores of 1-rules and trees."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from privcurve.lazy import arithmetic
 from privcurve.privacy.budget import round_up
 from privcurve.privacy.sensitivity.impurity import check_n, impurity
 
-# Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2.
-# Proved: the error's sensitivity is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
+# Pure ε of one choice of a 1-rule, in units of ηζ. Published: thesis, Theorem 2.7.2. Proved: the
+# error's sensitivity is ζ, its range 2ζ (docs/proofs.md, 'LazyBB: 1-rules').
 ONE_RULE_PUBLISHED = 4.0
 ONE_RULE_PROVED = 2.0
 
@@ -21,20 +21,20 @@ ONE_RULE_PROVED = 2.0
 # its Theorem 4.2.2 is right). It also covers *all* splits of one tree level together.
 TOP_DOWN_SPLIT = 8.0
 
-# The share by which a weight may exceed its bound through floating-point rounding, which
-# enters ζ.
+# The relative excess of a weight over its bound through floating-point rounding, which
+# is included in ζ.
 DENSITY_TOLERANCE = 1e-9
 
-# What the rounding of LazyBB's weights may add to a sensitivity, as a share of it.
+# Maximum relative increase of a sensitivity by the rounding of LazyBB's weights.
 LARGEST_ROUNDING = 1e-3
 
 
 def lazybb_zeta(n: int, density: float) -> float:
     """Return the distance ζ = 1/(κn) of neighbours' normalised weights, κ the density.
 
-    Total variation on labelled points, with the *capped* projection. Replace-one; also
-    add/remove with n the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights'
-    (proved, attained).
+    Total variation on labelled points, with the *capped* projection. Replace-one; also add/remove
+    with n the larger of the two sizes. Source: docs/proofs.md, 'LazyBB: weights' (proved,
+    attained).
     """
     _check_lazybb(n, density)
     return 1.0 / (density * n)
@@ -43,21 +43,20 @@ def lazybb_zeta(n: int, density: float) -> float:
 def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: int) -> Floats:
     """Return the distance ζ_t of round t: non-decreasing, smaller in the first rounds, at no cost.
 
-    After t − 1 rounds with the learning rate λ weights differ by a factor of at most
-    R = e^{2λ(t−1)}, so none has a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)},
-    ζ₁ = 1/n. The same ζ_t bounds the change of the unnormalised score Σμχ/(κn); for that, weights
-    that needed no scaling must stay below κnζ_t too, which adds the term √R/n inside the minimum.
-    It matters only if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md,
-    'LazyBB: first rounds' (proved).
+    After t − 1 rounds with the learning rate λ weights differ by a factor of at most R =
+    e^{2λ(t−1)}, so no weight has a share above R/(R + n − 1): ζ_t = min{1/(κn), R/(R + n − 1)}, ζ₁
+    = 1/n. The same ζ_t bounds the change of the unnormalised score Σμχ/(κn), if weights that needed
+    no scaling also stay below κnζ_t; this adds the term √R/n inside the minimum, which matters only
+    if κ(n − 1) < 1. Replace-one. Source: docs/proofs.md, 'LazyBB: first rounds' (proved).
     """
     _check_lazybb(n, density)
     if n_rounds < 1:
-        raise ValueError(f"n_rounds = {n_rounds} must be at least 1")
+        raise ValueError(f"n_rounds must be ≥ 1; got {n_rounds}")
     if not (math.isfinite(learning_rate) and learning_rate >= 0):
-        raise ValueError(f"learning_rate = {learning_rate} must be a finite number of at least 0")
+        raise ValueError(f"learning_rate must be a finite number ≥ 0; got {learning_rate}")
     drift = learning_rate * np.arange(n_rounds, dtype=np.float64)
     share = 1.0 / (1.0 + (n - 1) * arithmetic.exps(-2.0 * drift))
-    # exp(700) is near the largest float; the minimum is 1/(κn) long before.
+    # exp(700) is near the largest float; the minimum reaches 1/(κn) long before.
     unscaled = arithmetic.exps(np.minimum(drift, 700.0)) / n
     return np.minimum(lazybb_zeta(n, density), np.maximum(share, unscaled))
 
@@ -65,8 +64,8 @@ def lazybb_zeta_rounds(n: int, density: float, learning_rate: float, n_rounds: i
 def lazybb_weight_unit(n: int) -> float:
     """Return the unit of LazyBB's weights: 2^−b, b = min(52, 62 − ⌈log₂ n⌉).
 
-    Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels
-    have the same b (``kernels.projection.fixed_point_bits``); a test holds the two together.
+    Weights are rounded up to multiples of it, so that n of them fit in 62 bits. The kernels have
+    the same b (``kernels.projection.fixed_point_bits``); a test compares the two.
     """
     check_n(n)
     return 2.0 ** -min(52, 62 - (n - 1).bit_length())
@@ -75,11 +74,11 @@ def lazybb_weight_unit(n: int) -> float:
 def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
     """Return the smallest density at which the rounding of weights keeps to `LARGEST_ROUNDING`.
 
-    With the unit u, rounding adds at most (n + 1)u to the weight that moves between
-    neighbours. Unnormalised, that weight is at most κnζ_t, which is κ in round 1:
-    κ ≥ (n + 1)u / `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a
-    weight of 1, so n alone decides. At κ = 1 every weight is 1, and nothing is rounded.
-    Replace-one. Source: docs/proofs.md, 'Fixed-point weights' (proved).
+    With the unit u, rounding adds at most (n + 1)u to the weight that moves between neighbours.
+    Unnormalised, that weight is at most κnζ_t, which is κ in round 1: κ ≥ (n + 1)u /
+    `LARGEST_ROUNDING`. Normalised, ζ is 1/(κn) in all rounds, the share of a weight of 1, so n
+    alone decides. At κ = 1 every weight is 1, and nothing is rounded. Replace-one. Source:
+    docs/proofs.md, 'Fixed-point weights' (proved).
     """
     needed = (n + 1) * lazybb_weight_unit(n) / LARGEST_ROUNDING
     if normalise:
@@ -88,51 +87,51 @@ def lazybb_smallest_density(n: int, normalise: bool = False) -> float:
 
 
 def check_lazybb_rounding(n: int, density: float, normalise: bool = False) -> None:
-    """Refuse a density with which the rounding of weights makes LazyBB's sensitivities untrue."""
+    """Refuse a density at which the rounding of weights invalidates LazyBB's sensitivities."""
     _check_lazybb(n, density)
     smallest = lazybb_smallest_density(n, normalise)
     if density < smallest:
         raise ValueError(
-            f"density = {density:g} is too small for n = {n} records: weights are rounded to "
-            f"multiples of {lazybb_weight_unit(n):.3g}, and the privacy proof allows for that "
-            f"from a density of {round_up(smallest)} on (docs/proofs.md, 'Fixed-point weights')"
+            f"density must be ≥ {round_up(smallest)} for n = {n} records; got {density:g}: "
+            f"weights are rounded to multiples of {lazybb_weight_unit(n):.3g}, which the "
+            "privacy proof covers only from there on (docs/proofs.md, 'Fixed-point weights')"
         )
 
 
 def lazybb_margins_l1(zeta: float) -> float:
     """Return the L1 sensitivity 2ζ of the weighted margins of all leaves together.
 
-    Margins a − b of label weights a and b; also of all (a, b). Hence Lap(2ζ/ε) on each
-    margin, or labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: docs/proofs.md,
-    'LazyBB: trees' (proved; Lap(ζ/ε), "by parallel composition", costs 2ε).
+    Margins a − b of label weights a and b; also of all (a, b). Hence Lap(2ζ/ε) on each margin, or
+    labels P(+) = σ(ε·margin/(2ζ)). Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved;
+    Lap(ζ/ε), "by parallel composition", costs 2ε).
     """
     return 2 * zeta
 
 
 def check_largest_weight(largest: float, who: str) -> None:
-    """Check that no record had a weight above 1, which the proofs allow, in its units.
+    """Check that no record had a weight above 1 in its units, which the proofs assume.
 
-    Raises ArithmeticError if one had; never to be seen.
+    Raises ArithmeticError otherwise, which would be a bug.
     """
     if not largest <= 1 + DENSITY_TOLERANCE:
         raise ArithmeticError(
-            f"internal error in {who}: a record had {largest!r} times the weight that the privacy "
-            "proof allows; the model is withheld. Please report this with the parameters."
+            f"internal error in {who}: a record had {largest!r} times the maximum weight of the "
+            "privacy proof; the model is withheld. Please report this with the parameters."
         )
 
 
 def _check_lazybb(n: int, density: float) -> None:
     check_n(n)
     if not 0 < density <= 1:
-        raise ValueError(f"density = {density} is not in (0, 1]")
+        raise ValueError(f"density must be in (0, 1]; got {density}")
 
 
 def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) -> float:
     """Return the range of the split scores' change in LazyBB, all nodes of one tree level together.
 
-    2F(ζ, nζ) with F(a, b) = (a + b)G(a/(a + b)), for the unnormalised scores −ΣF of
-    weights in units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is
-    just below the 8ζ of `TOP_DOWN_SPLIT`.
+    2F(ζ, nζ) with F(a, b) = (a + b)G(a/(a + b)), for the unnormalised scores −ΣF of weights in
+    units of κn, each at most ζ (:func:`lazybb_zeta_rounds`); for Gini it is just below the 8ζ of
+    `TOP_DOWN_SPLIT`.
 
     Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
     """

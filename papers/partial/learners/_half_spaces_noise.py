@@ -35,7 +35,7 @@ def brc_delta_published(n: int, c1: float, c2: float) -> float:
 
 
 def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
-    """Return the sensitivity Δ_t of BRC's error in the round after these α's; Δ₁ = 1/n.
+    """Return the sensitivity Δ_t of BRC's error in the round after these α; Δ₁ = 1/n.
 
     Δ_t = w̄/((n − 1)w̲ + w̄) with w̄ = min(c₂, e^{Σα⁺}), w̲ = max(1/c₁, e^{Σα⁻}) over the
     rounds before t. Replace-one. Source: papers/partial/proofs.md, 'BRC' (proved).
@@ -47,7 +47,7 @@ def brc_delta(n: int, c1: float, c2: float, alphas: Sequence[float]) -> float:
 
 
 def brc_edge(n: int, c2: float, alphas: Sequence[float]) -> float:
-    """Return the sensitivity w̄_t/n of BRC's edge, w̄_t as of :func:`brc_delta`; 1/n at first.
+    """Return the sensitivity w̄_t/n of BRC's edge, with w̄_t from :func:`brc_delta`; Δ₁ = 1/n.
 
     Replace-one. Source: papers/partial/proofs.md, 'Edge' (proved).
     """
@@ -63,7 +63,9 @@ def _largest_weight(c2: float, alphas: Sequence[float]) -> float:
 def _check_brc(n: int, c1: float, c2: float) -> None:
     check_n(n)
     if not (c1 >= 1 and c2 >= 1):
-        raise ValueError(f"c1 = {c1} and c2 = {c2} must be at least 1: weights start at 1")
+        raise ValueError(
+            f"c1 and c2 must be at least 1, because weights start at 1; got {c1} and {c2}"
+        )
 
 
 ERROR = "error"
@@ -93,7 +95,7 @@ class BRCNoise:
     # `published`: Lap(c₁c₂T/(εn)) in each round (Theorems 3 and 4), whatever δ: the paper has pure
     # privacy alone. `proved`: Lap(Δ_tT/ε), or Gaussian noise in proportion to Δ_t when δ > 0.
     calibration: str
-    estimate: str = ERROR  # what is estimated: `error` or `edge`
+    estimate: str = ERROR  # the estimated quantity: `error` or `edge`
     # Part of the budget for the choice of thresholds; 0 if none is chosen.
     choice_share: float = 0.0
 
@@ -113,7 +115,7 @@ class BRCNoise:
         return self.delta == 0 or self.calibration == PUBLISHED
 
     def sensitivity(self, alphas: Sequence[float]) -> float:
-        """Return Δ_t of the round after those whose α are given."""
+        """Return Δ_t of the round after the rounds with these α."""
         if self.calibration == PUBLISHED:
             return brc_delta_published(self.n, 1 / self.smallest, self.largest)
         return _round_sensitivity(self, tuple(alphas))
@@ -157,7 +159,8 @@ class BRCNoise:
         if self._is_pure:
             of_round = self.epsilon / rounds
             return (1 - share) * of_round, share * of_round, BASIC
-        # The amounts share ρ: Gaussian noise costs a²/2, a choice r²/8.
+        # Split ρ (zCDP) over the calls: Gaussian noise of size a costs a²/2, a choice of range r
+        # costs r²/8.
         gaussian, ranged = math.sqrt(2 * (1 - share)), math.sqrt(8 * share)
         costs = [Cost(GAUSSIAN_KIND, gaussian, rounds)]
         if share > 0:
@@ -166,7 +169,7 @@ class BRCNoise:
         return gaussian * scale, ranged * scale, accountant
 
     def statement(self, alphas: Sequence[float], public: Sequence[int] | None) -> PrivacyStatement:
-        """Make the statement of a fit from all α's, 0 for those that left the weights alone."""
+        """Return the statement of a fit from the α of all rounds (0 if weights did not change)."""
         if not is_private(self.epsilon):
             return PrivacyStatement.not_private(self.learner)
         rounds = [alphas[:t] for t in range(self.n_rounds)]

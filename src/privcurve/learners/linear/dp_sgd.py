@@ -1,0 +1,195 @@
+"""Stochastic gradient descent with noise: logistic regression, or a network of one hidden layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
+from privcurve.kernels.sgd import add_gradients, network_scores
+from privcurve.learners.shared.checks import check_estimate, require
+from privcurve.learners.shared.grouped import GroupedClassifier
+from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.curator import Curator
+from privcurve.privacy.ledger import ASSUMED_ESTIMATE
+from privcurve.privacy.moves import Moves
+from privcurve.privacy.noise import Announced
+from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
+
+GRADIENT = "clipped gradients of step {}"
+
+# Entries of a clipped gradient are whole multiples of this part of a power of two above the clip.
+PARTS = 2.0**-22
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPSGDClassifier(GroupedClassifier):
+    r"""Stochastic gradient descent on Poisson batches, with clipped gradients and noise.
+
+    After Abadi and others, *Deep learning with differential privacy*, CCS 2016. Each step draws a
+    batch, in which each record is with the chance `batch_rate`, and releases the sum of the
+    gradients :math:`g_i` of the records' log-likelihoods, each shortened to
+    :math:`g_i \min(1, c/\lVert g_i\rVert)`. The model goes `learning_rate` times that sum, divided
+    by the expected size of a batch. Inputs are one-hot codes and a one; the score is linear in
+    them, or in `n_hidden` hyperbolic tangents of such. A step has less noise than a sum over
+    all records has: few records are in a batch, and the fit keeps secret which ones. Proof:
+    docs/proofs.md, 'Poisson batches'.
+
+    Defaults are the best of 48 settings of steps, rates, clips and averages on two hold-outs each
+    of four public tables (adult, bank, creditcard and magic, up to 12,000 records), at ε = 0.3, 1
+    and 3 and δ = 1e-6: by the mean AUC, minus 0.3 times the mean log-loss.
+
+    Parameters
+    ----------
+    n_epochs : int
+        How often a record is in a batch on average: there are ``n_epochs / batch_rate`` steps.
+    batch_rate : float
+    clip : float
+        The longest gradient of a record, in units of √(columns + 1), the length of its inputs.
+    learning_rate : float
+        Of the mean gradient.
+    n_hidden : int
+        0: logistic regression.
+    n_estimate : int or None
+        About how many records there are, from public sources; with ``add-remove`` alone.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    first_ : ndarray of shape (n_bins.sum() + 1, n_hidden or n_scores)
+        What each code of each column adds to each hidden value, or to each score; the last row is
+        added for all. There is one score of two classes, and one for each class of more.
+    second_ : ndarray of shape (n_hidden + 1, n_scores), or None
+        What each hidden value adds to each score; the last row is added for all.
+    """
+
+    _learner = "dp_sgd"
+    _released: ClassVar[Mapping[str, Any]] = {"first_": Floats, "second_": Floats | None}
+    _most_records: ClassVar[float] = MOST_RECORDS
+
+    n_epochs: int = 10
+    batch_rate: float = 0.1
+    clip: float = 0.5
+    learning_rate: float = 1.0
+    n_hidden: int = 0
+    n_estimate: int | None = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_estimate(self._learner, self.neighbours, self.n_estimate)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        estimated = (ASSUMED_ESTIMATE,) if self.neighbours == ADD_REMOVE else ()
+        return (*super()._assumptions(), *estimated)
+
+    @property
+    def _n_steps(self) -> int:
+        return max(1, round(self.n_epochs / self.batch_rate))
+
+    def _calls(self, n: int) -> Sequence[Announced]:
+        return (Announced(GRADIENT, times=self._n_steps, sampled=float(self.batch_rate)),)
+
+    def _release(self, records: Records, curator: Curator) -> None:
+        groups = self._groups()
+        inputs, width = inputs_of(groups)
+        n_scores = self._n_scores
+        n = records.n if self.n_estimate is None else int(self.n_estimate)
+        length = math.sqrt(len(groups) + 1)
+        first, second = np.zeros((width + 1, self.n_hidden or n_scores)), np.zeros((0, n_scores))
+        if self.n_hidden:
+            # Evenly between ±1/√(inputs), as is usual: by public coins.
+            first = (2 * curator.coins.random(first.shape) - 1) / length
+            ways = 2 * curator.coins.random((self.n_hidden, n_scores)) - 1
+            second = np.concatenate([ways / math.sqrt(self.n_hidden), np.zeros((1, n_scores))])
+        rate = float(self.batch_rate)
+        per = self.learning_rate / (rate * n)
+        model = np.concatenate([first.ravel(), second.ravel()])
+        for k in range(1, self._n_steps + 1):
+            call = GRADIENT.format(k)
+            codes, labels, counts, _ = curator.batch(call, records, rate)
+            slopes = network_gradients(
+                codes, labels, counts, inputs, first, second, self.clip * length
+            )
+            model = model + per * curator.numbers(call, slopes)
+            first = model[: first.size].reshape(first.shape)
+            second = model[first.size :].reshape(second.shape)
+        rows = [first[places[: len(group)]] for places, group in zip(inputs, groups, strict=True)]
+        self.first_: Floats = np.concatenate([*rows, first[-1:]])
+        self.second_: Floats | None = second if self.n_hidden else None
+
+    @property
+    def _n_scores(self) -> int:
+        return 1 if len(self.classes_) == 2 else len(self.classes_)
+
+    def _restore(self) -> None:
+        width = int(self.n_bins_.sum()) + 1
+        if self.second_ is None:
+            fits = self.first_.shape == (width, self._n_scores)
+        else:
+            fits = (self.first_.ndim, self.second_.ndim) == (2, 2) and (
+                (self.first_.shape[0], self.second_.shape)
+                == (width, (self.first_.shape[1] + 1, self._n_scores))
+            )
+        require(fits, "its layers are for other columns or classes")
+
+    def _scores(self, codes: Codes) -> Floats:
+        inputs, _ = inputs_of([np.arange(k) for k in self.n_bins_])
+        second = np.zeros((0, self._n_scores)) if self.second_ is None else self.second_
+        scores = np.asarray(network_scores(codes, inputs, self.first_, second))
+        return scores[:, 0] if self._n_scores == 1 else scores
+
+
+def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
+    """Return the input of each code of each column, by the group of each code, and their number."""
+    starts = bin_starts([int(group[-1]) + 1 for group in groups])
+    inputs = np.zeros((len(groups), max(map(len, groups))), dtype=np.int64)
+    for j, group in enumerate(groups):
+        inputs[j, : len(group)] = starts[j] + group.astype(np.int64)
+    return inputs, int(starts[-1])
+
+
+def of_gradients(
+    codes: Any, labels: Any, counts: Any, inputs: Ints, first: Floats, second: Floats, clip: float
+) -> Bounds:
+    """Return the bounds of clipped gradients: `clip`, or less where residuals allow no more."""
+    ones = len(inputs) + 1
+    if not len(second):
+        # The residual of one score is at most 1, those of all classes √2 together.
+        clip = min(clip, math.sqrt(ones * (1 if first.shape[1] == 1 else 2)) * (1 + 2.0**-50))
+    n = ones * first.shape[1] + second.size
+    return _of_clipped(first.size + second.size, n, float(clip))
+
+
+@lru_cache
+def _of_clipped(width: int, n: int, clip: float) -> Bounds:
+    size = Moves(np.full(width, clip), clip * math.sqrt(n) * (1 + 2.0**-50), clip, 1.0)
+    return Bounds(size, size.times(2.0), unit_of_clip(clip))
+
+
+def unit_of_clip(clip: float) -> float:
+    """Return the unit of the entries of a clipped gradient, which are whole multiples."""
+    return math.ldexp(PARTS, math.frexp(clip)[1])
+
+
+@adds(of_gradients)
+def network_gradients(
+    codes: Codes,
+    labels: Ints,
+    counts: Ints,
+    inputs: Ints,
+    first: Floats,
+    second: Floats,
+    clip: float,
+) -> Floats:
+    """Return the sums of the records' gradients, clipped: of the first layer, then the second."""
+    unit = of_gradients(codes, labels, counts, inputs, first, second, clip).unit
+    sums = add_gradients(codes, labels, counts, inputs, first, second, clip, unit)
+    return unit * np.concatenate([part.ravel() for part in sums])

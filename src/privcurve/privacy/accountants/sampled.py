@@ -1,0 +1,170 @@
+r"""δ(ε) of Gaussian calls on Poisson batches, by privacy loss distributions.
+
+One such call tells no more than one number: an answer of
+(1 − q)N(0) + qN(c) against (1 − q)N(0) + qN(−c) where a record is replaced, and against N(0), or
+N(0) against that, where one is added or left out (docs/proofs.md, 'Poisson batches'). The losses
+of calls add up. They are rounded to a grid in a way that never lowers δ, and their law is tilted
+to lie around ε, so that δ has a small relative error however small it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from privcurve.coding import Floats
+from privcurve.lazy import arithmetic
+from privcurve.privacy.accountants.cost import SAMPLED_KIND, SAMPLED_OPPOSITE_KIND, Costs
+
+# Steps of the grid in one standard deviation of a loss: rounding adds 1/1024 to its variance.
+FINENESS = 16
+# How many deviations of the noise an answer is followed, upwards and downwards.
+UP, DOWN = 12.0, 10.0
+# Larger shifts and ε are left to other accountants; so are laws of more points.
+MOST_SHIFT, MOST_EPSILON = 20.0, 300.0
+MOST_POINTS, MOST_SIZE = 2**16, 2**17
+# ln of the part of the tilted law that may be beyond the grid.
+BEYOND = -30.0
+# ln of a chance that counts as 0.
+NOTHING = -690.0
+MOST_TILTS, LEAST_SPREAD = 100, 1e-100
+
+
+# ln Σ mass·e^(tilt·loss) of a sum of losses by tilt, and the mean and variance of the tilted law.
+Moments = Callable[[float], tuple[float, float, float]]
+
+
+class _Part(NamedTuple):
+    """The law of one call's loss, and how many such calls there are."""
+
+    law: Floats  # ln of masses on the grid
+    first: int  # the place of the first of them
+    times: int
+
+
+def sampled_delta(costs: Costs, epsilon: float) -> float:
+    """Return an upper bound of δ(ε) of calls, some of which are on Poisson batches.
+
+    It is 1 where shifts or ε are too large for its grids.
+    """
+    opposite = any(cost.kind == SAMPLED_OPPOSITE_KIND for cost in costs)
+    calls = []
+    for cost in costs:
+        is_sampled = cost.kind in (SAMPLED_KIND, SAMPLED_OPPOSITE_KIND)
+        shift = cost.amount / 2 if opposite else cost.amount
+        calls.append((cost.rate if is_sampled else 1.0, shift, cost.count))
+    if epsilon > MOST_EPSILON or any(shift > MOST_SHIFT for _, shift, _ in calls):
+        return 1.0
+    # Which table has the record: both have one, the first alone, the second alone.
+    sides = ((1, 1),) if opposite else ((1, 0), (0, 1))
+    return max(_delta(calls, epsilon, side) for side in sides)
+
+
+def _delta(
+    calls: list[tuple[float, float, int]],
+    epsilon: float,
+    side: tuple[int, int],
+    fineness: float = FINENESS,
+) -> float:
+    from privcurve.kernels.loss_law import add_losses, excess_above, tilted
+
+    step, parts = _grid(calls, side, fineness)
+    beyond = sum(part.times for part in parts) * arithmetic.normal_cdf(-UP)
+    if step * sum(part.times * (part.first + len(part.law) - 1) for part in parts) <= epsilon:
+        return beyond
+
+    def moments(tilt: float) -> tuple[float, float, float]:
+        each = [(part.times, tilted(part.law, part.first, step, tilt)) for part in parts]
+        a, b, c = (math.fsum(n * one[i] for n, one in each) for i in range(3))
+        return a, b, c
+
+    near = _tilt(moments, epsilon)
+    if near is None:
+        return beyond
+    tilt, log_total, spread = near
+    reach = _reach(moments, epsilon, near)
+    while sum(reach) > MOST_SIZE * step and tilt > 1e-3 / spread:
+        # Rare large losses make the tilted law wide.
+        tilt /= 2
+        log_total, _, variance = moments(tilt)
+        spread = math.sqrt(variance)
+        reach = _reach(moments, epsilon, (tilt, log_total, spread))
+    size = 1
+    while size * step < sum(reach) + 2 * step:
+        size *= 2
+    if size > 2 * MOST_SIZE:
+        return _delta(calls, epsilon, side, fineness / 4)
+    spectrum, errors = np.ones(size, dtype=np.complex128), np.zeros(size)
+    for part in parts:
+        add_losses(spectrum, errors, part.law, part.first, step, tilt, part.times)
+    start = math.floor((epsilon - reach[0]) / step)
+    above = excess_above(spectrum, errors, epsilon, start, step, tilt)
+    above += arithmetic.exp(BEYOND)
+    return beyond + above * arithmetic.exp(log_total - tilt * epsilon)
+
+
+def _reach(
+    moments: Moments, epsilon: float, near: tuple[float, float, float]
+) -> tuple[float, float]:
+    """Return how far below and above ε a tilted law reaches, but for e^`BEYOND` of it.
+
+    By Chernoff's bound at a few other tilts.
+    """
+    tilt, log_total, spread = near
+    down = up = math.inf
+    for factor in (0.5, 1.0, 2.0, 4.0, 8.0):
+        t = factor / spread
+        down = min(down, (moments(tilt - t)[0] - log_total + t * epsilon - BEYOND) / t)
+        up = min(up, (moments(tilt + t)[0] - log_total - t * epsilon - BEYOND) / t)
+    return max(down, 0.0), max(up, 0.0)
+
+
+def _grid(
+    calls: list[tuple[float, float, int]], side: tuple[int, int], fineness: float
+) -> tuple[float, list[_Part]]:
+    """Return the step of the grid, and the law of each kind of call on it."""
+    from privcurve.kernels.loss_law import loss_at, loss_law
+
+    n = sum(count for *_, count in calls)
+    variance = math.fsum(
+        count * min(shift * shift, rate * rate * arithmetic.expm1(shift * shift))
+        for rate, shift, count in calls
+    )
+    step = sum(side) * math.sqrt(variance / n) / fineness
+    bounds = []
+    for rate, shift, count in calls:
+        p, r = (rate * one for one in side)
+        low = max(loss_at(-DOWN, p, r, shift), -50.0)
+        bounds.append((p, r, shift, count, low, loss_at(shift + UP, p, r, shift)))
+    step = max(step, max(high - low for *_, low, high in bounds) / MOST_POINTS)
+    parts = []
+    for p, r, shift, count, low, high in bounds:
+        first, last = math.floor(low / step), math.ceil(high / step)
+        parts.append(_Part(loss_law(first, last, step, p, r, shift), first, count))
+    return step, parts
+
+
+def _tilt(moments: Moments, epsilon: float) -> tuple[float, float, float] | None:
+    """Return a tilt under which the mean loss is near ε, ln of its total, and the deviation.
+
+    None if a loss is as large as ε with a chance of e^`NOTHING` at most. Bounds hold for any tilt,
+    so a search that does not end is cut.
+    """
+    tilt, low, high = 0.0, 0.0, math.inf
+    for _ in range(MOST_TILTS):
+        log_total, mean, variance = moments(tilt)
+        spread = max(math.sqrt(variance), LEAST_SPREAD)
+        if log_total - tilt * epsilon < NOTHING:
+            return None
+        if abs(mean - epsilon) <= 0.3 * spread or (tilt == 0.0 and mean > epsilon):
+            break
+        low, high = (tilt, high) if mean < epsilon else (low, tilt)
+        guess = tilt + (epsilon - mean) / (spread * spread)
+        if not low < guess < high:
+            guess = (low + high) / 2
+        # Far from where the law was seen the variance is another.
+        tilt = min(guess, 4 * low + 16 / spread)
+    return tilt, log_total, spread
