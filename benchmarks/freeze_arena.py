@@ -76,6 +76,8 @@ def page_rows(frame):
 def replace_between(path, lines):
     """Put lines between the two marks of a page."""
     text = path.read_text("utf-8")
+    if START not in text:
+        raise SystemExit(f"{path} has no line {START}")
     before, _, rest = text.partition(START)
     _, _, after = rest.partition(END)
     path.write_text("\n".join([f"{before}{START}", "", *lines, "", f"{END}{after}"]), "utf-8")
