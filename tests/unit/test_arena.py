@@ -1,5 +1,6 @@
 """The arena: statistics over tables, what is written of them, and a method among stored ones."""
 
+import hashlib
 import math
 import re
 from pathlib import Path
@@ -280,3 +281,24 @@ def test_a_learner_that_broke_the_contract_does_not_enter(monkeypatch):
     jobs = StudyJobs(made, 1, 30)
     with pytest.raises(ExpectedError, match="broke the contract"):
         runs.rows_of(jobs, next(iter(jobs.curves.values())))
+
+
+# The frozen copy ------------------------------------------------------------------------
+
+FROZEN = ROOT / output.FROZEN_FILE
+
+
+def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkeypatch):
+    content = FROZEN.read_bytes()
+    stated, name = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").split()
+    assert (hashlib.sha256(content).hexdigest(), name) == (stated, FROZEN.name)
+    assert len(content) <= 1_000_000
+    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    frame = runs.read(FROZEN)
+    studies = arena_studies()
+    assert set(frame["dataset"]) == {*studies["arena_rivals"].datasets}
+    run = [one for name, one in studies.items() if name != "arena_privgam"]
+    assert set(frame["method"]) >= {name for one in run for name in one.methods}
+    assert frame[["accuracy", "auc", "seconds", "memory"]].notna().all(axis=None)
+    # Only scores are carried of tables that may not be passed on.
+    assert list(frame) == runs.COLUMNS

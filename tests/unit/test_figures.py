@@ -12,9 +12,11 @@ import yaml
 from matplotlib.text import Annotation
 from small_study import study_of
 
+from privcurve.analysis.keys import method_of
 from privcurve.experiments import kinds, study
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
+from privcurve.learners import registry
 from privcurve.learners.entries import by_rule
 from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
@@ -439,3 +441,19 @@ def test_more_than_six_curves_in_a_panel_are_refused():
 
 def test_powers_of_ten_are_written_as_such():
     assert [power(x) for x in (1e-5, 2.5e-7, 0.01, 1e10)] == ["10⁻⁵", "2.5·10⁻⁷", "0.01", "10¹⁰"]
+
+
+def test_no_two_methods_of_a_panel_share_a_colour_where_there_are_enough(monkeypatch):
+    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
+    n_checked = 0
+    for name, path in study_files({}, ROOT).items():
+        made = study.load(path)
+        for word, options in made.outputs:
+            wanted = options.get("learners")
+            private = [method_of(one.base) for one in made.methods.values() if one.calibration]
+            entries = {one for one in private if not wanted or one in wanted}
+            if word == "learning_curves" and len(entries) <= len(style.COLOURS):
+                colours = {colour for colour, _ in style.method_looks(entries).values()}
+                assert len(colours) == len(entries), name
+                n_checked += 1
+    assert n_checked > 5

@@ -35,12 +35,12 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 # same in all figures. Other names get a style from a hash (:func:`method_looks`).
 LOOKS: Mapping[str, tuple[int, int]] = {
     **{"lazybb_1r": (0, 0), "lazybb": (0, 0), "lazybb_trees": (1, 2)},
-    **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (1, 7), "lazybb_trees_tuned": (0, 3)},
+    **{"lazybb_trees_best": (4, 5), "lazybb_trees_rule": (2, 7), "lazybb_trees_tuned": (0, 3)},
     **{"lazybb_tuned": (1, 3)},
     **{"lazybb_topdown": (2, 7), "one_rule": (3, 3), "dp_lr": (4, 4)},
     **{"dp_logistic_regression": (4, 4), "dpboost": (5, 5), "dp_bag": (6, 6)},
-    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 7), "dpl_random_forest": (3, 1)},
-    **{"dpl_decision_tree": (3, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
+    **{"dp_bagging": (6, 6), "topdown": (2, 7), "dp_ebm": (1, 4), "dpl_random_forest": (3, 1)},
+    **{"dpl_decision_tree": (2, 6), "brc": (6, 7), "brc_private": (1, 2), "brc_zero": (1, 0)},
     **{"brc_em": (2, 6), "adaboost": (0, 5), "bfp": (0, 6), "bfp_private": (3, 1)},
     **{"pate": (5, 0), "single": (0, 0), "noisy_counts": (3, 1), "local_rnm": (2, 2)},
     **{"votes_local": (0, 0), "votes_sums": (4, 5), "histograms_local": (4, 1)},
@@ -56,6 +56,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"dp_newton": (2, 3), "dp_newton_ar": (1, 0), "boosted_adassp": (0, 4)},
     **{"boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
     **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "mst_ar": (1, 6), "dp_sgd": (6, 3)},
+    **{"dp_sgd_ar": (6, 3)},
     **{"aim": (4, 5), "aim_ar": (4, 5), "dpl_lr": (3, 6), "dpl_nb": (0, 7)},
 }
 

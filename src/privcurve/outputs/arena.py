@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from privcurve.analysis.measures import MEASURES, RANKED
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
 from privcurve.home import home
-from privcurve.lazy import Axes, Figure, pd
+from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
 from privcurve.outputs import runs as run_files
 from privcurve.outputs.base import (
@@ -28,6 +29,7 @@ from privcurve.outputs.base import (
     dataset_title,
 )
 from privcurve.outputs.runs import Runs
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.tables.table import MISSING, Table, format_decimals
 
 # The copy of the results that this version of privcurve carries.
@@ -57,6 +59,8 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
+# Longest line of a panel's title, in letters.
+TITLE = 30
 
 
 class Arena(Output):
@@ -148,12 +152,16 @@ def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
 
 def titles_of(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each method, with δ where it is above 0."""
-    first = runs.drop_duplicates("method")
-    return {
-        row["method"]: row["title"] + (f", δ = {power(row['delta'])}" if row["delta"] > 0 else "")
-        for row in first.to_dict("records")
-    }
+    """Return the title of each method, with δ where it is above 0, and with add-remove."""
+    titles = {}
+    for row in runs.drop_duplicates("method").to_dict("records"):
+        words = [row["title"]]
+        if row["neighbours"] == ADD_REMOVE and ADD_REMOVE not in row["title"]:
+            words.append(ADD_REMOVE)
+        if row["delta"] > 0:
+            words.append(f"δ = {power(row['delta'])}")
+        titles[row["method"]] = ", ".join(words)
+    return titles
 
 
 def default_shown(runs: pd.DataFrame) -> list[str]:
@@ -275,7 +283,18 @@ def draw_means(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
         for panel, measure in zip(panels, RANKED, strict=True):
             _draw_panel(panel, means.assign(score=means[measure]), titles)
             panel.set_title(f"mean {MEASURES[measure].title}")
-            panel.set_xlabel("ε")
+            if MEASURES[measure].less_is_better:
+                panel.set_yscale("log")
+                panel.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+                panel.yaxis.set_minor_formatter(ticker.NullFormatter())
+                style.write_ticks(panel.yaxis)
+            lacking = [
+                titles[str(name)]
+                for name, part in means.groupby("method", sort=False)
+                if part[measure].isna().all()
+            ]
+            without = textwrap.fill(f"without {', '.join(lacking)}", TITLE) if lacking else ""
+            panel.set_xlabel(f"ε\n{without}".rstrip())
         style.legend_below(figure, _keys(means, titles))
     return figure
 
@@ -290,7 +309,7 @@ def draw_tables(means: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
             _draw_panel(
                 panel, means[means["dataset"] == name].assign(score=lambda m: m["auc"]), titles
             )
-            panel.set_title(dataset_title(name))
+            panel.set_title(textwrap.fill(dataset_title(name), TITLE))
         style.legend_below(figure, _keys(means, titles))
     return figure
 

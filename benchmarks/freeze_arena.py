@@ -1,0 +1,104 @@
+"""Freeze results of the arena: the copy, README's table and picture, a table of docs/arena.md.
+
+    snakemake arena --cores 2
+    python benchmarks/freeze_arena.py
+
+A test compares the numbers of the pages with the frozen copy.
+"""
+
+import hashlib
+import math
+import shutil
+from pathlib import Path
+
+from privcurve.analysis import arena
+from privcurve.outputs import runs
+from privcurve.outputs.arena import FREE, FROZEN_FILE, REFERENCE, what_can_be_found
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = Path("results/arena/results.parquet")
+FIGURE = Path("results/figures/arena/arena.svg")
+EPSILONS = (0.1, 0.3, 1.0, 3.0)
+# Rows of the README's table, by the names of methods.
+ROWS = {
+    "PrivGAM, δ = 0": "privgam~proved",
+    "PrivGAM": "privgam~proved~delta=1e-06",
+    "naive Bayes": "noisy_bayes~proved~delta=1e-06",
+    "random trees": "random_trees~proved~delta=1e-06",
+    "joint Newton": "dp_newton~proved~delta=1e-06",
+    "PrivGAM, added": "privgam_ar~proved~delta=1e-06",
+    "joint Newton, added": "dp_newton_ar~proved~delta=1e-06",
+    "AIM, then boosting, added": "aim_ar~proved~delta=1e-06",
+    "DP-EBM, added": "dp_ebm~published~delta=1e-06",
+    "diffprivlib, δ = 0": "dpl_lr~published",
+}
+HEAD = "|mean AUC at ε =|.1|.3|1|3|"
+START, END = "<!-- arena: python benchmarks/freeze_arena.py -->", "<!-- end -->"
+
+
+def short(value):
+    """Write a score without its leading zero."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def readme_rows(frame):
+    """Return the lines of the README's table, tight, as the page may have 600 words."""
+    means = arena.mean_scores(frame, FREE).set_index(["method", "epsilon"])["auc"]
+    lines = [
+        f"|{title}|{'|'.join(short(means[method, epsilon]) for epsilon in EPSILONS)}|"
+        for title, method in ROWS.items()
+    ]
+    return [HEAD, "|---|---|---|---|---|", *lines]
+
+
+def page_rows(frame):
+    """Return differences in AUC to PrivGAM at ε = 1, and what can be found at all."""
+    compared = arena.compare(frame, arena.find_references(frame, REFERENCE))
+    titles = frame.drop_duplicates("method").set_index("method")
+    at = compared[(compared["measure"] == "auc") & (compared["epsilon"] == 1)]
+    at = at[at["method"].isin([*ROWS.values()])]
+    lines = [
+        "|method|δ, neighbours|status|AUC less PrivGAM's|wins/level/losses|p (Holm)|",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in at.sort_values("difference", ascending=False).to_dict("records"):
+        facts = titles.loc[row["method"]]
+        counts = [row[name] for name in (arena.WINS, arena.EVEN, arena.LOSSES)]
+        terms = f"{'10⁻⁶' if facts['delta'] else '0'}, {facts['neighbours']}"
+        gap = f"{row['difference']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]"
+        p_value = "< .001" if row["p_holm"] < 0.001 else short(row["p_holm"])
+        title = facts["title"].removesuffix(", add-remove")
+        cells = [title, terms, facts["status"], gap, "/".join(map(str, counts)), p_value]
+        lines.append(f"|{'|'.join(cells)}|")
+    return [*lines, "", *what_can_be_found(compared)]
+
+
+def replace_between(path, lines):
+    """Put lines between the two marks of a page."""
+    text = path.read_text("utf-8")
+    if START not in text:
+        raise SystemExit(f"{path} has no line {START}")
+    before, _, rest = text.partition(START)
+    _, _, after = rest.partition(END)
+    path.write_text("\n".join([f"{before}{START}", "", *lines, "", f"{END}{after}"]), "utf-8")
+
+
+def main():
+    """Write all of it."""
+    frozen = ROOT / FROZEN_FILE
+    frozen.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(RESULTS, frozen)
+    digest = hashlib.sha256(frozen.read_bytes()).hexdigest()
+    (frozen.parent / "SHA256SUMS").write_text(f"{digest}  {frozen.name}\n", "utf-8")
+    shutil.copyfile(FIGURE, ROOT / "docs/figures/arena.svg")
+    frame = runs.read(frozen)
+    replace_between(ROOT / "docs/arena.md", page_rows(frame))
+    replace_between(ROOT / "README.md", readme_rows(frame))
+    means = arena.mean_scores(frame, FREE).set_index(["method", "epsilon"])["auc"]
+    print(
+        f"boosting without privacy: {short(means[FREE, math.inf])}; {frozen.stat().st_size:,} bytes"
+    )
+
+
+if __name__ == "__main__":
+    main()
