@@ -84,7 +84,6 @@ def draft(
         if not problems.n_unread:
             raise
         first = " ".join(problems.messages[:1])
-        what = str(error).rstrip(".")
         raise DatasetError(
             f"{str(error).rstrip('.')}. Of {path} {problems.n_unread:,} lines can't be read: "
             f"{first}"
