@@ -317,7 +317,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
     ("content", "message"),
     [
         ('[{"id": 1}]', "line 1 .* must have 4 fields; it has 1.* It seems to be JSON"),
-        ("sep=,\n" + lines(names=()), "line 1 .* it has 2.* Its first line, sep=…, is for"),
+        ("sep=,\n" + lines(names=()), "line 1 .* it has 2.* Its first line, sep=…, is only for"),
         ("@RELATION a\n" + lines(names=()), "line 1 .* must have 4 fields; it has 1.* It is ARFF"),
         (
             lines(after=",x", names=()),

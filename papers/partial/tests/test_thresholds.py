@@ -74,7 +74,7 @@ def test_each_repeat_draws_its_own_whatever_else_is_trained():
         ({"train_shares": [0.5]}, "a share of the records"),
         ({"learner": {**BRC, "fixed": {**BRC["fixed"], "n_kept": 3}}}, "rounds that do not vote"),
         ({"neighbours": "replace-one"}, "got brc~published with the columns position, coin"),
-        ({"given": {"epsilon": 0}}, "epsilon must be a number > 0"),
+        ({"given": {"epsilon": 0}}, "epsilon must be > 0; got 0"),
         ({"given": {"dataset": "wdbc"}}, "no dataset 'wdbc'"),
         ({"given": {"boundary": 3000}}, "boundary must be within the bounds of position"),
     ],
