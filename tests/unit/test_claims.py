@@ -473,7 +473,7 @@ def test_gains_since_a_base_are_compared():
     )
     assert row["verdict"] == judge.HOLDS
     assert row["criterion"].startswith(
-        "difference of accuracy minus accuracy at epsilon = 0.01 0 ±"
+        "difference of accuracy minus difference of accuracy at epsilon = 0.01 0 ±"
     )
     assert verdict(claim, table)["verdict"] == judge.FAILS
     # A value without a base is not computed.

@@ -58,7 +58,10 @@ MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
             ["accuracy", {"rademacher": {"learner": "majority", "epsilon": math.inf}}],
             "learner must be LazyBB with 1-rules; got majority",
         ),
-        ([{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}], "draws: a standard"),
+        (
+            [{"rademacher": {"learner": "boost", "epsilon": 1, "draws": 1}}],
+            "draws must be at least 2",
+        ),
         ([{"advantage_and_margins": {**MARGINS, "rounds": 5}}], "rounds must be above 19 and "),
         ([{"advantage_and_margins": {**MARGINS, "density": 2}}], "density must be above 0 and "),
         (["learning_curves"], "learning_curves is made from accuracy; add that"),
@@ -482,7 +485,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     content = yaml.safe_load(claimed.read_text())
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
-    says = "papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
+    says = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
     assert says in beside_tiny(tmp_path).broken["tiny"]
     # Studies of a paper may stand in its own folder alone.
     Path("papers/tiny/studies").mkdir()
