@@ -326,7 +326,7 @@ def test_a_sheet_is_named(folder, capsys):
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
-    refuse(folder, capsys, "predict model.json new.xlsx", "no columns 'age'")
+    refuse(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
     said = "no sheet 'May'.*Its sheets: notes, May 2024"
     refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
@@ -406,10 +406,10 @@ BAD = [
     (f"{ASK} --sheet x", "new.csv is not an Excel file, and has no sheets"),
     (
         f"{ASK} --id P",
-        "2 columns 'P'",
+        "must have one column 'P'",
         {"new.csv": TABLE.replace("id", "P").replace("note", "P")},
     ),
-    (ASK, "can't be read|no columns|not written in", {"new.csv": b"\x00\xff" * 99}),
+    (ASK, "can't be read|none of the columns|not written in", {"new.csv": b"\x00\xff" * 99}),
 ]
 
 
