@@ -294,7 +294,7 @@ def n_codes(records):
 
 @mutant(
     "a warning with the number of codes that occur", "that number, in the log of a job",
-    by(check_distant, MAJORITY, sizes=()), POST_PROCESSING, "prints, warns of or logs differs",
+    by(check_distant, MAJORITY, sizes=()), POST_PROCESSING, "prints, warns of or logs differ",
     NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
@@ -324,7 +324,7 @@ def printed(labels):
 
 @mutant(
     "a kernel prints", "which labels occur, on the screen", by(check, MAJORITY, n_random=6),
-    POST_PROCESSING, "prints, warns of or logs differs", NoisyMajorityClassifier, "_release",
+    POST_PROCESSING, "prints, warns of or logs differ", NoisyMajorityClassifier, "_release",
 )  # fmt: skip
 @after_the_release
 def a_kernel_prints(self, records, curator):
