@@ -70,7 +70,7 @@ def records(path, model):
     for line, row in rows:
         more = parser.get("extra_fields") == "ignore" and len(row) > len(names)
         if not more and len(row) != len(names):
-            raise ValueError(f"line {line} has {len(row)} fields, not {len(names)}")
+            raise ValueError(f"line {line} must have {len(names)} fields; it has {len(row)}")
         yield line, dict(zip(names, row))  # noqa: B905 - for old versions of Python
 
 

@@ -225,7 +225,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
         ("--epsilon 1", "--epsilon and --dataset belong together"),
         ("--dataset patients", "--epsilon and --dataset belong together"),
         ("--epsilon inf --dataset patients", "must be finite and above 0"),
-        ("--epsilon 1e-300 --dataset patients", "has no room in 64 bits"),
+        ("--epsilon 1e-300 --dataset patients", "noise does not fit in 64 bits"),
         ("--epsilon 1 --dataset patients --by ward", "ward is no column of the model"),
         ("--epsilon 1 --dataset nobody", "nobody"),
         ("--csv model.json", "model.json is an input"),

@@ -192,7 +192,7 @@ def test_a_clip_that_is_ignored_is_seen(monkeypatch, hidden):
     case = Case("dp_sgd", {**SETTING, "n_hidden": hidden, "clip": 0.1})
     breach = check(case, n_random=25).breach
     assert breach.point == SENSITIVITY
-    assert "times what is announced" in breach.why
+    assert "times the announced sensitivity" in breach.why
 
 
 @kernel

@@ -130,7 +130,7 @@ def threads(monkeypatch, tmp_path, capsys):
         self.margin_, self.n_records_ = curator.number(MARGIN, margin), records.n
 
     assert np.isfinite(broken(release).fit(X, Y).margin_)
-    assert "not announced" in caught[0]
+    assert "must be announced" in caught[0]
 
 
 @open_route("A party in this process (`LocalHolder`) shows its number of records")

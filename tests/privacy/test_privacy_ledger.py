@@ -142,10 +142,10 @@ def test_a_statement_says_what_it_is():
         ({"neighbours": "twins"}, "neighbours must be one of .*; got 'twins'"),
         ({"public_columns": (1,)}, "neighbours must be 'private-columns'"),
         ({"public_label": True}, "neighbours must be 'private-columns'"),
-        ({"status": "refuted"}, "caveat must be given .* got status = 'refuted' and caveat = ''"),
+        ({"status": "refuted"}, "caveat must have a reason with the status refuted"),
         (
             {"caveat": "a flaw"},
-            "caveat must be given .* got status = 'proved' and caveat = 'a flaw'",
+            "caveat must be empty with the status proved; got 'a flaw'",
         ),
         (
             {"status": "false", "caveat": "a flaw"},

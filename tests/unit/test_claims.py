@@ -486,7 +486,7 @@ def test_a_bound_and_a_standard_deviation_are_subtracted():
     claim = {"where": {"method": "boost"}, "at_most": 0}
     row = verdict({**claim, "value": "bound", "compute": "less_accuracy"}, table, paper="thesis")
     assert (row["least"], row["largest"]) == pytest.approx((-0.35, 0.03))
-    assert row["criterion"] == "bound less accuracy ≤ 0 in all places"
+    assert row["criterion"] == "bound minus accuracy ≤ 0 in all places"
     claim |= {"less": {"method": "lr"}, "compute": "beyond_one_deviation"}
     row = verdict(claim, table, paper="thesis")
     assert (row["least"], row["largest"]) == pytest.approx((-0.07, 0.0))

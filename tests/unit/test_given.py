@@ -524,7 +524,7 @@ def test_python_warns_of_what_a_release_refuses():
 def test_messages_to_python_do_not_speak_of_yaml():
     for columns, more, says in (
         ({"a": {"bounds": ("0", "1"), "n_bins": 3}}, {}, "'0' is a text; it must be a number"),
-        ({"a": {"bounds": (0, 1), "n_bins": True}}, {}, "True is a truth value, and a number bel"),
+        ({"a": {"bounds": (0, 1), "n_bins": True}}, {}, "True is a truth value; it must be a nu"),
         ({1: (0, 1)}, {}, "1 is a number; it must be a text: write '1'"),
         ({True: (0, 1)}, {}, "True is a truth value; it must be a text: write 'True'"),
         ({"a": (0, 1)}, {"unit": {"column": 3, "at_most": 2}}, "unit.column: 3 is a number"),

@@ -273,7 +273,7 @@ CHANGES = [
     (put("domain", "columns", 0, "dates", "%H"), "format of 'age', '%H', must contain year"),
     # One edge more than it has bins.
     (put("domain", "columns", 0, "merged", [*range(0, 96, 8)]), "merged bins of the column 'age'"),
-    (put("domain", "columns", 0, "bins", 65536), "has must have at most 65,536 codes; got 65,537"),
+    (put("domain", "columns", 0, "bins", 65536), "has 65,537 codes, more than 65,536"),
     (
         lambda content: content["domain"]["columns"][0].update(dates="iso", bounds=[-1e9, 1e9]),
         "bounds of 'age' days=-1000000000",

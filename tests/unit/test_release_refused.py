@@ -94,7 +94,7 @@ BAD = [
     ({"learner": "privgam", "parameters": {"method": "cyclic"}}, "no parameter 'method'"),
     ({"learner": "privgam", "neighbours": ADD_REMOVE}, "n_estimate"),
     *[({"holdout": wrong}, "holdout must be a share") for wrong in (-1.0, 1.0, 20.0, math.nan)],
-    ({"holdout": 1e-9}, "leaves a part of 60 records without any"),
+    ({"holdout": 1e-9}, "holdout must leave a record in each part"),
     ({"holdout": 0.2, "epsilon": 1e-12}, "whose noise does not fit"),
     # Noise that can't be had.
     ({"learner": "privgam", "delta": 1e-320}, "must be 0 or at least"),
@@ -443,7 +443,7 @@ COMMANDS = [
     ("nobody --epsilon 1", 1, "unknown dataset 'nobody'"),
     ("mine --epsilon 1 --set n_rounds", 2, "KEY=VALUE"),
     ("mine --epsilon 1 --set n_estimate=9 --set n_estimate=9", 2, "given twice"),
-    ("mine --epsilon 1 --learner privgam --set n_estimate=many", 1, "n_estimate = 'many'"),
+    ("mine --epsilon 1 --learner privgam --set n_estimate=many", 1, "got 'many'"),
     ("mine --epsilon 1 --seed secrt", 1, "must be a number, the word"),
     ("mine --epsilon 1 --seed 1", 1, "must be secret for the private records"),
     ("mine --epsilon 3", 5, "this release would cost epsilon = 3"),

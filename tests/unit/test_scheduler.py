@@ -85,7 +85,7 @@ def test_a_folder_of_snakemake_that_can_not_be_written_is_named(tmp_path, monkey
     monkeypatch.setattr("os.access", lambda path, mode: False)
     check_folder()
     (tmp_path / ".snakemake").mkdir()
-    with pytest.raises(WorkflowError, match=r"\.snakemake, where .* can't be written"):
+    with pytest.raises(WorkflowError, match=r"\.snakemake, the folder of .* can't be written"):
         check_folder()
 
 

@@ -55,7 +55,7 @@ Key = tuple[str, str, str, int]
 # Key of the facts in a file's metadata.
 FACTS = b"privcurve"
 
-_AGAIN = "run the same command again. What is trained is kept."
+_AGAIN = "run the same command again. Finished trainings are kept."
 ANEW = f"delete it and {_AGAIN}"
 
 

@@ -56,7 +56,7 @@ LOOKS: Mapping[str, tuple[int, int]] = {
     **{"dp_newton": (2, 3), "dp_newton_ar": (1, 0), "boosted_adassp": (0, 4)},
     **{"boosted_adassp_ar": (1, 5), "dp_gradient_descent": (3, 0)},
     **{"dp_gradient_descent_ar": (4, 7), "mst": (1, 6), "mst_ar": (1, 6), "dp_sgd": (6, 3)},
-    **{"dp_sgd_ar": (6, 3)},
+    **{"dp_sgd_ar": (6, 1)},
     **{"aim": (4, 5), "aim_ar": (4, 5), "dpl_lr": (3, 6), "dpl_nb": (0, 7)},
 }
 

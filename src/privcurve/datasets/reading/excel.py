@@ -138,8 +138,8 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
         with CalamineWorkbook.from_path(str(path)) as book:
             names = book.sheet_names
             if wanted and wanted not in names:
-                near = suggestion(wanted, names)
-                raise ValueError(f"no sheet {wanted!r}{near} Its sheets: {', '.join(names)}")
+                sheets, near = ", ".join(names), suggestion(wanted, names).removesuffix(".")
+                raise ValueError(f"the sheet must be one of {sheets}; got {wanted!r}{near}")
             sheet = book.get_sheet_by_name(wanted or names[0])
             return sheet, sheet.to_python(skip_empty_area=False), names
     except PasswordError:
