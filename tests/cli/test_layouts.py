@@ -482,9 +482,7 @@ def test_the_example_reads_files_as_predict_does(key, capsys):
 def test_the_example_refuses_a_file_that_lacks_columns(key):
     train(*CASES[key])
     write("new.csv", lines(names=["id", "age"], rows=[row[:2] for row in ROWS]))
-    with pytest.raises(
-        ValueError, match=r"the columns age, town|line 1 must have 4 fields; it has 2"
-    ):
+    with pytest.raises(ValueError, match=r"the columns age, town|line 1 must have 4 fields"):
         runpy.run_path(str(EXAMPLE))["main"]("model.json", "new.csv")
 
 

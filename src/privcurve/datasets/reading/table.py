@@ -215,8 +215,9 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
     if description.label is None:
         reason = getattr(error, "strerror", None) or error
         return DatasetError(f"{source} can't be read: {reason}")
+    reason = str(error) if str(error).endswith(("?", ".")) else f"{error}."
     return DatasetError(
-        f"{subject(description)}{source} can't be read: {error}. "
+        f"{subject(description)}{source} can't be read: {reason} "
         f"Correct parser (encoding, separator, sheet) in {description.path}, or replace the file."
     )
 
