@@ -120,7 +120,11 @@ RELEASES: Mapping[str, frozenset[str]] = {
 }
 
 # Values of parameters that make the training of a candidate quick.
-QUICK = {"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"}
+QUICK = {
+    **{"n_trees": 2, "n_teachers": 3, "n_partitions": 2, "n_queries": 3, "trust": "central"},
+    # A call on a sampled batch costs a candidate as much rho as a call on all records.
+    **{"n_epochs": 1, "batch_rate": 1.0},
+}
 
 
 def candidates() -> Iterator[Case]:
