@@ -297,8 +297,39 @@ def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkey
     frame = runs.read(FROZEN)
     studies = arena_studies()
     assert set(frame["dataset"]) == {*studies["arena_rivals"].datasets}
-    run = [one for name, one in studies.items() if name != "arena_privgam"]
-    assert set(frame["method"]) >= {name for one in run for name in one.methods}
+    assert set(frame["method"]) == {name for one in studies.values() for name in one.methods}
     assert frame[["accuracy", "auc", "seconds", "memory"]].notna().all(axis=None)
     # Only scores are carried of tables that may not be passed on.
     assert list(frame) == runs.COLUMNS
+
+
+# Rows of the README's table, by the names of methods.
+README_ROWS = {
+    "PrivGAM, δ = 0": "privgam~proved",
+    "PrivGAM": GAM,
+    "naive Bayes": "noisy_bayes~proved~delta=1e-06",
+    "random trees": "random_trees~proved~delta=1e-06",
+    "joint Newton": RIVAL,
+    "PrivGAM, added": "privgam_ar~proved~delta=1e-06",
+    "joint Newton, added": "dp_newton_ar~proved~delta=1e-06",
+    "AIM, then boosting, added": "aim_ar~proved~delta=1e-06",
+    "DP-EBM, added": "dp_ebm~published~delta=1e-06",
+    "diffprivlib, δ = 0": "dpl_lr~published",
+}
+
+
+def test_numbers_of_the_readme_are_those_of_the_frozen_copy():
+    means = arena.mean_scores(runs.read(FROZEN), output.FREE).set_index(["method", "epsilon"])[
+        "auc"
+    ]
+    text = (ROOT / "README.md").read_text("utf-8")
+    block = text.partition("benchmarks/freeze_arena.py -->")[2].partition("<!-- end -->")[0]
+    lines = [line.split("|")[1:-1] for line in block.strip().splitlines()]
+    table = {name: cells for name, *cells in lines if set(name) != {"-"}}
+    expected = {
+        title: [f"{means[method, epsilon]:.3f}"[1:] for epsilon in (0.1, 0.3, 1.0, 3.0)]
+        for title, method in README_ROWS.items()
+    }
+    assert table.pop("mean AUC at ε =") == [".1", ".3", "1", "3"]
+    assert table == expected
+    assert f"{means['gb', math.inf]:.3f}"[1:] in text

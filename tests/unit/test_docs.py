@@ -1,17 +1,14 @@
 """The pages: their links lead somewhere, and what they name is there."""
 
 import io
-import math
 import re
 import shlex
 import socket
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from privcurve.cli.main import _parser, main
-from privcurve.tables.table import read_table
 from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[2]
@@ -238,34 +235,6 @@ def test_commands_of_the_readme_say_what_stands_below_them(tmp_path, monkeypatch
         said = capsys.readouterr().out.splitlines()
         assert set(expected.splitlines()) <= set(said), command
     assert (tmp_path / "answers.csv").read_text().splitlines()[0] == "predicted_sick"
-
-
-# Rows and columns of the README's table, by the names of the study `readme`.
-ROWS = {
-    "Adult †": "adult-fine",
-    "Bank †": "bank-fine",
-    "Credit card †": "creditcard-fine",
-    "Online shoppers": "online-shoppers",
-    "German credit": "german",
-}
-COLUMNS = ("gb", "privgam", "dp_newton", "dp_ebm", "mst", "dpl_random_forest")
-
-
-def test_numbers_of_the_readme_are_those_that_its_target_makes():
-    """The file is the table of the study, copied from results/tables/readme/accuracy.csv."""
-    text = (ROOT / "docs/figures/readme_accuracy.csv").read_text()
-    frame = read_table(io.StringIO(text))
-    frame = frame[frame["epsilon"].isin([1, math.inf])]
-    frame.index = pd.MultiIndex.from_arrays(
-        [frame["dataset"], frame["method"].str.split("~").str[0]]
-    )
-    lines = [line.split("|")[1:-1] for line in README.read_text().splitlines() if line[:2] == "| "]
-    table = {name.strip(): [cell.strip() for cell in cells] for name, *cells in lines}
-    assert set(table) == {"", *ROWS}
-    for name, dataset in ROWS.items():
-        cells = [frame.loc[(dataset, method)] for method in COLUMNS]
-        expected = [f"{one['auc']:.3f}±{one['auc_error']:.3f}" for one in cells]
-        assert table[name] == [text.replace("0.", ".") for text in expected]
 
 
 def test_make_has_the_targets_that_the_readme_names():

@@ -195,8 +195,8 @@ def test_guesses_match_the_readme():
     assert "At ε = 1 and δ ≤ 0.01 (a record replaced)" in text
     assert "right at most 74 times in 100" in text
     assert 0.73 < most_right_guesses(1, 0) <= most_right_guesses(1, 0.01) < 0.74
-    assert "for a record added or left out (that guess: 89 times in 100); δ = 10⁻⁵" in text
-    assert 0.88 < most_right_guesses(*replace_one_guarantee(1, 1e-5)) < 0.89
+    assert "for a record added or left out (that guess: 89 times in 100); δ = 10⁻⁶" in text
+    assert 0.88 < most_right_guesses(*replace_one_guarantee(1, 1e-6)) < 0.89
 
 
 def test_factors_match_the_page():
