@@ -267,8 +267,8 @@ def epsilon_that_spends(rho: float, rho_at: Callable[[float], float], guess: flo
     if low > 0:
         return low
     raise ValueError(
-        f"a training must spend a rho of {rho:.3g} at most; it spends more with any epsilon. Give a "
-        "smaller delta, a larger epsilon, or no sampled batches (their calls cost a full rho)"
+        f"a training must spend a rho of {rho:.3g} at most; it spends more with any epsilon. Give "
+        "a smaller delta, a larger epsilon, or no sampled batches (their calls cost a full rho)"
     )
 
 
