@@ -252,7 +252,7 @@ def importance_covered(number):
 @pytest.mark.slow
 def test_importances_are_covered():
     hits = [hit for number in range(80) for hit in importance_covered(number)]
-    assert 0.93 < np.mean(hits) <= 1.0
+    assert 0.92 < np.mean(hits) < 0.97
 
 
 def test_a_model_without_errors_gives_no_interval():

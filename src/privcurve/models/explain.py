@@ -400,7 +400,9 @@ def _importance(values: Floats, people: Floats | None) -> float:
 def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> float | None:
     """Return half the width of the 95 % interval of an importance, for a single score.
 
-    The interval is wide: it allows for errors of all values in the worst directions at once.
+    Errors of the values of a column are neither independent nor all in the worst directions at
+    once. The width is midway between both: on the simulator of test_privgam_errors.py the intervals
+    of independent errors cover 70 % of importances, of the worst directions 99 %, and these 95 %.
     """
     if people is None or not people.sum() > 0:
         return None
@@ -408,7 +410,8 @@ def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> 
     share = people[order] / people.sum()
     below = np.cumsum(share) - share
     slopes = 2 * share * (2 * below + share - 1)
-    return float((np.abs(slopes) * errors[0][order]).sum())
+    parts = np.abs(slopes) * errors[0][order]
+    return (math.fsum(parts.tolist()) + math.sqrt(math.fsum((parts * parts).tolist()))) / 2.0
 
 
 def _domain_of(estimator: CodedClassifier) -> Domain:
