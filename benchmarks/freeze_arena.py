@@ -58,7 +58,7 @@ def page_rows(frame):
     at = compared[(compared["measure"] == "auc") & (compared["epsilon"] == 1)]
     at = at[at["method"].isin([*ROWS.values()])]
     lines = [
-        "|method|δ, neighbours|status|AUC less PrivGAM's|wins/level/losses|p (Holm)|",
+        "|method|δ, neighbours|status|AUC minus PrivGAM's|wins/level/losses|p (Holm)|",
         "|---|---|---|---|---|---|",
     ]
     for row in at.sort_values("difference", ascending=False).to_dict("records"):

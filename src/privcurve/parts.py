@@ -375,7 +375,7 @@ class SealedRecords(Records):
         """
         if self._exact is None:
             what = "rows of records with a replaced part"
-            raise SealedError(self._learner, what, "take those of the fit (curator.rows)")
+            raise SealedError(self._learner, what, "take the rows of the fit (curator.rows)")
         return self._exact
 
     def as_batch(self, drawn: Records, name: str) -> SealedRecords:

@@ -103,5 +103,5 @@ def boost(
 
 
 def curvature_share(n_classes: int) -> float:
-    """Return the factor by which Σ‖g‖ estimates the curvature of one score."""
+    """Return the factor that makes Σ‖g‖ an estimate of the curvature of one score."""
     return 0.5 if n_classes == 2 else 1 / n_classes

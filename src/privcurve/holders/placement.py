@@ -40,7 +40,7 @@ class Draws(NamedTuple):
 def draw_placement(
     n: int, n_classes: int, n_holders: int, placement: str, rng: np.random.Generator
 ) -> Draws:
-    """Draw the coins by which `n` records are distributed.
+    """Draw the coins that distribute `n` records.
 
     Raises ValueError for an unknown placement.
     """

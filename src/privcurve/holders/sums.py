@@ -40,7 +40,7 @@ class MessageNoise(NamedTuple):
     parts: int = 1  # number of shares of that noise: a party adds one
     # Numbers are integer multiples of this power of two; 0: they may have any fraction.
     unit: float = 0.0
-    bits: int = 0  # bits of a number of the ring, in which 1 represents a unit; 0: floats are sent
+    bits: int = 0  # bits of a number of the ring, where 1 represents a unit; 0: floats are sent
     what: str = ""  # the ledger entry that pays for the message
 
     def message(self, exact: NDArray[Any], curator: Curator) -> NDArray[Any]:
