@@ -54,7 +54,7 @@ AUDIT = "audit"
 # The audit of all learners, which is not part of a study.
 RUN_AUDIT = f"{SLASH}{AUDIT}"
 TITLE = "Privacy and accuracy"
-OWNERS = "These are exact statistics of private records: show them to the records' owners only."
+OWNERS = "These are exact statistics of private records: show them to owners of the records only."
 AUDIT_NOTE = (
     "Found ε is the largest ε of any attack, next to the ε that the attacked training "
     "claimed. It can refute a claim, but not prove one."
