@@ -145,10 +145,9 @@ def edges(
     spacing : str
         ``equal``: bins of equal width. ``log``: bins of equal ratio; requires `low` > 0. ``log1p``:
         bins of equal ratio of 1 + value; requires `low` > -1. ``mixed``: half of the bins are
-        spread
-        evenly over the range, the other half evenly over the logarithm of the distance to `low`, or
-        to 0 on both sides if 0 lies between the bounds. ``mixed-high``: the same from `high`
-        downwards. ``whole``: bins of equally many whole numbers; both bounds are whole.
+        spread evenly over the range, the other half evenly over the logarithm of the distance to
+        `low`, or to 0 on both sides if 0 lies between the bounds. ``mixed-high``: the same from
+        `high` downwards. ``whole``: bins of equally many whole numbers; both bounds are whole.
     exact : bool
         Whether edges of equal width are returned without rounding.
 

@@ -124,13 +124,13 @@ def test_rare_labels_in_many_categories_show_evidence_as_rarely():
 
 def noisy_counts(rng, columns, n_bins, y, deviation, laplace):
     """Return noisy counts by class of ordered columns, n_bins each."""
-    draw = (lambda *shape: rng.laplace(size=shape) / math.sqrt(2)) if laplace else rng.normal
     places = columns + n_bins * np.arange(columns.shape[1])
     of_class = [np.bincount(places[y == k].ravel(), minlength=places.max() + 1) for k in (1, 0)]
     size = n_bins * columns.shape[1]
+    noise = rng.laplace(size=(2, size)) / math.sqrt(2) if laplace else rng.normal(size=(2, size))
     noisy = [
-        np.pad(one, (0, size - len(one))) + deviation * (draw(size) if laplace else draw(size=size))
-        for one in of_class
+        np.pad(one, (0, size - len(one))) + deviation * own
+        for one, own in zip(of_class, noise, strict=True)
     ]
     starts = n_bins * np.arange(columns.shape[1] + 1)
     return Counts(*noisy, deviation, starts, [True] * columns.shape[1], laplace)

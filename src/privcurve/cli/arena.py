@@ -19,8 +19,8 @@ examples:
   privcurve arena add my_method --datasets german telco  # a first look
   privcurve arena add my_method --against results/arena/results.parquet
 
-Only this method is trained, with the ε and the hold-outs of the stored results. The contract is
-tried first, and what it found stands in the tables (docs/arena.md).
+The command trains only this method, with the ε and the hold-outs of the stored results. It tries
+the contract first; the tables have the result (docs/arena.md).
 """
 
 
@@ -46,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file of runs (default: frozen, which comes with privcurve)",
     )
     option("--cores", default="all", help="number of cores, with Snakemake (default: all)")
-    option("-v", "--verbose", action="store_true", help="show all that the run says")
+    option("-v", "--verbose", action="store_true", help="show all messages of the run")
     console.add_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train the method, and print where it stands."""
+    """Train the method, and print its ranks."""
     from privcurve.cli.release import read_parameters
     from privcurve.workflow import running
     from privcurve.workflow.arena import prepare
@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
         "figures": [f"{stem}.svg" for stem in files.figures],
         "results": str(files.others["results"]),
     }
-    places = standing(entrant.output.files.frames[0], arguments.learner)
-    console.print_result(arguments, (places, *_lines(shown)), shown)
+    ranks = describe_ranks(entrant.output.files.frames[0], arguments.learner)
+    console.print_result(arguments, (ranks, *_lines(shown)), shown)
 
 
 def _lines(shown: dict[str, Any]) -> list[str]:
@@ -93,8 +93,8 @@ def _lines(shown: dict[str, Any]) -> list[str]:
     ]
 
 
-def standing(path: Path, learner: str) -> str:
-    """Say for each ε what rank the method has by mean AUC, among methods with δ or without."""
+def describe_ranks(path: Path, learner: str) -> str:
+    """Write the rank of the method at each ε by mean AUC, among methods with δ or without."""
     from privcurve.tables.table import read_table
 
     means = read_table(path)

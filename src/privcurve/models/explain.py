@@ -401,8 +401,7 @@ def _importance_error(values: Floats, errors: Floats, people: Floats | None) -> 
     """Return half the width of the 95 % interval of an importance, for a single score.
 
     Errors of the values of a column are neither independent nor all in the worst directions at
-    once. The width is midway between both: on the simulator of test_privgam_errors.py the intervals
-    of independent errors cover 70 % of importances, of the worst directions 99 %, and these 95 %.
+    once. The width is midway between both; tests/unit/test_privgam_errors.py measures the coverage.
     """
     if people is None or not people.sum() > 0:
         return None

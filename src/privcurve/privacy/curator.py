@@ -371,8 +371,7 @@ class Curator(Account):
             Returns the θ whose gradient is −b, given b.
         old : bool
             Whether b is drawn by NumPy's old samplers, as in diffprivlib; under a public seed also
-            by
-            its old generator, which this one seeds.
+            by NumPy's old generator, which this one seeds.
 
         Returns
         -------

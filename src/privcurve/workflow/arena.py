@@ -17,7 +17,7 @@ from privcurve.workflow.plan import Plan
 
 PREFIX = "arena_of_"
 DELTA = 1e-6
-# Methods of the file that figures show beside the new one: the reference, and this many others.
+# Figures show the new method, the reference and this many other methods of the file.
 MOST_OTHERS = 4
 
 
@@ -49,8 +49,8 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    It has the tables, ε and hold-outs of the file of runs `against`; of the tables only `datasets`,
-    if there are any. `delta` is by default 0 if the learner offers no other, else `DELTA`.
+    The study has the tables (or only `datasets`), ε and hold-outs of the file of runs `against`.
+    Without `delta` the study has `DELTA`, or 0 if the learner offers no other.
     Raises StudyError, or ValueError for an unknown learner.
     """
     entry = registry.entry(learner)
@@ -66,7 +66,7 @@ def prepare(
         chosen = (DELTA if entry.approximate else 0.0) if delta is None else delta
         spec |= {"deltas": [chosen]} | ({"neighbours": neighbours} if neighbours else {})
     (holdout,) = {share_held_out(fold) for fold in others["fold"]}
-    options: dict[str, Any] = {"against": against, "shown": _shown(learner, others)}
+    options: dict[str, Any] = {"against": against, "shown": _choose_others(learner, others)}
     content = {
         "title": f"{entry.title} in the arena",
         "datasets": [*datasets] or tables,
@@ -77,16 +77,12 @@ def prepare(
     }
     name = PREFIX + learner
     head = "# Made by privcurve arena, which writes it anew each time.\n"
-    return Entrant(*_named(lay_out(name, content, head, seed=SEED), name))
+    plan, path = lay_out(name, content, head, seed=SEED)
+    return Entrant(plan, name, path)
 
 
-def _named(laid_out: tuple[Plan, Path], name: str) -> tuple[Plan, str, Path]:
-    plan, path = laid_out
-    return plan, name, path
-
-
-def _shown(learner: str, others: Any) -> list[str]:
-    """Return what figures show: the new method, PrivGAM, and those with the best mean AUC."""
+def _choose_others(learner: str, others: Any) -> list[str]:
+    """Choose the methods that figures add: PrivGAM, and the learners with the best mean AUC."""
     finite = others[others["epsilon"].map(math.isfinite)]
     means = finite.groupby("method")["auc"].mean().sort_values(ascending=False)
     of = dict(zip(finite["method"], finite["learner"], strict=True))

@@ -14,15 +14,13 @@ from privcurve.learners.linear.joint import (
     JointClassifier,
     logistic_slopes,
 )
-from privcurve.learners.shared.checks import check_estimate
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.learners.shared.grouped import DescentClassifier
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import ASSUMED_ESTIMATE
 from privcurve.privacy.noise import Announced
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPGradientDescentClassifier(JointClassifier):
+class DPGradientDescentClassifier(JointClassifier, DescentClassifier):
     r"""Logistic regression on one-hot codes by gradient descent over all records, with noise.
 
     Each step releases :math:`\sum_i \min(|y_i - p_i|, \frac12) \cdot u_i` over the one-hot rows
@@ -54,22 +52,13 @@ class DPGradientDescentClassifier(JointClassifier):
 
     n_steps: int = 30
     learning_rate: float = 2.0
-    n_estimate: int | None = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_estimate(self._learner, self.neighbours, self.n_estimate)
-
-    def _assumptions(self) -> tuple[str, ...]:
-        estimated = (ASSUMED_ESTIMATE,) if self.neighbours == ADD_REMOVE else ()
-        return (*super()._assumptions(), *estimated)
 
     def _calls(self, n: int) -> Sequence[Announced]:
         return (Announced(SLOPES, times=self.n_steps),)
 
     def _model(self, rows: csr_array, width: int, records: Records, curator: Curator) -> Floats:
         _, signs, counts, _ = records
-        n = records.n if self.n_estimate is None else int(self.n_estimate)
+        n = self._n_public(records)
         model = np.zeros(width)
         for k in range(1, self.n_steps + 1):
             slopes = logistic_slopes(rows, signs, counts, model, self._n_ones)

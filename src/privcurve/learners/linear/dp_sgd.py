@@ -12,11 +12,9 @@ import numpy as np
 
 from privcurve.coding import Codes, Floats, Ints, Records, bin_starts
 from privcurve.kernels.sgd import add_gradients, network_scores
-from privcurve.learners.shared.checks import check_estimate, require
-from privcurve.learners.shared.grouped import GroupedClassifier
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.learners.shared.checks import require
+from privcurve.learners.shared.grouped import DescentClassifier
 from privcurve.privacy.curator import Curator
-from privcurve.privacy.ledger import ASSUMED_ESTIMATE
 from privcurve.privacy.moves import Moves
 from privcurve.privacy.noise import Announced
 from privcurve.privacy.sums import MOST_RECORDS, Bounds, adds
@@ -28,7 +26,7 @@ PARTS = 2.0**-22
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DPSGDClassifier(GroupedClassifier):
+class DPSGDClassifier(DescentClassifier):
     r"""Stochastic gradient descent on Poisson batches, with clipped gradients and noise.
 
     After Abadi and others, *Deep learning with differential privacy*, CCS 2016. Each step draws a
@@ -80,15 +78,6 @@ class DPSGDClassifier(GroupedClassifier):
     clip: float = 0.5
     learning_rate: float = 1.0
     n_hidden: int = 0
-    n_estimate: int | None = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_estimate(self._learner, self.neighbours, self.n_estimate)
-
-    def _assumptions(self) -> tuple[str, ...]:
-        estimated = (ASSUMED_ESTIMATE,) if self.neighbours == ADD_REMOVE else ()
-        return (*super()._assumptions(), *estimated)
 
     @property
     def _n_steps(self) -> int:
@@ -101,7 +90,7 @@ class DPSGDClassifier(GroupedClassifier):
         groups = self._groups()
         inputs, width = inputs_of(groups)
         n_scores = self._n_scores
-        n = records.n if self.n_estimate is None else int(self.n_estimate)
+        n = self._n_public(records)
         length = math.sqrt(len(groups) + 1)
         first, second = np.zeros((width + 1, self.n_hidden or n_scores)), np.zeros((0, n_scores))
         if self.n_hidden:

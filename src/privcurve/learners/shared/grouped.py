@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from privcurve.coding import Codes, merge_bins
+from privcurve.coding import Codes, Records, merge_bins
 from privcurve.learners.base import PrivateClassifier
 from privcurve.learners.shared.chances import ChanceClassifier
-from privcurve.learners.shared.checks import ordered_columns
-from privcurve.privacy.budget import REPLACE_ONE
-from privcurve.privacy.ledger import ASSUMED_ORDER, PrivacyStatement
+from privcurve.learners.shared.checks import check_estimate, ordered_columns
+from privcurve.privacy.budget import ADD_REMOVE, REPLACE_ONE
+from privcurve.privacy.ledger import ASSUMED_ESTIMATE, ASSUMED_ORDER, PrivacyStatement
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -49,3 +50,29 @@ class GroupedClassifier(ChanceClassifier, PrivateClassifier):
         by_default = self.bounds is not None
         ordered = ordered_columns(self._learner, self.ordered, by_default, len(self.n_bins_))
         return merge_bins(self.n_bins_, self.n_bins_ * np.array(ordered), self.n_groups)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DescentClassifier(GroupedClassifier):
+    """A learner whose steps are divided by the number of records.
+
+    Parameters
+    ----------
+    n_estimate : int or None
+        With ``add-remove``: about how many records there are, from public sources; the number
+        itself is not public.
+    """
+
+    n_estimate: int | None = None
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_estimate(self._learner, self.neighbours, self.n_estimate)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        estimated = (ASSUMED_ESTIMATE,) if self.neighbours == ADD_REMOVE else ()
+        return (*super()._assumptions(), *estimated)
+
+    def _n_public(self, records: Records) -> Any:
+        """Return the public number of records, or its estimate."""
+        return records.n if self.n_estimate is None else int(self.n_estimate)
