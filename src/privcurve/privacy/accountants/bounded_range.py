@@ -54,7 +54,7 @@ def bounded_range_delta(bounded_range: float, n_calls: int, epsilon: float) -> f
     from privcurve.privacy.accountants.game import step_back
 
     if not 1 <= n_calls <= MAX_CALLS:
-        raise ValueError(f"n_calls = {n_calls} must be between 1 and {MAX_CALLS}")
+        raise ValueError(f"n_calls must be between 1 and {MAX_CALLS}; got {n_calls}")
     if not (0 < bounded_range < math.inf and epsilon >= 0):
         raise ValueError(
             f"bounded_range must be finite and > 0, and epsilon ≥ 0; got {bounded_range} and "
