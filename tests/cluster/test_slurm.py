@@ -14,6 +14,7 @@ from slurm_project import STUDY, kill_controller, one_node, slurm, wait_for
 
 from privcurve.experiments import study
 from privcurve.experiments.curves import curves_of
+from privcurve.experiments.stamp import TIMINGS
 
 pytestmark = pytest.mark.cluster
 
@@ -29,11 +30,11 @@ def ids_of(lines):
 
 
 def results_of(lines):
-    """What is stored of each run, without times."""
+    """What is stored of each run, without its time and memory."""
     results = set()
     for line in lines:
         row = json.loads(line)
-        result = {k: v for k, v in row["result"].items() if not k.endswith("seconds")}
+        result = {k: v for k, v in row["result"].items() if k not in TIMINGS}
         results.add((row["id"], json.dumps(result, sort_keys=True)))
     return results
 
