@@ -1,6 +1,6 @@
 """Freeze results of the arena: the copy, README's table and picture, a table of docs/arena.md.
 
-    snakemake arena --cores 2
+    snakemake arena arena_set_on --cores 2
     python benchmarks/freeze_arena.py
 
 A test compares the numbers of the pages with the frozen copy.
@@ -11,12 +11,16 @@ import math
 import shutil
 from pathlib import Path
 
+import pandas as pd
+
 from privcurve.analysis import arena
 from privcurve.outputs import runs
 from privcurve.outputs.arena import FREE, FROZEN_FILE, REFERENCE, what_can_be_found
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = Path("results/arena/results.parquet")
+# Those of the two suites of tables.
+FOLDER = Path("results/arena")
+RESULTS = [FOLDER / "results.parquet", FOLDER / "arena_set_on/results.parquet"]
 FIGURE = Path("results/figures/arena/arena.svg")
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 # Rows of the README's table, by the names of methods.
@@ -87,11 +91,12 @@ def main():
     """Write all of it."""
     frozen = ROOT / FROZEN_FILE
     frozen.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(RESULTS, frozen)
+    runs.write(pd.concat(map(runs.read, RESULTS), ignore_index=True), frozen)
     digest = hashlib.sha256(frozen.read_bytes()).hexdigest()
     (frozen.parent / "SHA256SUMS").write_text(f"{digest}  {frozen.name}\n", "utf-8")
     shutil.copyfile(FIGURE, ROOT / "docs/figures/arena.svg")
     frame = runs.read(frozen)
+    frame = frame[frame["suite"] == runs.UNTOUCHED]
     replace_between(ROOT / "docs/arena.md", page_rows(frame))
     replace_between(ROOT / "README.md", readme_rows(frame))
     means = arena.mean_scores(frame, FREE).set_index(["method", "epsilon"])["auc"]

@@ -28,7 +28,7 @@ from privcurve.outputs.base import (
     check_name,
     dataset_title,
 )
-from privcurve.outputs.runs import Runs
+from privcurve.outputs.runs import Runs, suite_of
 from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.tables.table import MISSING, Table, format_decimals
 
@@ -59,6 +59,12 @@ TABLES_NOTES = (
     "{mark} Somebody has looked at results of PrivGAM on this table before: docs/arena.md.",
 )
 MARK = "*"
+# What tables and figures of the second suite add.
+SET_ON_CAPTION = ", on tables that set PrivGAM"
+SET_ON_NOTE = (
+    "Records of these tables, also those that score here, set constants of PrivGAM or trained its "
+    "network: PrivGAM's results are too good."
+)
 # Matplotlib's keywords for each method.
 Looks = Mapping[str, Mapping[str, Any]]
 
@@ -67,7 +73,8 @@ class Arena(Output):
     """Tables, figures and a file of all runs: methods of several studies, or of one beside a file.
 
     In a study of studies it combines their ``runs``, in another one it has the study's own;
-    `against` puts them beside those of a file.
+    `against` puts them beside those of a file. All tables are of one suite, so that no mean has
+    tables that set PrivGAM beside others.
     """
 
     word: ClassVar[str] = "arena"
@@ -86,6 +93,8 @@ class Arena(Output):
         for name in request.options["looks"] or ():
             if request.study.datasets:
                 check_name("looks: the study has no dataset", name, request.study.datasets)
+        if why := mixed_suites({name: suite_of(name) for name in request.study.datasets}):
+            raise ValueError(why)
 
     def files(self, request: OutputRequest) -> Files:
         parts = [
@@ -115,6 +124,8 @@ class Arena(Output):
         if request.options["against"]:
             shown = list(dict.fromkeys([*default_shown(own), *shown]))
             own = beside(own, run_files.read(against_file(request.options["against"])))
+        if why := mixed_suites(dict(zip(own["dataset"], own["suite"], strict=True))):
+            raise IncompleteError(f"{request.study.name}: {self.word}: {why}")
         files = request.files
         run_files.write(own, files.others[RESULTS])
         means, wins, tables = files.tables
@@ -130,6 +141,20 @@ class Arena(Output):
         context.draw(draw_means(drawn, titles, looks), drawn, files.figures[0])
         means_of = arena.table_means(each)
         context.draw(draw_tables(means_of, titles, looks), means_of, files.figures[1])
+
+
+def mixed_suites(suites: Mapping[str, str]) -> str | None:
+    """Return a message if tables, given with their suites, are not all of one suite."""
+    firsts = {suite: name for name, suite in reversed(list(suites.items()))}
+    if len(firsts) < 2:
+        return None
+    got = " and ".join(f"{name} ({suite})" for suite, name in sorted(firsts.items()))
+    return f"datasets must be of one suite of the arena; got {got}; make a study for each suite"
+
+
+def suite_notes(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the note of tables of the second suite."""
+    return (SET_ON_NOTE,) if runs["suite"].eq(run_files.SET_ON).any() else ()
 
 
 def against_file(word: str) -> Path:
@@ -176,7 +201,7 @@ def means_table(runs: pd.DataFrame) -> Table:
     """Return the means of all methods over tables, at each ε."""
     facts = runs.drop_duplicates("method").set_index("method")
     frame = arena.mean_scores(runs, FREE)
-    for place, name in enumerate(("title", "status", "delta", "neighbours"), start=2):
+    for place, name in enumerate(("title", "status", "delta", "neighbours", "suite"), start=2):
         frame.insert(place, name, [facts.loc[method, name] for method in frame["method"]])
     texts = pd.DataFrame({"ε": frame["epsilon"].map(_epsilon), "method": frame["title"]})
     texts["status"] = frame["status"]
@@ -189,7 +214,12 @@ def means_table(runs: pd.DataFrame) -> Table:
     texts["hold-outs"] = frame["n_splits"].astype(str)
     texts["seconds"] = format_decimals(frame["seconds"], 2)
     texts["MiB"] = format_decimals(frame["memory"], 0)
-    return Table(frame, "Methods in the arena, means over tables", MEANS_NOTES, texts)
+    caption = f"Methods in the arena, means over tables{_of_suite(runs)}"
+    return Table(frame, caption, (*MEANS_NOTES, *suite_notes(runs)), texts)
+
+
+def _of_suite(runs: pd.DataFrame) -> str:
+    return SET_ON_CAPTION if suite_notes(runs) else ""
 
 
 def _epsilon(value: float) -> str:
@@ -219,7 +249,8 @@ def wins_table(runs: pd.DataFrame) -> Table:
     reference = runs.loc[runs["learner"] == REFERENCE, "title"]
     of = reference.iloc[0] if len(reference) else "PrivGAM, which has no runs here,"
     notes = (WINS_NOTES[0].format(reference=of), *WINS_NOTES[1:], *what_can_be_found(frame))
-    return Table(frame, f"Methods beside {of} over tables", notes, texts)
+    caption = f"Methods beside {of} over tables{_of_suite(runs)}"
+    return Table(frame, caption, (*notes, *suite_notes(runs)), texts)
 
 
 def what_can_be_found(frame: pd.DataFrame) -> list[str]:
@@ -269,8 +300,8 @@ def tables_table(
     notes = [TABLES_NOTES[0].format(epsilon=short_text(epsilon))]
     if any(name in looks for name in wide.index):
         notes.append(TABLES_NOTES[1].format(mark=MARK))
-    caption = f"AUC at ε = {short_text(epsilon)} on each table"
-    return Table(wide.reset_index(), caption, tuple(notes), texts)
+    caption = f"AUC at ε = {short_text(epsilon)} on each table{_of_suite(runs)}"
+    return Table(wide.reset_index(), caption, (*notes, *suite_notes(runs)), texts)
 
 
 def _name_table(name: str, looked: bool) -> str:

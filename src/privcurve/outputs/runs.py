@@ -14,19 +14,28 @@ from privcurve.experiments.results import IncompleteError
 from privcurve.files import replace_file
 from privcurve.lazy import pd
 from privcurve.outputs.accuracy import all_curves
-from privcurve.outputs.base import Context, Files, Output, OutputRequest, Reads
+from privcurve.outputs.base import (
+    Context,
+    Files,
+    Output,
+    OutputRequest,
+    Reads,
+    trained_privgam,
+)
 from privcurve.privacy.budget import PROVED
 from privcurve.privacy.ledger import CLAIMED
 
 FOLDER = Path("results/arena")
 FILE = "runs"
 NOT_PRIVATE = "not private"
+# Suites of tables: those of the second set constants of PrivGAM or trained its network.
+UNTOUCHED, SET_ON = "untouched", "set PrivGAM"
 
 # A row a run. `method` names the curve, `seconds` are those of the fit, `memory` is the most that
 # its process had during the fit, in MiB.
 COLUMNS = [
     *("method", "title", "learner", "version", "status", "dataset", "epsilon", "delta"),
-    *("neighbours", "fold", "split", *RANKED, "seconds", "memory"),
+    *("suite", "neighbours", "fold", "split", *RANKED, "seconds", "memory"),
 ]
 # Digits after the point that files keep of scores and seconds.
 DIGITS = 6
@@ -36,6 +45,7 @@ class Runs(Output):
     """File ``runs``: the runs that are results of a study, as Parquet."""
 
     word: ClassVar[str] = "runs"
+    version: ClassVar[int] = 2
     writes: ClassVar = ()
     selects: ClassVar[bool] = False
 
@@ -84,6 +94,11 @@ def status_of(method: Method) -> str:
     return PROVED if proved and not method.entry.peer else CLAIMED
 
 
+def suite_of(dataset: str) -> str:
+    """Return the suite of a table."""
+    return SET_ON if trained_privgam(dataset) else UNTOUCHED
+
+
 def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
     """Return the runs of a curve."""
     method = curve.method
@@ -100,6 +115,7 @@ def rows_of(jobs: StudyJobs, curve: Curve) -> pd.DataFrame:
         "title": method.title,
         "status": status_of(method),
         "neighbours": method.relation or "",
+        "suite": suite_of(curve.dataset.name),
     }
     named = runs.rename(columns={"repeat": "split", "fit_seconds": "seconds"})
     return named.assign(**facts)[COLUMNS]
