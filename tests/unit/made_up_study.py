@@ -93,6 +93,7 @@ MANY = {
     "learners": {"boost": BOOST, "rule": {"learner": "one_rule"}, "majority": MAJORITY},
     "outputs": [
         "runs",
+        "checks",
         "arena",
         "error_table",
         "mean_ranks",

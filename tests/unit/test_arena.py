@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +21,7 @@ from privcurve.experiments import study
 from privcurve.experiments.results import IncompleteError
 from privcurve.learners import registry
 from privcurve.outputs import arena as output
-from privcurve.outputs import runs
+from privcurve.outputs import checks, runs
 from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.privacy.calibration.privgam import SET_ON
@@ -36,6 +37,9 @@ def run(method, learner, dataset, epsilon, split, score, **more):
     scores = {"accuracy": score, "auc": score, "log_loss": 1 - score}
     place = {"method": method, "learner": learner, "dataset": dataset, "split": split}
     return {**facts, **place, "epsilon": epsilon, **scores, **more}
+
+
+NONE_PASSED = pd.DataFrame(columns=checks.COLUMNS)
 
 
 def made_up(gains, spread=0.0):
@@ -207,14 +211,16 @@ def test_tables_of_both_suites_share_no_mean_and_the_second_is_marked():
         request_output(OUTPUTS, made, "arena", {}, "t")
     frame = made_up([0.1, 0.1])
     suites = [runs.SET_ON if name == "telco" else runs.UNTOUCHED for name in frame["dataset"]]
-    others = SimpleNamespace(files=SimpleNamespace(others={"runs": frame.assign(suite=suites)}))
+    files = {"runs": frame.assign(suite=suites), "checks": NONE_PASSED}
+    others = SimpleNamespace(files=SimpleNamespace(others=files))
     request = SimpleNamespace(options={"shown": [], "against": None}, study=made)
     context = SimpleNamespace(request=request, others={"runs": others})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "read", lambda frame: frame)
+        for reader in (runs, checks):
+            patch.setattr(reader, "read", lambda frame: frame)
         with pytest.raises(IncompleteError, match="one suite of the arena; got telco"):
             OUTPUTS["arena"].make(context)
-    for make in (output.means_table, output.wins_table):
+    for make in (partial(output.means_table, passed=NONE_PASSED), output.wins_table):
         assert output.SET_ON_NOTE not in make(frame).notes
         marked = make(frame.assign(suite=runs.SET_ON))
         assert output.SET_ON_NOTE in marked.notes
@@ -301,10 +307,21 @@ def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, cap
     assert len(own) == 2
     assert own["auc"].between(0, 1).all()
     assert (own["memory"] > 50).all()
-    assert own["status"].iloc[0] == "claimed; contract not tried"
+    assert own["status"].iloc[0] == "claimed"
+    (row,) = checks.read(Path("results/arena/arena_of_mean_vote_checks.csv")).to_dict("records")
+    assert row["contract"] == "contract not tried"
+    assert 0 <= row["measured"] < 1
+    assert row["reason"] == ""
+    assert f"(claimed; contract not tried; measured ε at 1 ≥ {row['measured']:.2f};" in said
+    table = Path("results/tables/arena_of_mean_vote/arena_means.md").read_text("utf-8")
+    (line,) = (line.split("|") for line in table.splitlines() if "| Mean vote" in line)
+    cells = [cell.strip() for cell in line]
+    assert cells[3:6] == ["claimed", "not tried", f"≥ {row['measured']:.2f}"]
+    # The file of runs has no checks of the others.
+    assert "dp_newton, δ = 10⁻⁶: not measured." in table
     assert set(results["method"]) == {*own["method"], GAM, RIVAL, "gb", "majority"}
     figure = Path("results/figures/arena_of_mean_vote/arena.svg").read_text("utf-8")
-    assert "Mean vote" in figure
+    assert "Mean vote, δ = 10⁻⁶, claimed" in figure
     assert main.main([*words, "--datasets", "wdbc"]) != 0
     assert "has no table 'wdbc'" in capsys.readouterr().err
 
@@ -337,14 +354,28 @@ FROZEN = ROOT / output.FROZEN_FILE
 
 
 def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkeypatch):
-    content = FROZEN.read_bytes()
-    stated, name = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").split()
-    assert (hashlib.sha256(content).hexdigest(), name) == (stated, FROZEN.name)
-    assert len(content) <= 1_000_000
+    files = (FROZEN, checks.beside(FROZEN))
+    lines = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").splitlines()
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in files]
+    assert sums == lines
+    assert sum(path.stat().st_size for path in files) <= 1_000_000
     monkeypatch.setattr(registry, "missing_package", lambda learner: None)
     frame = runs.read(FROZEN)
     studies = arena_studies()
-    frame = frame[frame["suite"] == runs.UNTOUCHED]
+    passed = checks.read(checks.beside(FROZEN))
+    private = frame[frame["status"] != runs.NOT_PRIVATE]
+    # What was checked is what was run.
+    places = ["method", "learner", "version", "delta", "neighbours"]
+    assert {*passed[places].itertuples(index=False, name=None)} == {
+        *private[places].itertuples(index=False, name=None)
+    }
+    assert (passed["measured"].isna() == (passed["reason"] != "")).all()
+    assert (passed["measured"].dropna() <= passed["epsilon"].max()).all()
+    assert set(passed["epsilon"]) == {1.0}
+    frame, second = (frame[frame["suite"] == suite] for suite in (runs.UNTOUCHED, runs.SET_ON))
+    made = study.load(ROOT / f"config/studies/{SECOND}.yaml")
+    assert set(second["dataset"]) == {*made.datasets}
+    assert set(second["method"]) == {*made.methods}
     assert set(frame["dataset"]) == {*studies["arena_rivals"].datasets}
     assert set(frame["method"]) == {name for one in studies.values() for name in one.methods}
     assert frame[["accuracy", "auc", "seconds", "memory"]].notna().all(axis=None)

@@ -16,6 +16,7 @@ from privcurve.figures import style
 from privcurve.home import home
 from privcurve.lazy import Axes, Figure, pd, ticker
 from privcurve.numerals import power
+from privcurve.outputs import checks
 from privcurve.outputs import runs as run_files
 from privcurve.outputs.base import (
     SLASH,
@@ -29,7 +30,7 @@ from privcurve.outputs.base import (
     dataset_title,
 )
 from privcurve.outputs.runs import Runs, suite_of
-from privcurve.privacy.budget import ADD_REMOVE
+from privcurve.privacy.budget import ADD_REMOVE, PROVED
 from privcurve.tables.table import MISSING, Table, format_decimals
 
 # The copy of the results that this version of privcurve carries.
@@ -78,7 +79,7 @@ class Arena(Output):
     """
 
     word: ClassVar[str] = "arena"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     writes: ClassVar = ("table", "figure")
     gathers: ClassVar[bool] = True
     selects: ClassVar[bool] = False
@@ -106,30 +107,40 @@ class Arena(Output):
         results = folder / f"{RESULTS}.parquet"
         if request.place.parts[0] != folder.name:
             results = folder / request.place.parts[0] / f"{RESULTS}.parquet"
-        return Files(tables=tuple(parts), figures=figures, others={RESULTS: results})
+        others = {RESULTS: results, checks.FILE: checks.beside(results)}
+        return Files(tables=tuple(parts), figures=figures, others=others)
 
     def reads(self, request: OutputRequest) -> Reads:
-        studies = [f"{name}{SLASH}{Runs.word}" for name in request.study.studies]
+        words = (Runs.word, checks.Checks.word)
+        studies = [f"{name}{SLASH}{word}" for name in request.study.studies for word in words]
         against = request.options["against"]
-        resources = (against_file(against),) if against else ()
-        return Reads(outputs=tuple(studies or [Runs.word]), resources=resources)
+        resources: list[Path] = []
+        if against:
+            path = against_file(against)
+            resources = [path, *filter(Path.is_file, [checks.beside(path)])]
+        return Reads(outputs=tuple(studies or words), resources=tuple(resources))
 
     def make(self, context: Context) -> None:
         request = context.request
-        frames = [
-            run_files.read(other.files.others[run_files.FILE]) for other in context.others.values()
-        ]
+        others = [other.files.others for other in context.others.values()]
+        frames = [run_files.read(files[Runs.word]) for files in others if Runs.word in files]
+        tried = [checks.read(files[checks.FILE]) for files in others if checks.FILE in files]
         own = pd.concat(frames, ignore_index=True)
         shown = [*(request.options["shown"] or default_shown(own))]
         if request.options["against"]:
             shown = list(dict.fromkeys([*default_shown(own), *shown]))
-            own = beside(own, run_files.read(against_file(request.options["against"])))
+            path = against_file(request.options["against"])
+            own = beside(own, run_files.read(path))
+            tried.append(checks.read(checks.beside(path)))
+        passed = pd.concat(tried, ignore_index=True).drop_duplicates("method")
+        passed = passed[passed["method"].isin(own["method"])]
         if why := mixed_suites(dict(zip(own["dataset"], own["suite"], strict=True))):
             raise IncompleteError(f"{request.study.name}: {self.word}: {why}")
         files = request.files
         run_files.write(own, files.others[RESULTS])
+        checks.write(passed, files.others[checks.FILE])
         means, wins, tables = files.tables
-        context.write(means_table(own), means)
+        context.write(means_table(own, passed), means)
         context.write(wins_table(own), wins)
         there = [name for name in shown if name in set(own["method"])]
         looks = request.options["looks"] or ()
@@ -179,7 +190,7 @@ def beside(own: pd.DataFrame, others: pd.DataFrame) -> pd.DataFrame:
 
 
 def titles_of(runs: pd.DataFrame) -> dict[str, str]:
-    """Return the title of each method, with δ where it is above 0, and with add-remove."""
+    """Return the title of each method, with add-remove, a δ above 0, and whether ε is claimed."""
     titles = {}
     for row in runs.drop_duplicates("method").to_dict("records"):
         words = [row["title"]]
@@ -187,6 +198,8 @@ def titles_of(runs: pd.DataFrame) -> dict[str, str]:
             words.append(ADD_REMOVE)
         if row["delta"] > 0:
             words.append(f"δ = {power(row['delta'])}")
+        if row["status"] not in (PROVED, run_files.NOT_PRIVATE):
+            words.append(row["status"])
         titles[row["method"]] = ", ".join(words)
     return titles
 
@@ -197,14 +210,18 @@ def default_shown(runs: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(finite["method"]))
 
 
-def means_table(runs: pd.DataFrame) -> Table:
-    """Return the means of all methods over tables, at each ε."""
+def means_table(runs: pd.DataFrame, passed: pd.DataFrame) -> Table:
+    """Return the means of all methods over tables, at each ε, beside what each has passed."""
     facts = runs.drop_duplicates("method").set_index("method")
+    facts = facts.join(passed.set_index("method")[["contract", "measured", "reason"]])
     frame = arena.mean_scores(runs, FREE)
-    for place, name in enumerate(("title", "status", "delta", "neighbours", "suite"), start=2):
+    names = ("title", "status", "contract", "measured", "delta", "neighbours", "suite")
+    for place, name in enumerate(names, start=2):
         frame.insert(place, name, [facts.loc[method, name] for method in frame["method"]])
     texts = pd.DataFrame({"ε": frame["epsilon"].map(_epsilon), "method": frame["title"]})
     texts["status"] = frame["status"]
+    texts["contract"] = [checks.short_contract(text) for text in frame["contract"]]
+    texts["measured ε at 1"] = [checks.describe(value) for value in frame["measured"]]
     texts["δ"] = [power(delta) if delta else "0" for delta in frame["delta"]]
     texts["neighbours"] = frame["neighbours"].replace("", MISSING)
     for measure in RANKED:
@@ -215,7 +232,11 @@ def means_table(runs: pd.DataFrame) -> Table:
     texts["seconds"] = format_decimals(frame["seconds"], 2)
     texts["MiB"] = format_decimals(frame["memory"], 0)
     caption = f"Methods in the arena, means over tables{_of_suite(runs)}"
-    return Table(frame, caption, (*MEANS_NOTES, *suite_notes(runs)), texts)
+    private = facts[facts["neighbours"] != ""]
+    titles, reasons = titles_of(runs), private["reason"].fillna(checks.NOT_MEASURED)
+    whys = [f"{titles[str(method)]}: {reason}." for method, reason in reasons.items() if reason]
+    without = (f"Without a measured ε: {' '.join(whys)}",) if whys else ()
+    return Table(frame, caption, (*MEANS_NOTES, checks.NOTE, *without, *suite_notes(runs)), texts)
 
 
 def _of_suite(runs: pd.DataFrame) -> str:

@@ -89,7 +89,7 @@ def status_of(method: Method) -> str:
     if method.calibration is None:
         return NOT_PRIVATE
     if method.status:
-        return "; ".join(filter(None, (method.status, method.contract)))
+        return method.status
     proved = method.calibration == PROVED and method.entry.proof is not None
     return PROVED if proved and not method.entry.peer else CLAIMED
 

@@ -76,7 +76,7 @@ def prepare(
         "epsilons": sorted(e for e in set(others["epsilon"]) if math.isfinite(e)),
         "splits": {"holdout": holdout, "repeats": int(others["split"].max())},
         "learners": {learner: spec},
-        "outputs": ["runs", {"arena": options}],
+        "outputs": ["runs", "checks", {"arena": options}],
     }
     name = PREFIX + learner
     head = "# Made by privcurve arena, which writes it anew each time.\n"
