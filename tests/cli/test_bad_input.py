@@ -8,7 +8,7 @@ import gzip
 
 import pytest
 from own_table import DESCRIPTION, TABLE
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import __version__, datasets
 from privcurve.cli import main
@@ -276,7 +276,7 @@ CASES = DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
-    refuse(folder, capsys, *case)
+    assert_refused(folder, capsys, *case)
 
 
 def also(text):
@@ -324,7 +324,7 @@ DESCRIPTIONS = [
 
 @pytest.mark.parametrize(("files", "message"), DESCRIPTIONS)
 def test_odd_descriptions_are_refused(folder, capsys, files, message):
-    refuse(folder, capsys, CHECK, message, files)
+    assert_refused(folder, capsys, CHECK, message, files)
     with pytest.raises(datasets.DatasetError):
         datasets.load("patients")
 

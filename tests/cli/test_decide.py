@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from own_table import DESCRIPTION
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import datasets
 from privcurve.cli import main
@@ -164,7 +164,7 @@ REFUSED = [
 def test_the_first_refused_answer_of_a_pipe_ends_it(folder, capsys, monkeypatch, answer, message):
     # The next answer belongs to the next question.
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{answer}\nOslo\n"))
-    refuse(folder, capsys, "decide patients", message, {str(FILE): BLANK})
+    assert_refused(folder, capsys, "decide patients", message, {str(FILE): BLANK})
     assert FILE.read_text() == BLANK
 
 
@@ -219,13 +219,13 @@ BAD = [
 @pytest.mark.parametrize("case", BAD, ids=lambda case: case[1])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, monkeypatch, case):
     monkeypatch.setattr(sys, "stdin", None)
-    refuse(folder, capsys, *case)
+    assert_refused(folder, capsys, *case)
 
 
 def test_a_blank_within_a_line_is_left_to_the_hand(folder, capsys, monkeypatch):
     text = DESCRIPTION.replace('"yes"', "").replace("bounds: [0, 120]", "bounds: # decide")
     monkeypatch.setattr(sys, "stdin", io.StringIO("0, 120\nyes\n"))
-    refuse(folder, capsys, "decide patients", "Edit the line by hand", {str(FILE): text})
+    assert_refused(folder, capsys, "decide patients", "Edit the line by hand", {str(FILE): text})
     assert "bounds: [0, 120]" in FILE.read_text()
 
 

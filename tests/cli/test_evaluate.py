@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuse
+from refusals import assert_refused
 from sklearn.metrics import roc_auc_score
 
 from privcurve import models
@@ -170,7 +170,7 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         assert by_sex["all"]["n"] != 400 == round(by_sex["all"]["n"], -2)
         assert "exact" not in str(told["notes"])
         assert by_sex["all"]["auc"] == [None, None]
-        refuse(Path(), capsys, f"{ASK} --epsilon 1 --dataset patients", "of the budget")
+        assert_refused(Path(), capsys, f"{ASK} --epsilon 1 --dataset patients", "of the budget")
         # The mean size of Laplace noise is its scale: L1 sensitivity over ε.
         text = Path("descriptions/patients.yaml").read_text().replace("epsilon: 4", "epsilon: 999")
         Path("descriptions/patients.yaml").write_text(text)
@@ -194,9 +194,11 @@ def test_noisy_counts_are_guarded_as_releases_are(table, tmp_path, capsys):
     rows(capsys, "--epsilon 1 --dataset patients")
     text = Path("descriptions/patients.yaml").read_text()
     Path("descriptions/others.yaml").write_text(text)
-    refuse(tmp_path, capsys, f"{command} others", "is also the file of 'patients', whose ledger")
+    assert_refused(
+        tmp_path, capsys, f"{command} others", "is also the file of 'patients', whose ledger"
+    )
     ledger.write_bytes(backup)
-    refuse(tmp_path, capsys, f"{command} patients", "2 exists, but the ledger")
+    assert_refused(tmp_path, capsys, f"{command} patients", "2 exists, but the ledger")
 
 
 @pytest.mark.parametrize("classes", [("False", "True"), ("0", "1"), ("false", "true")])
@@ -232,24 +234,30 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
         ("--by SEX", "has no column 'SEX'; did you mean 'sex'"),
         ("--picture a.gif", "name a file in .svg"),
     ):
-        refuse(tmp_path, capsys, f"{ASK} {options}", message)
+        assert_refused(tmp_path, capsys, f"{ASK} {options}", message)
     assert not list(tmp_path.glob("releases/*/ledger.jsonl"))
     table.assign(ward=range(400)).to_csv("many.csv", index=False)
-    refuse(tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values")
+    assert_refused(
+        tmp_path, capsys, "evaluate model.json many.csv --by ward", "400 different values"
+    )
     table.assign(sick=table.sick + ".").to_csv("dots.csv", index=False)
     wrong = r"line 2 of dots.csv: the label 'sick' must be one of .*\(no, yes\); got '\w+\.'"
-    refuse(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
+    assert_refused(tmp_path, capsys, "evaluate model.json dots.csv", wrong)
     table.assign(sick=table.sick.where(table.index != 1)).to_csv("gap.csv", index=False)
     wrong = "line 3 of gap.csv: the label 'sick' is missing: leave out records without a label"
-    refuse(tmp_path, capsys, "evaluate model.json gap.csv", wrong)
+    assert_refused(tmp_path, capsys, "evaluate model.json gap.csv", wrong)
     table[:0].to_csv("none.csv", index=False)
-    refuse(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
-    refuse(tmp_path, capsys, "evaluate model.json -", "reads no standard input: name a file")
+    assert_refused(tmp_path, capsys, "evaluate model.json none.csv", "none.csv has no record")
+    assert_refused(
+        tmp_path, capsys, "evaluate model.json -", "reads no standard input: name a file"
+    )
     assert main.main(shlex.split("evaluate model.json test.csv --csv /proc/no/a.csv")) == 1
     assert "exact facts" in capsys.readouterr().out
     text = PATIENTS.replace("budget:", "unit: {column: id, at_most: 2}\nbudget:")
     Path("descriptions/patients.yaml").write_text(text.replace("NEIGHBOURS", "replace-one"))
-    refuse(tmp_path, capsys, f"{ASK} --epsilon 1 --dataset patients", "all records of one id")
+    assert_refused(
+        tmp_path, capsys, f"{ASK} --epsilon 1 --dataset patients", "all records of one id"
+    )
 
 
 def test_values_in_another_unit_are_remarked_on(table, capsys):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from refusals import refuse
+from refusals import assert_refused
 
 import privcurve
 from privcurve import extras, models
@@ -74,14 +74,16 @@ def test_a_picture_has_the_steps_and_bands_of_the_model(model, capsys):
 
 
 def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypatch):
-    refuse(tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1")
-    refuse(
+    assert_refused(
+        tmp_path, capsys, "explain model.json --columns -1", "must be at least 0; got -1"
+    )
+    assert_refused(
         tmp_path,
         capsys,
         "explain model.json --picture a.txt",
         r"name a file in \.svg, \.png, \.pdf",
     )
-    refuse(tmp_path, capsys, "explain new.json", "new.json can't be read")
+    assert_refused(tmp_path, capsys, "explain new.json", "new.json can't be read")
     for other in (type(model), "model.json"):
         with pytest.raises(models.ModelError, match="can't be explained: give a fitted learner"):
             privcurve.explain(other)
@@ -94,7 +96,7 @@ def test_what_can_not_be_explained_is_reported(model, tmp_path, capsys, monkeypa
         model.explain(Domain(DOMAIN.columns[:1], DOMAIN.label))
     assert not hasattr(PrivGAMClassifier(), "feature_importances_")
     monkeypatch.setattr(extras.importlib.util, "find_spec", lambda name: None)
-    refuse(tmp_path, capsys, "explain model.json --picture a.svg", r"privcurve\[workflow\]")
+    assert_refused(tmp_path, capsys, "explain model.json --picture a.svg", r"privcurve\[workflow\]")
 
 
 def test_what_two_rare_codes_do_together_makes_it_no_sum():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from refusals import refuse
+from refusals import assert_refused
 from sklearn.datasets import load_breast_cancer
 
 from privcurve import models
@@ -253,7 +253,7 @@ def test_dates_whose_texts_sql_reads_as_other_days_are_refused(tmp_path, capsys)
     codes, labels = np.zeros((40, 1), dtype=np.uint8), np.array(["no", "yes"] * 20)
     learner = NoisyBayesClassifier(epsilon=50, n_bins=5, classes=("no", "yes"), random_state=0)
     models.save("model.json", learner.fit(codes, labels), domain)
-    refuse(tmp_path, capsys, "export model.json", "'day' has dates of the form %Y-%d-%m")
+    assert_refused(tmp_path, capsys, "export model.json", "'day' has dates of the form %Y-%d-%m")
 
 
 def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
@@ -293,7 +293,7 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
         ("-o .", "is a folder"),
         ("--to onnx", "invalid choice: 'onnx'"),
     ):
-        refuse(tmp_path, capsys, f"export model.json {options}", message)
+        assert_refused(tmp_path, capsys, f"export model.json {options}", message)
     codes = (
         np.random.default_rng(0)
         .integers(DOMAIN.n_bins, size=(300, len(DOMAIN.n_bins)))
@@ -302,17 +302,19 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
     labels = np.array(DOMAIN.label.names)[(codes[:, 0] > 1) ^ (codes[:, 2] > 0) * 1]
     trees = RandomTreesClassifier(n_trees=20, epsilon=5.0, delta=1e-6, random_state=0, **PUBLIC)
     models.save("model.json", trees.fit(codes, labels), DOMAIN)
-    refuse(tmp_path, capsys, "export model.json", "random_trees has no form in SQL: its score is")
+    assert_refused(
+        tmp_path, capsys, "export model.json", "random_trees has no form in SQL: its score is"
+    )
     votes = LazyBBClassifier(n_rounds=5, epsilon=5.0, random_state=0, **PUBLIC)
     models.save("model.json", votes.fit(codes, labels), DOMAIN)
-    refuse(tmp_path, capsys, "export model.json --proba", "no probabilities in SQL")
+    assert_refused(tmp_path, capsys, "export model.json --proba", "no probabilities in SQL")
     towns = Column(
         "t", "categorical", categories=(("O*", "O"), ("other", "other"), ("?", "?")), patterns=True
     )
     domain = Domain((towns,), DOMAIN.label)
     bayes = NoisyBayesClassifier(n_bins=3, classes=DOMAIN.label.names)
     models.save("model.json", bayes.fit(codes[:, :1] % 3, labels), domain)
-    refuse(tmp_path, capsys, "export model.json", r"groups of patterns with \*")
+    assert_refused(tmp_path, capsys, "export model.json", r"groups of patterns with \*")
 
 
 @pytest.mark.parametrize("other", ["Alter Ö", "ALTER ö"])
@@ -325,7 +327,7 @@ def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkey
     bayes.fit(codes, np.where(codes[:, 1] > 3, "yes", "no"))
     models.save("model.json", bayes, Domain(columns, Label("y", "no", "yes")))
     message = f"the columns 'alter ö' and '{other}' are equal for SQL"
-    refuse(tmp_path, capsys, "export model.json", message)
+    assert_refused(tmp_path, capsys, "export model.json", message)
 
 
 def test_a_number_that_marks_a_missing_value_is_one_however_it_is_written():

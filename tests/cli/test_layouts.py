@@ -16,7 +16,7 @@ import pytest
 import yaml
 from pyarrow import parquet
 from raw_files import idx, workbook
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import datasets, models
 from privcurve.cli import main
@@ -286,7 +286,7 @@ def test_names_that_are_equal_are_distinguished_as_in_the_draft(capsys):
     write("new.csv", lines(names=["town", "age", "age"], rows=[(t, a, i) for i, a, t, _ in ROWS]))
     assert predict(capsys, "new.csv")[0] == expected(data)
     write("new.csv", lines(names=["town", "age"], rows=[(t, a) for i, a, t, _ in ROWS]))
-    refuse(
+    assert_refused(
         Path(),
         capsys,
         "predict model.json new.csv",
@@ -299,7 +299,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
         of({"fields": NAMES}, description={**TABLE, "columns": columns})
         for names in (["Nr", "Alter", "Ort", "krank"], ["A", "B", "C", "D"]):
             write("new.csv", lines(names=names))
-            ask = partial(refuse, Path(), capsys)
+            ask = partial(assert_refused, Path(), capsys)
             message = r"line 1 of new.csv seems to hold column names.*records: id, age, town, sick"
             ask("predict model.json new.csv", message)
             ask("predict model.json new.csv --on-error skip", message)
@@ -308,7 +308,9 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
         rows = [("x1", "", "Paris", ""), *ROWS]
         write("new.csv", lines(names=(), rows=rows))
         if AGE in columns:
-            refuse(Path(), capsys, "predict model.json new.csv", "line 1 of new.csv: 'age' is miss")
+            assert_refused(
+                Path(), capsys, "predict model.json new.csv", "line 1 of new.csv: 'age' is miss"
+            )
         else:
             assert len(predict(capsys, "new.csv")[0]) == 41
 
@@ -328,7 +330,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
 def test_a_table_of_another_program_is_known_without_names(capsys, content, message):
     of({"fields": NAMES})
     write("new.csv", content)
-    refuse(Path(), capsys, "predict model.json new.csv", message)
+    assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
 def test_lines_of_separators_alone_are_skipped_without_names(capsys):
@@ -340,7 +342,9 @@ def test_lines_of_separators_alone_are_skipped_without_names(capsys):
 def test_a_record_where_the_model_skips_a_line_is_not_lost(capsys):
     _, data, _ = train(*OTHERS["own names"])
     write("new.csv", lines(names=()))
-    refuse(Path(), capsys, "predict model.json new.csv", "line 3 of new.csv seems to be a record")
+    assert_refused(
+        Path(), capsys, "predict model.json new.csv", "line 3 of new.csv seems to be a record"
+    )
     write("new.csv", lines(names=NAMES))
     assert predict(capsys, "new.csv")[0] == expected(data)
 
@@ -351,7 +355,7 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
     message = (
         "line 1 of new.csv names its column 1 'sick', but the model was trained on files where"
     )
-    refuse(Path(), capsys, "predict model.json new.csv", message)
+    assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +377,7 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
 def test_fields_in_other_places_are_refused(capsys, content, options, message):
     of({"fields": NAMES})
     write("new.txt", content)
-    refuse(Path(), capsys, f"predict model.json new.txt {options}", message)
+    assert_refused(Path(), capsys, f"predict model.json new.txt {options}", message)
 
 
 def test_records_without_labels_and_odd_ones_of_a_file_without_names(capsys):
@@ -391,7 +395,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     train(*CASES["encoding"])
     write("new.csv", lines())
     message = "in UTF-8, but the model was trained on cp1252: give --encoding utf-8"
-    refuse(Path(), capsys, "predict model.json new.csv", message)
+    assert_refused(Path(), capsys, "predict model.json new.csv", message)
     both = [predict(capsys, "new.csv", "--encoding utf-8")[0], predict(capsys, "mine.txt")[0]]
     assert both[0] == both[1]
     write("new.csv", lines().replace("\u00f8", "o"))
@@ -399,7 +403,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     # The other way round it can be seen.
     train(*CASES["header"])
     write("new.csv", lines().encode("cp1252"))
-    refuse(
+    assert_refused(
         Path(),
         capsys,
         "predict model.json new.csv",
@@ -416,7 +420,7 @@ def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
     assert (answers, "rows" in told) == (expected(data)[:7], False)
     answers, told = predict(capsys, "mine.xlsx")
     assert "of 42 rows the first 40 are read, as many as trained the model; --rows" in told
-    refuse(
+    assert_refused(
         Path(),
         capsys,
         "predict model.json new.xlsx --sheet C",
@@ -427,22 +431,28 @@ def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
 def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):
     train(*CASES["rows"])
     ask = "release mine --epsilon 1 --neighbours add-remove --set n_estimate=50"
-    refuse(Path(), capsys, ask, "parser: rows of mine is the number of records, which neighbours")
+    assert_refused(
+        Path(), capsys, ask, "parser: rows of mine is the number of records, which neighbours"
+    )
     assert not Path("releases/mine/ledger.jsonl").exists()
 
 
 def test_images_need_their_labels_to_be_evaluated(capsys):
     train(*CASES["blocks"])
-    refuse(Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)")
+    assert_refused(
+        Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)"
+    )
     write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
         "has 4 numbers per image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
     )
-    refuse(Path(), capsys, "predict model.json new.idx", message)
+    assert_refused(Path(), capsys, "predict model.json new.idx", message)
     write("new.csv", "dot\n1\n250\n")
     assert len(predict(capsys, "new.csv")[0]) == 2
     train(*CASES["header"])
-    refuse(Path(), capsys, "evaluate model.json mine.txt --labels labels.idx", "not an idx file")
+    assert_refused(
+        Path(), capsys, "evaluate model.json mine.txt --labels labels.idx", "not an idx file"
+    )
 
 
 @pytest.mark.parametrize(
@@ -491,6 +501,8 @@ def test_models_of_before_read_files_with_names(capsys):
     content = json.loads(Path("model.json").read_text())
     del content["parser"]
     models.text.write(Path("model.json"), content)
-    refuse(Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4")
+    assert_refused(
+        Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4"
+    )
     write("new.csv", lines())
     assert predict(capsys, "new.csv")[0] == expected(data)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from raw_files import workbook
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import errors, models
 from privcurve.audit import __main__ as audit
@@ -121,7 +121,7 @@ def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
     # What Python makes of <&- and >&-.
     monkeypatch.setattr(sys, "stdin", None)
     assert len(answers(capsys)) == 6
-    refuse(folder, capsys, "predict model.json -", "no standard input to read")
+    assert_refused(folder, capsys, "predict model.json -", "no standard input to read")
     monkeypatch.setattr(sys, "stdout", None)
     assert predict() == 1
     assert "there is no standard output: name an output file" in capsys.readouterr().err
@@ -326,9 +326,9 @@ def test_a_sheet_is_named(folder, capsys):
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0
     assert json.loads(capsys.readouterr().out)["ignored"] == ["id", "note"]
-    refuse(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
+    assert_refused(folder, capsys, "predict model.json new.xlsx", "none of the columns 'age'")
     said = "the sheet must be one of notes, May 2024; got 'May'"
-    refuse(folder, capsys, "predict model.json new.xlsx --sheet May", said)
+    assert_refused(folder, capsys, "predict model.json new.xlsx --sheet May", said)
 
 
 class Closed(io.StringIO):
@@ -434,7 +434,7 @@ def test_lines_of_separators_alone_have_no_answer(folder, capsys):
 @pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
     command, *rest = case
-    refuse(folder, capsys, f"predict {command}", *rest)
+    assert_refused(folder, capsys, f"predict {command}", *rest)
 
 
 def test_a_changed_model_is_refused(folder, capsys):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 import yaml
-from checkout import ROOT, make
+from checkout import ROOT, make_checkout
 from slurm_project import SCRIPT, STUDY, ClusterProject, slurm
 
 
@@ -24,7 +24,7 @@ def _slurm():
 @contextmanager
 def on_slurm(folder):
     """Return a fresh checkout, and leave nothing of it running."""
-    project = ClusterProject(make(folder).folder)
+    project = ClusterProject(make_checkout(folder).folder)
     project.write_study(**STUDY)
     yield project
     project.clear()
@@ -52,7 +52,7 @@ def out_of_time(tmp_path_factory):
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory):
     """The tables and figures of the same study, made without SLURM."""
-    local = make(tmp_path_factory.mktemp("local"))
+    local = make_checkout(tmp_path_factory.mktemp("local"))
     local.write_study(**STUDY)
     local.run()
     return local.outputs()
@@ -61,7 +61,7 @@ def undisturbed(tmp_path_factory):
 @pytest.fixture
 def quickstart(tmp_path_factory):
     """Two checkouts of the quickstart study: one for SLURM, one for this machine alone."""
-    made = [make(tmp_path_factory.mktemp(name)) for name in ("slurm", "local")]
+    made = [make_checkout(tmp_path_factory.mktemp(name)) for name in ("slurm", "local")]
     for one in made:
         shutil.copy(ROOT / "config/studies/quickstart.yaml", one.folder / "config/studies")
         path = one.folder / "config/config.yaml"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from checkout import PATIENCE, Project
+from checkout import TIMEOUT_FACTOR, Project
 
 SCRIPT = Path(__file__).with_name("slurm-one-node")
 # One learner: one job that trains. The rest is local.
@@ -32,14 +32,14 @@ def one_node(command):
 def slurm(*command):
     """Call a command of SLURM."""
     done = subprocess.run(
-        command, check=True, capture_output=True, text=True, timeout=20 * PATIENCE
+        command, check=True, capture_output=True, text=True, timeout=20 * TIMEOUT_FACTOR
     )
     return done.stdout.strip()
 
 
 def wait_for(what, condition):
     """Wait until a condition holds, and return what it returned."""
-    seconds = 60 * PATIENCE
+    seconds = 60 * TIMEOUT_FACTOR
     end = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < end, f"waited {seconds} s for {what}"
@@ -99,7 +99,7 @@ class ClusterProject(Project):
 
     def start(self, *arguments):
         """Start Snakemake; `finish` waits for its end."""
-        running = self.begin(self.folder / "snakemake.out", *arguments)
+        running = self.launch(self.folder / "snakemake.out", *arguments)
         self.started.append(running)
         return running
 
@@ -123,15 +123,15 @@ class ClusterProject(Project):
     def finish(self, running):
         """Wait until a run has ended well."""
         try:
-            code = running.wait(timeout=120 * PATIENCE)
+            code = running.wait(timeout=120 * TIMEOUT_FACTOR)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"still running after {120 * PATIENCE} s:\n{self.said()}")
+            pytest.fail(f"still running after {120 * TIMEOUT_FACTOR} s:\n{self.said()}")
         assert code == 0, self.said()
 
     def kill(self, running):
         """Kill Snakemake and its local children; its jobs on SLURM live on."""
         os.killpg(running.pid, signal.SIGKILL)
-        running.wait(timeout=20 * PATIENCE)
+        running.wait(timeout=20 * TIMEOUT_FACTOR)
 
     def clear(self):
         """End what a failed test has left running."""

@@ -10,7 +10,7 @@ import json
 
 import golden_cases
 import numpy as np
-from made_learners import domain_of, problem
+from made_learners import domain_of, small_problem
 
 from privcurve import coding, datasets
 from privcurve.analysis import measures
@@ -115,7 +115,10 @@ def data():
     numbers = np.random.default_rng(3).normal(size=(500, 3)) * [1, 10, 100]
     n_bins = np.array([8, 16, 32])
     yield "codes", digest(coding.code_equal_width(numbers, (-40.0, 40.0), n_bins))
-    yield "scaled", digest(coding.scale_codes(problem(100)[0], np.array(problem(100)[2])))
+    yield (
+        "scaled",
+        digest(coding.scale_codes(small_problem(100)[0], np.array(small_problem(100)[2]))),
+    )
     made = datasets.load("toy-line")
     yield "made up", digest(made.X, made.y, made.domain.to_dict())
     yield "domain", digest(domain_of([2, 5, 3, 10]).to_dict())

@@ -11,7 +11,7 @@ import zlib
 from unittest.mock import patch
 
 import numpy as np
-from made_learners import needed, needed_facts, problem
+from made_learners import required_facts, required_parameters, small_problem
 
 from privcurve.learners import base
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, multiclass_names
@@ -115,7 +115,7 @@ COMBINED = {
 
 def rows(kind):
     """Codes, labels and counts of a kind of rows, and how many codes each column has."""
-    X, y, n_bins = problem(120)
+    X, y, n_bins = small_problem(120)
     if kind == "three":
         y = X[:, 2].astype(np.int64)
     counts = 1 + np.arange(120) % 3 if kind == "weighted" else None
@@ -158,10 +158,10 @@ def offers(name, default):
             yield kind, {**budget, **public}
         if default and epsilon <= 1:
             for seed in SEEDS:
-                yield "two", {**budget, **needed_facts(name), "random_state": seed}
+                yield "two", {**budget, **required_facts(name), "random_state": seed}
         if default and epsilon == 1:
-            yield "weighted", {**budget, **needed_facts(name)}
-            yield "two", {**budget, **needed_facts(name), "classes": None}
+            yield "weighted", {**budget, **required_facts(name)}
+            yield "two", {**budget, **required_facts(name), "classes": None}
 
 
 def changes_of(name):
@@ -170,7 +170,7 @@ def changes_of(name):
     for key, parameter in entry(name).parameters.items():
         for value in parameter.choices or other_numbers(parameter):
             if value != parameter.default:
-                beside = {**needed(name, {key: value}), **BESIDE.get(name, {})}
+                beside = {**required_parameters(name, {key: value}), **BESIDE.get(name, {})}
                 yield {**{k: v for k, v in beside.items() if k not in OFFERED}, key: value}
     yield from COMBINED.get(name, ())
     if name == "tuned":

@@ -6,7 +6,7 @@ import sqlite3
 import numpy as np
 import pandas as pd
 import pytest
-from made_learners import changes, domain_of, learners, make, problem
+from made_learners import domain_of, each_learner, make_learner, parameter_changes, small_problem
 from sklearn.base import clone
 
 from privcurve import models
@@ -143,11 +143,11 @@ def check_settled(model, X, path):
     assert answers(model, X, path) == before
 
 
-@learners
+@each_learner
 def test_bounds_set_after_a_fit_code_nothing(name):
-    X, y, _ = problem(60)
+    X, y, _ = small_problem(60)
     low, high = np.zeros(4), np.full(4, 10.0)
-    model = make(name, n_bins=10, bounds=(low, high), random_state=0).fit(X, y)
+    model = make_learner(name, n_bins=10, bounds=(low, high), random_state=0).fit(X, y)
     fresh = clone(model).fit(X, y)
     before = model.decision_function(X)
     # In place, too: an array of the caller is not the model's.
@@ -159,8 +159,8 @@ def test_bounds_set_after_a_fit_code_nothing(name):
 
 
 def test_a_model_holds_no_seed_that_was_taken_from_it():
-    X, y, n_bins = problem(60)
-    model = make("lazybb", n_bins=n_bins, random_state=123456789).fit(X, y)
+    X, y, n_bins = small_problem(60)
+    model = make_learner("lazybb", n_bins=n_bins, random_state=123456789).fit(X, y)
     model.set_params(random_state=None)
     assert "123456789" not in repr(vars(model))
 
@@ -170,21 +170,21 @@ def test_a_model_holds_no_seed_that_was_taken_from_it():
 
 def check_fit(name, change, path):
     """Check the file of a fitted model, and that parameters set after the fit change nothing."""
-    X, y, n_bins = problem(100)
-    model = make(name, **{"n_bins": n_bins, "random_state": 0, **change}).fit(X, y)
+    X, y, n_bins = small_problem(100)
+    model = make_learner(name, **{"n_bins": n_bins, "random_state": 0, **change}).fit(X, y)
     check_saved(model, X, domain_of(n_bins), path)
     check_settled(model, X, path)
 
 
-@learners
+@each_learner
 def test_a_loaded_model_predicts_the_same_bits_and_is_settled(name, tmp_path):
     check_fit(name, {}, tmp_path / "model.json")
 
 
 @pytest.mark.slow
-@learners
+@each_learner
 def test_so_it_does_with_every_setting(name, tmp_path):
-    for change in changes(name):
+    for change in parameter_changes(name):
         check_fit(name, change, tmp_path / "model.json")
         (tmp_path / "model.json").unlink(missing_ok=True)
 
@@ -200,8 +200,8 @@ COMPILED = ("privgam", "distributed_topdown", "random_trees")
 def test_so_it_does_with_three_classes(name, tmp_path):
     if missing_package(name) or not estimator_class(name)._released:
         pytest.skip("no model that could be saved")
-    X, _, n_bins = problem(90)
+    X, _, n_bins = small_problem(90)
     y = (X[:, 1].astype(int) + X[:, 3]) % 3
     three = Domain(domain_of(n_bins).columns, Label("stage", classes=("I", "II", "III")))
-    model = make(name, n_bins=n_bins, random_state=0).fit(X, y)
+    model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
     check_saved(model, X, three, tmp_path / "model.json")

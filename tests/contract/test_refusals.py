@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from made_learners import make, problem
+from made_learners import make_learner, small_problem
 
 from privcurve import datasets
 from privcurve.experiments import study
@@ -59,8 +59,8 @@ def refusals(*left_out):
 @refusals("facts")
 def test_a_fit_refuses_in_the_words_of_the_registry(name, cases):
     for case in cases:
-        X, y, n_bins = problem(60)
-        learner = make(name, n_bins=n_bins)
+        X, y, n_bins = small_problem(60)
+        learner = make_learner(name, n_bins=n_bins)
         if "n_classes" in case:
             y = np.arange(60) % 3
         elif "neighbours" in case and "neighbours" not in learner.get_params():

@@ -1,7 +1,7 @@
 """Checkouts with the data ready, and what an undisturbed run of them makes."""
 
 import pytest
-from checkout import make, once
+from checkout import make_checkout, shared_checkout
 from disturbed import STUDY, Disturbed, copy
 
 
@@ -10,11 +10,11 @@ def prepared(tmp_path_factory):
     """A checkout in which only training is left to do, and what it needs."""
 
     def fill(folder):
-        made = make(folder)
+        made = make_checkout(folder)
         made.write_study(**STUDY)
         made.run("results/data/ready/tiny.txt")
 
-    return Disturbed(once(tmp_path_factory, "prepared", fill))
+    return Disturbed(shared_checkout(tmp_path_factory, "prepared", fill))
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def undisturbed(prepared, tmp_path_factory):
     def fill(folder):
         copy(prepared, folder).run()
 
-    return Disturbed(once(tmp_path_factory, "undisturbed", fill))
+    return Disturbed(shared_checkout(tmp_path_factory, "undisturbed", fill))
 
 
 @pytest.fixture

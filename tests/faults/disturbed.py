@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from pathlib import Path
 
-from checkout import PATIENCE, Project
+from checkout import TIMEOUT_FACTOR, Project
 
 # Up to the first checksum: what a learner measured stands in braces too, in a text.
 RECORD = re.compile(
@@ -52,7 +52,7 @@ class Disturbed(Project):
         if moment is not None:
             environment["PYTHONPATH"] = python_path(MOMENTS)
             environment["PRIVCURVE_TEST_MOMENT"] = json.dumps(moment)
-        running = self.begin(self._printed(len(self.started)), *arguments, **environment)
+        running = self.launch(self._printed(len(self.started)), *arguments, **environment)
         self.started.append(running)
         return running
 
@@ -79,7 +79,7 @@ class Disturbed(Project):
         for running in self.started:
             for pid in session(running):
                 os.kill(pid, signal.SIGKILL)
-            running.wait(timeout=60 * PATIENCE)
+            running.wait(timeout=60 * TIMEOUT_FACTOR)
 
     @property
     def job_file(self):
@@ -132,7 +132,7 @@ def python_path(folder):
 
 def wait_until(condition, what):
     """Wait for an event."""
-    seconds = 120 * PATIENCE
+    seconds = 120 * TIMEOUT_FACTOR
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited {seconds} s until {what}"

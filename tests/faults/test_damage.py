@@ -44,10 +44,10 @@ def test_a_damaged_store(finished, undisturbed):
     # Without them, the store must tell it.
     for part in ("cells", "tables"):
         shutil.rmtree(finished.folder / "results" / part)
-    finished.forget_logs()
+    finished.delete_logs()
     finished.run()
     finished.check_right(undisturbed, kept)
-    assert finished.counts() == (lost, len(kept), 0)
+    assert finished.run_counts() == (lost, len(kept), 0)
 
 
 def test_a_file_of_runs_that_does_not_say_what_it_is_of_is_made_again(finished, undisturbed):
@@ -84,20 +84,20 @@ def test_runs_of_another_version_are_kept_and_not_used(finished, undisturbed):
     other = {"PYTHONPATH": python_path(VERSIONS), "PRIVCURVE_TEST_VERSION": str(version + 1)}
     n_all = len(undisturbed.stored_ids())
 
-    finished.forget_logs()
+    finished.delete_logs()
     finished.run(**other)
-    assert finished.counts() == (n_all, 0, 0)
-    assert set(undisturbed.stored()) < set(finished.stored())
-    assert len(finished.stored()) == 2 * n_all
+    assert finished.run_counts() == (n_all, 0, 0)
+    assert set(undisturbed.stored_lines()) < set(finished.stored_lines())
+    assert len(finished.stored_lines()) == 2 * n_all
     assert len(set(finished.stored_ids())) == 2 * n_all
     assert finished.outputs() != undisturbed.outputs()
 
-    finished.forget_logs()
+    finished.delete_logs()
     finished.run()
     # Files of the first version are there under their own names.
-    assert finished.counts() == (0, 0, 0)
+    assert finished.run_counts() == (0, 0, 0)
     assert finished.outputs() == undisturbed.outputs()
-    assert len(finished.stored()) == 2 * n_all
+    assert len(finished.stored_lines()) == 2 * n_all
 
 
 def shift(folder, seconds):

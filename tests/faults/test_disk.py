@@ -92,7 +92,7 @@ def test_a_file_that_may_not_grow(project, undisturbed):
     assert "results/store/toy-line/lazybb can't be written: File too large" in said
     kept = project.stored_ids()
     assert 0 < len(kept) < N_TRAINED
-    assert len(project.stored()) == len(kept), "a line is torn"
+    assert len(project.stored_lines()) == len(kept), "a line is torn"
 
     project.run()
     project.check_right(undisturbed, kept)

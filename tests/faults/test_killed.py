@@ -6,7 +6,7 @@ import random
 import signal
 
 import pytest
-from checkout import PATIENCE
+from checkout import TIMEOUT_FACTOR
 from disturbed import N_STORED, N_TRAINED, go_on, jobs, session, state, wait_until
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -31,7 +31,7 @@ def kill_a_job(project, moment):
     running, job = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(job, signal.SIGKILL)
-    assert running.wait(timeout=120 * PATIENCE) == 1
+    assert running.wait(timeout=120 * TIMEOUT_FACTOR) == 1
     assert "Error in rule train" in project.printed(running)
     assert len(kept) == moment.get("cells", N_STORED)
     return kept
@@ -50,7 +50,7 @@ def test_killed_with_all_its_jobs_while_an_output_is_written(project, undisturbe
     running, _ = project.start_and_stand_still(of_writing(random.Random(102), "output"))
     kept = project.stored_ids()
     os.killpg(running.pid, signal.SIGKILL)
-    running.wait(timeout=60 * PATIENCE)
+    running.wait(timeout=60 * TIMEOUT_FACTOR)
     wait_until(lambda: not session(running), "all processes have ended")
 
     assert "--unlock" in project.run(ok=False)
@@ -65,7 +65,7 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     running, orphan = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(running.pid, signal.SIGKILL)
-    running.wait(timeout=60 * PATIENCE)
+    running.wait(timeout=60 * TIMEOUT_FACTOR)
     assert state(orphan) == "T"
 
     # A second Snakemake gives the same runs to another job; when this is in the middle of it
@@ -74,14 +74,14 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     again, twin = project.start_and_stand_still(in_training(rng, N_TRAINED - len(kept)))
     for job in rng.sample([orphan, twin], 2):
         go_on(job)
-    assert again.wait(timeout=120 * PATIENCE) == 0, project.printed(again)
+    assert again.wait(timeout=120 * TIMEOUT_FACTOR) == 0, project.printed(again)
     wait_until(lambda: not jobs(running, "train"), "the first job ends")
     project.check_right(undisturbed, kept, most=2)
 
     # What the orphan wrote last may be newer than the tables: these are made again, no run is.
-    stored = project.stored()
+    stored = project.stored_lines()
     project.run()
-    assert project.stored() == stored
+    assert project.stored_lines() == stored
     project.check_right(undisturbed, kept, most=2)
     assert len(set(map(json.dumps, without_times(project)))) == len(set(project.stored_ids()))
 

@@ -1,7 +1,7 @@
 """Two Snakemake processes on the same folder."""
 
 import pytest
-from checkout import PATIENCE
+from checkout import TIMEOUT_FACTOR
 from disturbed import N_TRAINED, go_on, jobs
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -21,7 +21,7 @@ def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
     assert "Traceback" not in output
     assert jobs(first, "train") == [job]
     go_on(job)
-    assert first.wait(timeout=120 * PATIENCE) == 0, project.printed(first)
+    assert first.wait(timeout=120 * TIMEOUT_FACTOR) == 0, project.printed(first)
     project.check_right(undisturbed, kept)
 
 
@@ -35,7 +35,7 @@ def test_without_the_lock_both_train_and_the_tables_are_right(project, undisturb
     go_on(job)
     go_on(twin)
     # One may delete what it is about to make while the other reads it; then it fails, and says so.
-    ends = [first.wait(timeout=120 * PATIENCE), second.wait(timeout=120 * PATIENCE)]
+    ends = [first.wait(timeout=120 * TIMEOUT_FACTOR), second.wait(timeout=120 * TIMEOUT_FACTOR)]
     assert set(ends) <= {0, 1}
     project.run()
     project.check_right(undisturbed, kept, most=2)

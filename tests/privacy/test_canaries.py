@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 from scipy.stats import binom
 
 from privcurve.audit.attacks.all import ATTACKS, COMPARISONS
@@ -80,8 +80,8 @@ def test_half_of_the_noise_of_naive_bayes_is_found_in_a_second(monkeypatch):
     assert 0.5 < sound["found_epsilon"] <= 1
     assert sound["n_records"] == CANARIES
     assert "guesses of 5000 coins are right" in sound["event"]
-    half = mistake(Curator, "_numbers")
-    half(lambda own, self, call, exact: (own(self, call, exact) + exact) / 2)(monkeypatch)
+    half = replacement_of(Curator, "_numbers")
+    half(lambda original, self, call, exact: (original(self, call, exact) + exact) / 2)(monkeypatch)
     broken = row(claim_by_canaries("noisy_bayes", "proved", {}))
     assert broken["verdict"] == VIOLATED
     assert broken["found_epsilon"] > 1.3
@@ -103,8 +103,8 @@ def test_a_peer_stands(learner):
 @pytest.mark.parametrize("learner", ["dpl_decision_tree", "dpl_random_forest"])
 def test_a_peer_that_spends_more_than_it_says_is_found(monkeypatch, learner):
     (claim,) = ATTACKS[learner]
-    model = mistake(registry.estimator_class(learner), "_model")
-    model(lambda own, self, **more: own(self, **{**more, "epsilon": 100.0}))(monkeypatch)
+    model = replacement_of(registry.estimator_class(learner), "_model")
+    model(lambda original, self, **more: original(self, **{**more, "epsilon": 100.0}))(monkeypatch)
     broken = row(claim)
     assert broken["verdict"] == VIOLATED
     assert broken["found_epsilon"] > 1.3

@@ -14,7 +14,15 @@ from dataclasses import replace
 
 import pytest
 from audit_less_noise import BREAK
-from mistakes_any import COUNTS, GRADIENT, MAJORITY, PATE, TWO, WRITTEN, gather
+from mistakes_any import (
+    DPBOOST_PARAMETERS,
+    MISTAKES_IN_NOISY_MAJORITY,
+    NOISY_BAYES,
+    NOISY_MAJORITY,
+    PATE,
+    TWO_TREES,
+    all_mistakes,
+)
 
 from privcurve.audit import contract
 from privcurve.audit.contract import (
@@ -88,7 +96,7 @@ SECONDS = {
     "rows_that_are_not_scaled",
     "sensitivity_of_another_alpha",
 }
-MISTAKES = gather()
+MISTAKES = all_mistakes()
 ONCE = {
     mistake: case for mistake, case, point in reversed(MISTAKES) if named(mistake) not in SECONDS
 }
@@ -122,10 +130,10 @@ def test_a_third_of_the_noise_breaks_it(monkeypatch, learner):
 
 
 REFUTED = [
-    (Case("dpboost", GRADIENT), SENSITIVITY, "2 times the announced sensitivity"),
+    (Case("dpboost", DPBOOST_PARAMETERS), SENSITIVITY, "2 times the announced sensitivity"),
     # Links that are never clamped have noise enough: what is left is the leverage.
-    (Case("bdpe", {**TWO, "clamp": 100.0}), POST_PROCESSING, "leverages_"),
-    (Case("bdpe", {**TWO, "leverage": "constant"}), SENSITIVITY, "before they are clamped"),
+    (Case("bdpe", {**TWO_TREES, "clamp": 100.0}), POST_PROCESSING, "leverages_"),
+    (Case("bdpe", {**TWO_TREES, "leverage": "constant"}), SENSITIVITY, "before they are clamped"),
     (PATE, SENSITIVITY, "times the announced sensitivity"),
     (Case("dp_logistic_regression", {"C": 0.1}), SENSITIVITY, "Jacobians"),
 ]
@@ -151,8 +159,8 @@ def test_refuted_noise_breaks_it(case, point, why):
     ],
 )
 def test_what_breaks_is_said_with_the_tables_that_show_it(monkeypatch, mistake, said):
-    WRITTEN[mistake](monkeypatch)
-    text = str(check(MAJORITY).breach)
+    MISTAKES_IN_NOISY_MAJORITY[mistake](monkeypatch)
+    text = str(check(NOISY_MAJORITY).breach)
     assert said in text
     assert "one table:   [" in text
     assert "its neighbour: [" in text
@@ -166,11 +174,11 @@ def test_what_fails_in_real_fits_alone_is_said(monkeypatch):
         raise OverflowError("of real noise")
 
     monkeypatch.setattr(Watch, "_numbers", numbers)
-    breach = check(MAJORITY, n_random=20).breach
+    breach = check(NOISY_MAJORITY, n_random=20).breach
     assert breach.point == CONTROL
     assert "a real fit ends with OverflowError: of real noise\n  one table:" in str(breach)
     monkeypatch.setattr(Watch, "_numbers", own)
-    assert not check(MAJORITY, n_random=20).breach
+    assert not check(NOISY_MAJORITY, n_random=20).breach
 
 
 def counted_twice(self, records, curator):
@@ -181,7 +189,7 @@ def counted_twice(self, records, curator):
 def test_a_record_that_counts_as_often_as_its_likes_is_seen(monkeypatch):
     """With a row for each record it would count once."""
     monkeypatch.setattr(NoisyMajorityClassifier, "_release", counted_twice)
-    text = str(check(MAJORITY).breach)
+    text = str(check(NOISY_MAJORITY).breach)
     assert text.startswith(SENSITIVITY)
     assert " times)" in text
 
@@ -195,15 +203,15 @@ def test_a_bound_that_holds_for_few_columns_alone_is_seen_at_real_size(monkeypat
         return all_of_them._replace(change=change)
 
     monkeypatch.setattr(sums, "join_bounds", of_two)
-    assert check(COUNTS).breach is None
-    breach = check_at_size(COUNTS).breach
+    assert check(NOISY_BAYES).breach is None
+    breach = check_at_size(NOISY_BAYES).breach
     assert breach.point == SENSITIVITY
     assert "3 times the announced sensitivity (4)" in breach.why
 
 
 def test_a_fit_of_its_own_is_not_what_is_tried(monkeypatch):
     monkeypatch.setattr(NoisyMajorityClassifier, "fit", lambda self, X, y: self, raising=False)
-    breach = check(MAJORITY).breach
+    breach = check(NOISY_MAJORITY).breach
     assert breach.point == SEALED
     assert breach.why.startswith("NoisyMajorityClassifier replaces fit, which see open records")
 

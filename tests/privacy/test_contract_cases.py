@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import check
 from privcurve.audit.contract_cases import (
@@ -98,14 +98,14 @@ def test_a_number_that_multiplies_sums_and_no_sensitivity_is_seen_at_its_end(mon
     """At its default it changes nothing."""
     damping = [1.0]
 
-    @mistake(NoisyBayesClassifier, "_release")
-    def released(own, self, records, curator):
+    @replacement_of(NoisyBayesClassifier, "_release")
+    def released(original, self, records, curator):
         damping[0] = float(self.damping)
-        own(self, records, curator)
+        original(self, records, curator)
 
-    @mistake(Curator, "numbers")
-    def divided(own, self, call, exact):
-        return own(self, call, exact / damping[0])
+    @replacement_of(Curator, "numbers")
+    def divided(original, self, call, exact):
+        return original(self, call, exact / damping[0])
 
     released(monkeypatch)
     divided(monkeypatch)

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from broken_majority import X, Y, broken
-from mistakes_any import mistake
+from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
 from privcurve.audit.replay_fits import POST_PROCESSING, SEALED
@@ -472,7 +472,7 @@ MUTANTS = []
 
 def mutant(owner, name, case, point=SEALED):
     def registered(change):
-        MUTANTS.append((change.__name__, mistake(owner, name)(change), case, point))
+        MUTANTS.append((change.__name__, replacement_of(owner, name)(change), case, point))
         return change
 
     return registered

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from deciding import check_is_seen, deciding_by, half
-from mistakes_any import RULE, RULES, TREE
+from mistakes_any import LAZYBB, ONE_RULE, TOPDOWN
 
 from privcurve.audit.contract import Case
 from privcurve.audit.contract_cases import CASES
@@ -59,23 +59,23 @@ def labels_of(given):
 
 RULES_LOOP = one_rule, "pick_literals"
 MUTANTS = [
-    *deciding_by(half, lambda given: given[7], "half_the_noise", *RULES_LOOP, RULE, RULES),
+    *deciding_by(half, lambda given: given[7], "half_the_noise", *RULES_LOOP, ONE_RULE, LAZYBB),
     *deciding_by(
         half_from_the_second_on,
         lambda given: given[7],
         "half_from_the_second_round_on",
         *RULES_LOOP,
-        RULES,
+        LAZYBB,
     ),
     *deciding_by(
         first_for_all,
         lambda given: given[7],
         "the_noise_of_the_first_round_in_all",
         *RULES_LOOP,
-        RULES,
+        LAZYBB,
     ),
-    *deciding_by(clipped, lambda given: given[7], "noise_without_a_tail", *RULES_LOOP, RULE),
-    *deciding_by(half, splits_of, "half_the_noise_of_splits", trees, "grow_trees", TREE),
+    *deciding_by(clipped, lambda given: given[7], "noise_without_a_tail", *RULES_LOOP, ONE_RULE),
+    *deciding_by(half, splits_of, "half_the_noise_of_splits", trees, "grow_trees", TOPDOWN),
     *deciding_by(half, labels_of, "half_the_noise_of_labels", trees, "grow_trees", LABELS),
     *deciding_by(
         none, labels_of, "labels_without_noise", trees, "grow_trees", LABELS, why="of 2 of "

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from own_release import QUICK, files_of
+from own_release import QUICK_LEARNER, limit_file_size
 
 from privcurve import datasets
 from privcurve.audit.contract import Case, train
@@ -136,11 +136,13 @@ NOTHING = "epsilon = inf: nothing is guaranteed"
 
 
 @pytest.mark.parametrize("order", sorted(set(itertools.permutations(FOUR))))
-def test_card_terminal_and_ledger_state_one_total_for_each_relation(mine, capsys, order):
+def test_card_terminal_and_ledger_state_one_total_for_each_relation(
+    write_private_dataset, capsys, order
+):
     """By its own rule a release for add-remove neighbours counts twice for replaced records."""
-    mine(budget=None)
+    write_private_dataset(budget=None)
     settings = {
-        REPLACE_ONE: f"--learner {QUICK}",
+        REPLACE_ONE: f"--learner {QUICK_LEARNER}",
         ADD_REMOVE: "--learner privgam --set n_estimate=50",
     }
     for number, (epsilon, neighbours) in enumerate(order, start=1):
@@ -264,7 +266,7 @@ def test_a_damaged_ledger_releases_nothing(book, change):
 def test_what_can_not_be_written_spends_nothing_and_the_ledger_is_named(book):
     release = book.reserve(TWO, ONE, {})
     content = book.path.read_bytes()
-    with files_of(len(content) + 20):
+    with limit_file_size(len(content) + 20):
         for write in (
             lambda: book.reserve(TWO, ONE, {}),
             lambda: book.close(release, books.DONE, {}),
@@ -346,23 +348,25 @@ def test_a_release_waits_for_whoever_writes_the_ledger(book):
 # Descriptions ----------------------------------------------------------------------
 
 
-def test_what_a_description_may_say_of_a_budget(own):
+def test_what_a_description_may_say_of_a_budget(write_dataset):
     plain = datasets.describe("mine").digest
-    own(budget={"epsilon": 3, "delta": 1e-6})
+    write_dataset(budget={"epsilon": 3, "delta": 1e-6})
     # It codes nothing anew.
     assert datasets.describe("mine").digest == plain
     budget = Budget.from_description(datasets.describe("mine").budget)
     assert budget == Budget(3.0, 1e-6, REPLACE_ONE)
-    own(budget={"epsilon": 3, "neighbours": "add-remove"})
+    write_dataset(budget={"epsilon": 3, "neighbours": "add-remove"})
     assert Budget.from_description(datasets.describe("mine").budget) == Budget(3.0, 0.0, ADD_REMOVE)
     for wrong in ({"epsilon": 0}, {"delta": 0.1}, {"epsilon": 1, "delta": 1}, {"epsilons": 1}, 3):
-        own(budget=wrong)
+        write_dataset(budget=wrong)
         with pytest.raises(DatasetError, match="budget"):
             datasets.describe("mine")
 
 
-def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(own, tmp_path):
-    own(budget={"epsilon": 3})
+def test_a_variant_shares_the_records_and_the_budget_of_what_it_is_based_on(
+    write_dataset, tmp_path
+):
+    write_dataset(budget={"epsilon": 3})
     path = tmp_path / "resources/datasets/other.yaml"
     other = {"title": "finer", "based_on": "mine", "n_bins": 4}
     path.write_text(yaml.safe_dump(other))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import CLAIMS, lay_out, request_of
+from made_up_study import CLAIMS, output_request, write_made_up_study
 
 from privcurve import schema
 from privcurve.experiments.study import StudyError
@@ -142,15 +142,15 @@ def test_a_misspelt_column_of_accuracy_is_reported_before_training(
     path = tmp_path / "papers/tiny/claims.yaml"
     monkeypatch.chdir(tmp_path)
     path.write_text(yaml.safe_dump({"claims": [claim]}))
-    request_of("claims", outputs=outputs)
+    output_request("claims", outputs=outputs)
     path.write_text(yaml.safe_dump({"claims": [{**claim, **words}]}))
     with pytest.raises(StudyError, match=f"claim C: {name} {re.escape(says)}"):
-        request_of("claims", outputs=outputs)
+        output_request("claims", outputs=outputs)
 
 
 def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    plan = lay_out(tmp_path, outputs=["selected_settings", "claims"])
+    plan = write_made_up_study(tmp_path, outputs=["selected_settings", "claims"])
     claim = {**SOME, "name": "C", "quote": "q", "study": "tiny", "table": "selected_settings"}
     path = tmp_path / "papers/tiny/claims.yaml"
     path.write_text(yaml.safe_dump({"claims": [{**claim, "value": "n_setings"}]}))
@@ -163,8 +163,8 @@ def test_a_misspelt_column_of_another_table_is_one_message(tmp_path, monkeypatch
 
 def test_claims_about_a_study_that_does_not_judge_them_are_reported(tmp_path):
     with contextlib.chdir(tmp_path):
-        assert lay_out(tmp_path).notes([]) == []
-        (note,) = lay_out(tmp_path, outputs=["accuracy"]).notes([])
+        assert write_made_up_study(tmp_path).notes([]) == []
+        (note,) = write_made_up_study(tmp_path, outputs=["accuracy"]).notes([])
     assert note == (
         "config/studies/tiny.yaml: outputs: without claims no study judges the 1 claims of "
         "papers/tiny/claims.yaml about the study"
@@ -509,11 +509,13 @@ def test_a_function_that_is_not_there_is_named_before_anything_is_trained(tmp_pa
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(CLAIMS["claims"][0], "compute", "rank")
     with pytest.raises(StudyError, match=r"_claims\.py has no 'rank'"):
-        list(lay_out(tmp_path).study_outputs("tiny"))
+        list(write_made_up_study(tmp_path).study_outputs("tiny"))
     functions = Path(import_module("privcurve.papers.distributed._claims").__file__).read_text()
     path = Path("papers/tiny/_claims.py")
     path.write_text(functions.replace("def spread", "def rank"))
-    (request,) = (r for r in lay_out(tmp_path).study_outputs("tiny") if r.output.word == "claims")
+    (request,) = (
+        r for r in write_made_up_study(tmp_path).study_outputs("tiny") if r.output.word == "claims"
+    )
     assert path in request.reads.resources
 
 

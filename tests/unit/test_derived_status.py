@@ -338,7 +338,7 @@ def test_a_pickle_keeps_its_status(make):
 
 
 def test_a_study_names_the_status_that_the_contract_found(make):
-    from small_study import study_of
+    from small_study import study_with
 
     from privcurve.audit import trial
     from privcurve.experiments import contracts
@@ -346,7 +346,7 @@ def test_a_study_names_the_status_that_the_contract_found(make):
     from privcurve.outputs.answers import titles_of
 
     def method():
-        made = study_of({"mine": {"learner": "mean_vote"}})
+        made = study_with({"mine": {"learner": "mean_vote"}})
         return made.methods["mine"], titles_of(made)["mine"]
 
     make({})

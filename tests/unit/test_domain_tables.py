@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from made_up_study import BOOST, GRID, request_of
+from made_up_study import ALL_SETTINGS_STUDY, BOOST, output_request
 
 from privcurve.analysis import measures, ranks
 from privcurve.experiments import kinds, study
@@ -264,7 +264,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     table = table.assign(dataset=table["dataset"].map(names), kind=kinds.RULE)
     written = []
     context = SimpleNamespace(
-        request=request_of("mean_ranks", two, datasets=list(names.values())),
+        request=output_request("mean_ranks", two, datasets=list(names.values())),
         table_of=lambda word: table,
         write=lambda made: written.append(made.frame),
         draw=lambda figure, frame: None,
@@ -278,7 +278,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
     assert ranks.mean_ranks(frame)["good"] == 1
     assert set(frame["n_datasets"]) == {2}
     with pytest.raises(ValueError, match="measures"):
-        request_of("mean_ranks", {"measures": ["speed"]}, datasets=list(names.values()))
+        output_request("mean_ranks", {"measures": ["speed"]}, datasets=list(names.values()))
 
 
 def test_the_diagram_draws_a_line_an_method_and_its_bars():
@@ -305,10 +305,10 @@ def test_bold_cells_are_bold_in_latex_too(tmp_path):
 SOUND = {**BOOST, "calibrations": ["proved"]}
 APART = {"learners": {"boost": SOUND, "gam": {"learner": "privgam", "epsilons": [7]}}}
 OF_BOOST = {"method": "boost~proved"}
-OC = GRID["learners"]["oc"]
+OC = ALL_SETTINGS_STUDY["learners"]["oc"]
 PROVED = {"learner": "bdpe", "calibrations": ["proved"]}
-TWO_DELTAS = {**GRID, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
-NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
+TWO_DELTAS = {**ALL_SETTINGS_STUDY, "learners": {"oc": {**OC, "deltas": [0, 1e-5]}}}
+NO_FOREST = {**ALL_SETTINGS_STUDY, "paper": "boosted_dp", "learners": {"oc": OC}}
 
 
 @pytest.mark.parametrize(
@@ -335,21 +335,31 @@ NO_FOREST = {**GRID, "paper": "boosted_dp", "learners": {"oc": OC}}
         ("mean_ranks", {"datasets": "tiny"}, {}, "a list of datasets"),
         ("ledgers", {"epsilons": []}, {}, "a list of ε of the study"),
         ("ensemble_errors", {}, {}, "select: all"),
-        ("ensemble_errors", {}, {**GRID, "learners": {"boost": BOOST}}, "must have a learner bdpe"),
+        (
+            "ensemble_errors",
+            {},
+            {**ALL_SETTINGS_STUDY, "learners": {"boost": BOOST}},
+            "must have a learner bdpe",
+        ),
         ("ensemble_errors", {}, TWO_DELTAS, "must differ in forest, .*; got the same for"),
         (
             "ensemble_errors",
             {},
-            {**GRID, "learners": {"oc": PROVED}},
+            {**ALL_SETTINGS_STUDY, "learners": {"oc": PROVED}},
             "calibration must be published; got another for",
         ),
-        ("ensemble_alphas", {}, {**GRID, "paper": "nowhere"}, "nowhere/printed/table1"),
+        (
+            "ensemble_alphas",
+            {},
+            {**ALL_SETTINGS_STUDY, "paper": "nowhere"},
+            "nowhere/printed/table1",
+        ),
         ("ensemble_wins", {}, NO_FOREST, "must have a learner dp_forest"),
     ],
 )
 def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
     with pytest.raises(study.StudyError, match=told):
-        request_of(word, options, **changes)
+        output_request(word, options, **changes)
 
 
 def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
@@ -357,19 +367,19 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     learners = {"gam": gam, "added": {**gam, "neighbours": "add-remove"}, "boost": BOOST}
     shown = ["gam~proved~delta=1e-05", "added~proved~delta=1e-05"]
     options = {"baseline": shown[0], "neighbours": "add-remove"}
-    request = request_of("error_table", options, learners=learners)
+    request = output_request("error_table", options, learners=learners)
     assert domains.table_methods(request) == shown
     assert {method for _, method in request.output.reads(request).curves} == set(shown)
 
 
 def test_an_method_is_named_with_what_tells_it_from_others():
     """Its calibration where there are both, its kind where others are by rule, its delta."""
-    titles = method_titles(request_of("error_table"))
+    titles = method_titles(output_request("error_table"))
     assert titles["boost~proved"].endswith(", proved, untuned budget")
     assert "," not in titles["majority"]
     assert "paid" not in next(title for name, title in titles.items() if "rule" in name)
-    alone = method_titles(request_of("error_table", learners={"boost": BOOST}))
+    alone = method_titles(output_request("error_table", learners={"boost": BOOST}))
     assert alone["boost~proved"].endswith(", proved")
     boost = {**BOOST, "calibrations": ["proved"], "deltas": [0, 1e-5]}
-    titles = method_titles(request_of("error_table", learners={"boost": boost}))
+    titles = method_titles(output_request("error_table", learners={"boost": boost}))
     assert [title.partition(", δ")[2] for title in titles.values()] == ["", " = 10⁻⁵"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 from matplotlib.text import Annotation
-from small_study import study_of
+from small_study import study_with
 
 from privcurve.analysis.keys import method_of
 from privcurve.experiments import kinds, study
@@ -248,7 +248,7 @@ def test_each_measure_has_panels_of_those_that_have_it():
 
 
 def test_a_measure_that_no_learner_has_is_reported():
-    one = study_of({"votes": {"learner": "lazybb"}})
+    one = study_with({"votes": {"learner": "lazybb"}})
     frame = accuracy(one.datasets).assign(log_loss=math.nan)
     curves.check_measured(one, frame, measures=["accuracy"])
     with pytest.raises(IncompleteError, match="measures: no learner of the study has a log loss"):

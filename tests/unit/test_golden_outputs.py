@@ -13,7 +13,15 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from made_up_study import ADDITIVE, GRID, LINE, MANY, PAIRS, PRICED, lay_out
+from made_up_study import (
+    ADDITIVE_STUDY,
+    ALL_SETTINGS_STUDY,
+    ENCODING_COST_STUDY,
+    THRESHOLD_STUDY,
+    TWO_DATASETS_STUDY,
+    TWO_ENCODINGS_STUDY,
+    write_made_up_study,
+)
 from matplotlib.figure import Figure
 
 from privcurve.figures import style
@@ -41,7 +49,17 @@ def make_all(folder):
     """Make every output of the made-up studies; give the digest of each."""
     sums = {}
     # What several studies have is that of the last one.
-    for number, changes in enumerate((PRICED, {}, LINE, ADDITIVE, MANY, PAIRS, GRID)):
+    for number, changes in enumerate(
+        (
+            ENCODING_COST_STUDY,
+            {},
+            THRESHOLD_STUDY,
+            ADDITIVE_STUDY,
+            TWO_DATASETS_STUDY,
+            TWO_ENCODINGS_STUDY,
+            ALL_SETTINGS_STUDY,
+        )
+    ):
         (folder / str(number)).mkdir()
         sums |= make_study(folder / str(number), changes)
     return sums
@@ -56,7 +74,7 @@ def make_study(folder, changes):
         save(EMPTY, frame, stem)  # what pictures look like is not compared
 
     with chdir(folder), patch.object(style, "save", see):
-        plan = lay_out(folder, **changes)
+        plan = write_made_up_study(folder, **changes)
         # Those that others read come first.
         for request in sorted(plan.study_outputs("tiny"), key=lambda one: len(one.reads.outputs)):
             request.output.make(plan.context(request))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from own_release import ROWS, book, request, states
+from own_release import N_ROWS, budget_ledger, release_request, release_states
 
 from privcurve import datasets, models
 from privcurve.analysis.measures import auc
@@ -38,13 +38,13 @@ def test_a_place_is_held_out_whatever_others_there_are():
     assert (holdout.public_split(np.arange(5000), 0.5) >= held).all()
 
 
-def test_records_are_held_out_by_their_place_alone(mine):
+def test_records_are_held_out_by_their_place_alone(write_private_dataset):
     dataset = datasets.load("mine")
     description = datasets.describe("mine")
     own = holdout.read_places(dataset, description)
-    assert own.tolist() == list(range(ROWS))
-    parts = holdout.split(own, request(holdout=SHARE))
-    assert sorted([*parts.train, *parts.held]) == list(range(ROWS))
+    assert own.tolist() == list(range(N_ROWS))
+    parts = holdout.split(own, release_request(holdout=SHARE))
+    assert sorted([*parts.train, *parts.held]) == list(range(N_ROWS))
     assert parts.held.tolist() == np.flatnonzero(holdout.public_split(own, SHARE)).tolist()
 
 
@@ -57,42 +57,42 @@ def lines_of(persons):
     ]
 
 
-def held_persons(mine, lines, at_most=2):
+def held_persons(write_private_dataset, lines, at_most=2):
     """Return which persons are held out."""
     names = [line.split(",")[2] for line in lines[1:]]
     kept = sum(min(n, at_most) for n in Counter(names).values())
-    mine(lines=lines, unit={"column": "who", "at_most": at_most}, n_rows=kept)
+    write_private_dataset(lines=lines, unit={"column": "who", "at_most": at_most}, n_rows=kept)
     dataset, rows, _ = load_rows("mine")
     checksum, own = holdout.load_places("mine")
     assert checksum == dataset.checksum
-    parts = holdout.split(own, request(holdout=SHARE))
+    parts = holdout.split(own, release_request(holdout=SHARE))
     held = {names[row] for row in rows[parts.held]}
     # A person is in one part.
     assert not held & {names[row] for row in rows[parts.train]}
     return held
 
 
-def test_persons_are_held_out_whole_whatever_their_names_and_values_are(mine):
+def test_persons_are_held_out_whole_whatever_their_names_and_values_are(write_private_dataset):
     lines = lines_of(PERSONS)
-    held = held_persons(mine, lines)
+    held = held_persons(write_private_dataset, lines)
     assert 0 < len(held) < len({line.split(",")[2] for line in lines[1:]})
     # Another name moves nobody.
     renamed = [line.replace(",b2,", ",zz,") for line in lines]
-    assert held_persons(mine, renamed) - {"zz"} == held - {"b2"}
+    assert held_persons(write_private_dataset, renamed) - {"zz"} == held - {"b2"}
     # Other values neither.
     swapped = {"yes": "no", "no": "yes", "Oslo": "?"}
     changed = [lines[0]] + [
         ",".join(swapped.get(cell, cell) for cell in line.split(",")) for line in lines[1:]
     ]
-    assert held_persons(mine, changed) == held
+    assert held_persons(write_private_dataset, changed) == held
     # Nor does it how many records somebody has beyond those that are kept.
     assert PERSONS.count("b") == 4 * 6
     more = [*lines[:8], *[lines[5]] * 3, *lines[8:]]
-    assert held_persons(mine, more) == held
+    assert held_persons(write_private_dataset, more) == held
 
 
-def test_for_add_remove_each_has_a_secret_coin(mine):
-    private = request(holdout=SHARE, neighbours=ADD_REMOVE)
+def test_for_add_remove_each_has_a_secret_coin(write_private_dataset):
+    private = release_request(holdout=SHARE, neighbours=ADD_REMOVE)
     own = np.repeat(np.arange(2000), 2)
     parts = holdout.split(own, private, np.random.default_rng(3))
     assert abs(len(parts.held) / 4000 - SHARE) < 4 * math.sqrt(SHARE * 0.6 / 2000)
@@ -106,8 +106,10 @@ def test_for_add_remove_each_has_a_secret_coin(mine):
 # What it costs -----------------------------------------------------------------------------------
 
 
-def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkeypatch):
-    mine(budget={"epsilon": 2})
+def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
+    write_private_dataset, monkeypatch
+):
+    write_private_dataset(budget={"epsilon": 2})
     order, streams = [], releasing._make_stream
     monkeypatch.setattr(
         releasing, "_make_stream", lambda use, *given: order.append(use) or streams(use, *given)
@@ -116,29 +118,29 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(mine, monkey
 
     def watched(*given):
         # The query is in the ledger before anything is trained.
-        (entry,) = book().releases()
+        (entry,) = budget_ledger().releases()
         assert entry.facts["holdout"] == {"share": SHARE, "query": holdout.WHAT}
         return train(*given)
 
     monkeypatch.setattr(releasing, "_train", watched)
-    released = release(request(holdout=SHARE, learner="privgam"))
+    released = release(release_request(holdout=SHARE, learner="privgam"))
     assert order == ["release", "hold-out"]
     assert released.price.epsilon == 1.0
-    assert released.n_train + released.n_held == ROWS
+    assert released.n_train + released.n_held == N_ROWS
     assert released.learner.n_records_ == released.n_train
     card = released.path(CARD).read_text()
     assert f"{released.n_train} records; {released.n_held} others are held out" in card
     assert "Of a person with one record in each part the two add up" in card
     assert "at ε = 1; all numbers here follow from it" in card
     monkeypatch.setattr(releasing, "_train", train)
-    release(request())
+    release(release_request())
     with pytest.raises(LedgerError, match="is spent"):
-        release(request(epsilon=1e-3))
+        release(release_request(epsilon=1e-3))
 
 
-def test_for_add_remove_no_size_is_reported(mine):
-    mine(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
-    private = request(
+def test_for_add_remove_no_size_is_reported(write_private_dataset):
+    write_private_dataset(budget={"epsilon": 2, "neighbours": ADD_REMOVE})
+    private = release_request(
         learner="privgam", neighbours=ADD_REMOVE, parameters={"n_estimate": 50}, holdout=SHARE
     )
     released = release(private)
@@ -157,9 +159,11 @@ def test_a_card_says_why_two_tests_may_differ():
 
 
 @pytest.mark.parametrize("neighbours", [REPLACE_ONE, ADD_REMOVE])
-def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbours):
-    mine(budget={"epsilon": 1, "neighbours": neighbours})
-    private = request(
+def test_a_resumed_release_holds_out_the_same_records(
+    write_private_dataset, monkeypatch, neighbours
+):
+    write_private_dataset(budget={"epsilon": 1, "neighbours": neighbours})
+    private = release_request(
         learner="privgam",
         neighbours=neighbours,
         parameters={"n_estimate": 50} if neighbours == ADD_REMOVE else {},
@@ -186,20 +190,20 @@ def test_a_resumed_release_holds_out_the_same_records(mine, monkeypatch, neighbo
     released = release(private, resume=True)
     assert released.release.number == 1
     assert held[0] == held[1]
-    assert states() == ["done"]
+    assert release_states() == ["done"]
 
 
-def test_a_declined_model_is_not_written_and_stays_spent(mine):
+def test_a_declined_model_is_not_written_and_stays_spent(write_private_dataset):
     questions = []
     with pytest.raises(ReleaseError, match="declined: no model was written"):
-        release(request(holdout=SHARE), confirm=lambda text: questions.append(text))
+        release(release_request(holdout=SHARE), confirm=lambda text: questions.append(text))
     # Sixty records tell nothing.
     assert ["cannot be told" in text for text in questions] == [True]
-    assert states() == ["failed"]
+    assert release_states() == ["failed"]
     assert not list(Path("releases").rglob(MODEL))
 
 
-def test_the_command_warns_and_says_what_the_hold_out_says(mine, capsys):
+def test_the_command_warns_and_says_what_the_hold_out_says(write_private_dataset, capsys):
     assert main(["release", "mine", "--epsilon", "1", "--holdout", "0.4"]) == 0
     out, err = capsys.readouterr()
     assert "cannot be told from the hold-out" in err
@@ -208,10 +212,12 @@ def test_the_command_warns_and_says_what_the_hold_out_says(mine, capsys):
     assert "holdout must be a share" in capsys.readouterr().err
 
 
-def test_a_hold_out_is_suggested_where_there_are_records_enough(mine, capsys, monkeypatch):
+def test_a_hold_out_is_suggested_where_there_are_records_enough(
+    write_private_dataset, capsys, monkeypatch
+):
     main(["release", "mine", "--epsilon", "1", "--learner", "noisy_majority"])
     assert "--holdout" not in capsys.readouterr().err
-    monkeypatch.setattr("privcurve.releases.request.HOLDOUT_FROM", ROWS)
+    monkeypatch.setattr("privcurve.releases.request.HOLDOUT_FROM", N_ROWS)
     main(["release", "mine", "--epsilon", "1", "--learner", "noisy_majority"])
     assert "--holdout 0.2 measures it" in capsys.readouterr().err
 

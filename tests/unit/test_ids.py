@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from small_study import public_facts
+from small_study import dataset_stub
 
 from privcurve.experiments import study
 from privcurve.experiments.curves import curves_of
@@ -39,7 +39,7 @@ def ids(made, method):
         *made.fresh_splits(has_test=False)[:1],
         *made.fresh_splits(has_test=True)[:1],
     ]
-    maker = RunIds(public_facts(made.datasets[0]), "checksum", method, SEED)
+    maker = RunIds(dataset_stub(made.datasets[0]), "checksum", method, SEED)
     return sha256(name for point in method.points for name in maker.names(point, splits))
 
 

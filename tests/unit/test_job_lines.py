@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from made_up_study import lay_out
+from made_up_study import write_made_up_study
 from small_study import ROOT
 from test_jobs import SEED, content, jobs_of
 
@@ -63,7 +63,7 @@ def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(
 
     monkeypatch.setattr(program, "prepare", prepare)
     monkeypatch.setattr(running, "is_current", lambda folder: bool(pretended))
-    running.run_here(lay_out(tmp_path), "tiny", Path("log"), quiet=True)
+    running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
     assert pretended[:3] == [("prepare",), ("ready",), ("work", False)]
 
 
@@ -72,7 +72,7 @@ def test_without_snakemake_too_runs_of_other_code_are_trained_again(
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "is_current", lambda folder: True)
-    plan = lay_out(tmp_path)
+    plan = write_made_up_study(tmp_path)
     fresh = replace(plan, configuration={**plan.configuration, "fresh": True})
     running.run_here(fresh, "tiny", Path("log"), quiet=True)
     monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
@@ -96,7 +96,7 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
 
         monkeypatch.setattr(program, "ready", ready)
         with pytest.raises(running.RunError, match=says):
-            running.run_here(lay_out(tmp_path), "tiny", Path("log"), quiet=True)
+            running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
         assert Path("log").read_text().startswith("begun\n")
 
 
@@ -166,10 +166,10 @@ def test_a_job_that_can_not_write_says_that_nothing_trained_is_lost(tmp_path):
     assert caught.value.code.endswith("then try again. Finished trainings are kept.")
 
 
-def test_a_description_that_was_changed_during_a_run_is_named(own):
+def test_a_description_that_was_changed_during_a_run_is_named(write_dataset):
     with pytest.raises(datasets.DatasetError, match="'mine' is not coded in results/data/mine"):
         program._check_coded("mine", 1)
     datasets.save(datasets.load("mine"), "results/data/mine")
-    own(missing="-")
+    write_dataset(missing="-")
     with pytest.raises(datasets.DatasetError, match=r"from an earlier description of 'mine' than"):
         program._check_coded("mine", 1)

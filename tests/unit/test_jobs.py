@@ -41,7 +41,7 @@ ALL = {"select": "all", "outputs": ["accuracy"]}
 
 
 def content(learners=LEARNERS, **changes):
-    return small_study.content(learners, **{"epsilons": [1], "folds": 2, **changes})
+    return small_study.study_mapping(learners, **{"epsilons": [1], "folds": 2, **changes})
 
 
 def jobs_of(seconds_per_job=30, seed=SEED, **changes):

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve.experiments import kinds
 from privcurve.experiments.study import load
@@ -27,7 +27,7 @@ GRID = {"n_rounds": [1, 9]}
     ],
 )
 def test_the_kind_follows_from_how_settings_are_chosen(spec, expected):
-    for method in study_of({"a": spec}).methods.values():
+    for method in study_with({"a": spec}).methods.values():
         assert kinds.kind(method) == expected
         assert kinds.kind(method, math.inf) == kinds.NOT_PRIVATE
         if expected == kinds.NOT_COVERED:

@@ -40,14 +40,14 @@ CODES = [
 ]
 
 
-def describe(own, columns=COLUMNS, missing=("", "NA"), lines=LINES, **changes):
+def describe(write_dataset, columns=COLUMNS, missing=("", "NA"), lines=LINES, **changes):
     columns = [dict(column) for column in columns]
-    own(lines, n_rows=len(lines) - 1, columns=columns, missing=list(missing), **changes)
+    write_dataset(lines, n_rows=len(lines) - 1, columns=columns, missing=list(missing), **changes)
     return datasets.describe("mine")
 
 
-def test_a_word_of_one_column_is_a_value_of_the_others(own):
-    domain = describe(own).domain
+def test_a_word_of_one_column_is_a_value_of_the_others(write_dataset):
+    domain = describe(write_dataset).domain
     assert datasets.load("mine").X.tolist() == CODES
     assert domain.missing == ("", "NA")
     assert domain.columns[1].missing == ("99", "-1")
@@ -56,22 +56,22 @@ def test_a_word_of_one_column_is_a_value_of_the_others(own):
     assert "99" not in domain.to_json()
 
 
-def test_data_are_coded_anew_when_a_word_is_added(own):
-    digest = describe(own).digest
+def test_data_are_coded_anew_when_a_word_is_added(write_dataset):
+    digest = describe(write_dataset).digest
     moved = [{**AGE, "missing": [99]}, {**VISITS, "missing": "bin"}, *COLUMNS[2:]]
-    assert describe(own, moved).digest != digest
+    assert describe(write_dataset, moved).digest != digest
     datasets.prepare("mine", "coded")
     assert datasets.read_coded("coded").domain == datasets.describe("mine").domain
     assert datasets.is_current("coded")
-    describe(own)
+    describe(write_dataset)
     assert not datasets.is_current("coded")
 
 
 @pytest.mark.parametrize("missing", ["", "bin", ["bin"], "x", 7, 7.5, ["", "bin", 7]])
-def test_each_way_to_write_it(own, missing):
+def test_each_way_to_write_it(write_dataset, missing):
     column = {**VISITS, "name": "x", "missing": missing}
     lines = ["x,sick", "1,yes", f"{[missing, missing][0] if missing == 'x' else ''},no"]
-    describe(own, [column], lines=lines)
+    describe(write_dataset, [column], lines=lines)
     words = missing if isinstance(missing, list) else [] if missing == "bin" else [missing]
     assert datasets.describe("mine").domain.columns[0].missing == tuple(map(str, words))
     assert datasets.load("mine").X[:, 0].tolist() == [0, 5]
@@ -89,13 +89,13 @@ def test_each_way_to_write_it(own, missing):
         ({**AGE, "missing": [True]}, r"YAML reads yes, no, on and off as truth values"),
     ],
 )
-def test_what_contradicts_itself_is_refused(own, column, message):
+def test_what_contradicts_itself_is_refused(write_dataset, column, message):
     with pytest.raises(DatasetError, match=message):
-        describe(own, [column])
+        describe(write_dataset, [column])
 
 
-def test_a_word_for_the_whole_table_within_bounds_is_questioned(own):
-    describe(own, missing=("", "NA", 99, "1900-01-01", -1))
+def test_a_word_for_the_whole_table_within_bounds_is_questioned(write_dataset):
+    describe(write_dataset, missing=("", "NA", 99, "1900-01-01", -1))
     report = check("mine")
     assert report.is_ready
     ages, births = (remark.message for remark in report.remarks)
@@ -105,9 +105,9 @@ def test_a_word_for_the_whole_table_within_bounds_is_questioned(own):
     assert {remark.line for remark in report.remarks} == {line}
     # Who says it of the column means it.
     mine = [{**AGE, "missing": [99]}, VISITS, {**BORN, "missing": "1900-01-01"}, *COLUMNS[3:]]
-    describe(own, mine, missing=("", "NA", 99, "1900-01-01", -1))
+    describe(write_dataset, mine, missing=("", "NA", 99, "1900-01-01", -1))
     assert check("mine").remarks == []
-    describe(own)
+    describe(write_dataset)
     assert check("mine").remarks == []
 
 
@@ -183,8 +183,8 @@ def test_a_blank_of_a_draft_keeps_the_words_that_were_drafted():
 # In a model ---------------------------------------------------------------------------------
 
 
-def test_a_model_knows_the_words_of_its_columns(own, tmp_path):
-    domain = describe(own).domain
+def test_a_model_knows_the_words_of_its_columns(write_dataset, tmp_path):
+    domain = describe(write_dataset).domain
     X = np.array(CODES * 20, dtype=np.uint8)
     learner = PrivGAMClassifier(epsilon=5, n_bins=domain.n_bins, classes=domain.label.names)
     models.save("model.json", learner.set_params(random_state=0).fit(X, ["no", "yes"] * 50), domain)

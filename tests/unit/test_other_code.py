@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from made_up_study import BOOST, MAJORITY, lay_out
-from small_study import ROOT, SMALL, read, study_of
+from made_up_study import BOOST, MAJORITY, write_made_up_study
+from small_study import ROOT, SMALL_STUDY, plan_with_studies, study_with
 
 from privcurve import datasets
 from privcurve.experiments import provenance, results
@@ -70,7 +70,7 @@ def tiny(code, monkeypatch):
             stem.with_name(stem.name + ending).write_text(text)
 
     monkeypatch.setattr(style, "save", write_notes)
-    lay_out(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
+    write_made_up_study(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
     record.audit_record("one_rule", "toy-line").write("", code={"one_rule": A})
 
 
@@ -189,7 +189,7 @@ def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
 
 def test_a_first_study_that_is_broken_keeps_no_line_from_being_said(tmp_path, monkeypatch):
     """Though the audit puts its canaries into that study's data."""
-    made = read(tmp_path, configured=("bad", "good"), good=SMALL, bad="title: 1")
+    made = plan_with_studies(tmp_path, configured=("bad", "good"), good=SMALL_STUDY, bad="title: 1")
     monkeypatch.chdir(tmp_path)
     made = replace(made, configuration={**made.configuration, "audit": True})
     assert made.audit is None
@@ -242,7 +242,7 @@ GRID = {"noisy": {"learner": "noisy_bayes", "grid": {"smoothing": [1.0, 5.0]}}}
 
 
 def jobs_of(learners=NOISY, seconds_per_job=30, **changes):
-    return StudyJobs(study_of(learners, **changes), 1, seconds_per_job)
+    return StudyJobs(study_with(learners, **changes), 1, seconds_per_job)
 
 
 def run(study_jobs, **how):
@@ -363,7 +363,7 @@ def test_runs_that_are_not_in_the_store_are_not_stamped(code):
 
 
 def test_the_command_says_what_to_do_about_other_bits(code, capsys):
-    lay_out(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
+    write_made_up_study(Path(), learners=LEARNERS, outputs=OUTPUTS, paper=None)
     terms = {"studies": ["tiny"], "audit": False, "seed": 1, "seconds_per_job": 30}
     terms["studies_folder"] = "config/studies"
     shutil.copytree(ROOT / "workflow/schemas", "workflow/schemas")

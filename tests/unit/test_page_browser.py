@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from own_release import request
+from own_release import release_request
 from page_of_a_study import make_page
 
 from privcurve.releases.release import release
@@ -169,8 +169,8 @@ def test_what_can_be_opened_is_reached_by_the_tab_key(driver, page):
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_a_card_is_no_wider_than_the_page(driver, mine, size):
-    card = release(request(learner="privgam")).path(PAGE).resolve()
+def test_a_card_is_no_wider_than_the_page(driver, write_private_dataset, size):
+    card = release(release_request(learner="privgam")).path(PAGE).resolve()
     assert see(driver, card, size) == []
     (*_, folded) = driver.find_elements("css selector", "details")
     table = folded.find_element("css selector", "table")

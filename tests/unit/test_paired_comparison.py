@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from made_up_study import lay_out, request_of
+from made_up_study import output_request, write_made_up_study
 
 from privcurve.experiments import study
 from privcurve.outputs import comparison
@@ -158,7 +158,7 @@ def test_each_repeat_draws_its_own_share(tmp_path, monkeypatch, shares, on_test,
     monkeypatch.chdir(tmp_path)
     learners = {name: {"learner": "one_rule"} for name in ("rule", "other")}
     outputs = [{"comparison": {"method": "rule~proved"}}]
-    plan = lay_out(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
+    plan = write_made_up_study(tmp_path, learners=learners, train_shares=shares, outputs=outputs)
     (request,) = plan.study_outputs("tiny")
     request.output.make(plan.context(request))
     assert on_folds in request.table.with_suffix(".md").read_text("utf-8")
@@ -181,12 +181,12 @@ def test_runs_of_other_splits_are_not_paired():
 )
 def test_what_can_not_be_compared_is_refused_by_name(options, told):
     with pytest.raises(study.StudyError, match=told):
-        request_of("comparison", options, outputs=["accuracy"])
+        output_request("comparison", options, outputs=["accuracy"])
 
 
 def test_only_the_methods_that_are_compared_are_read():
     options = {"method": "boost~proved", "others": ["boost~published"]}
-    read = request_of("comparison", options, outputs=["accuracy"]).reads.curves
+    read = output_request("comparison", options, outputs=["accuracy"]).reads.curves
     assert {method for _, method in read} == {"boost~proved", "boost~published"}
 
 

@@ -33,8 +33,8 @@ needs_dask = pytest.mark.skipif(
 )
 
 
-def test_without_the_package_one_message_says_how_to_get_it(big, monkeypatch):
-    big(100)
+def test_without_the_package_one_message_says_how_to_get_it(write_public_dataset, monkeypatch):
+    write_public_dataset(100)
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setattr(datasets, "prepare", None)
     with pytest.raises(ReleaseError, match=r"pip install 'privcurve\[dask\]'. Nothing was trained"):
@@ -42,8 +42,8 @@ def test_without_the_package_one_message_says_how_to_get_it(big, monkeypatch):
 
 
 @needs_dask
-def test_a_scheduler_that_does_not_answer_is_named(big, monkeypatch):
-    big(100)
+def test_a_scheduler_that_does_not_answer_is_named(write_public_dataset, monkeypatch):
+    write_public_dataset(100)
     monkeypatch.setattr(parts, "WAIT", 0.3)
     with pytest.raises(ReleaseError, match=r"Dask has no workers at tcp://127\.0\.0\.1:1: "):
         release(gam(), seed=SEED, scheduler="tcp://127.0.0.1:1")
@@ -92,13 +92,13 @@ def machines(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def expected(big):
+def expected(write_public_dataset):
     """Return the model of the same records in one memory; the folder is as before it."""
-    big(n=N)
+    write_public_dataset(n=N)
     text = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
-    big(ROWS, n=N)
+    write_public_dataset(ROWS, n=N)
     return text
 
 
@@ -181,9 +181,9 @@ def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
     ("package", "place"), [("privcurve", "runs privcurve"), ("no", "a worker")]
 )
 def test_machines_with_another_version_are_refused_before_anything_is_spent(
-    machines, big, monkeypatch, package, place
+    machines, write_public_dataset, monkeypatch, package, place
 ):
-    big(ROWS)
+    write_public_dataset(ROWS)
     monkeypatch.setattr(parts, "VERSION", "0.0.0")
     monkeypatch.setattr(parts, "PACKAGE", package)
     with pytest.raises(ReleaseError, match=f"{place}.*install 0.0.0 on each"):
@@ -230,10 +230,10 @@ def test_a_release_without_workers_can_be_resumed_on_this_machine(machines, expe
 
 
 @needs_dask
-def test_what_stands_for_a_part_is_sent_without_its_records(big):
+def test_what_stands_for_a_part_is_sent_without_its_records(write_public_dataset):
     import cloudpickle
 
-    big(100)
+    write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     held = parts.OpenPart(part, make_rows(part))
     query = Query(2, len(part.n_bins), sum(part.n_bins), clip=1, norm=1)

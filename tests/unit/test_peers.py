@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from small_study import content
+from small_study import study_mapping
 
 from privcurve.audit.pairs import records
 from privcurve.experiments import study
@@ -65,7 +65,9 @@ EBM = {"learner": "dp_ebm", "deltas": [1e-5], "grid": {"learning_rate": [0.01, 0
 
 def test_a_study_without_the_package_leaves_the_peer_out_and_says_so(without):
     without("interpret")
-    made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
+    made = study.from_mapping(
+        study_mapping({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
+    )
     assert list(made.methods) == ["rule~proved"]
     (note,) = made.skipped
     for word in ("s.yaml", "ebm is left out", "interpret-core", "privcurve[peers]"):
@@ -76,18 +78,22 @@ def test_an_absent_peer_is_checked_all_the_same(without):
     without("interpret")
     wrong = {**EBM, "grid": {"learning_rat": [0.1]}}
     with pytest.raises(study.StudyError, match="did you mean 'learning_rate'"):
-        study.from_mapping(content({"ebm": wrong, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
+        study.from_mapping(
+            study_mapping({"ebm": wrong, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
+        )
 
 
 def test_a_study_of_nothing_but_absent_peers_is_an_error(without):
     without("interpret")
     with pytest.raises(study.StudyError, match=r"no learner is left.*privcurve\[peers\]"):
-        study.from_mapping(content({"ebm": EBM}), "s", "s.yaml")
+        study.from_mapping(study_mapping({"ebm": EBM}), "s", "s.yaml")
 
 
 @needs_interpret
 def test_a_study_with_the_package_has_all_methods():
-    made = study.from_mapping(content({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml")
+    made = study.from_mapping(
+        study_mapping({"ebm": EBM, "rule": {"learner": "one_rule"}}), "s", "s.yaml"
+    )
     assert list(made.methods) == ["ebm~published~delta=1e-05", "rule~proved"]
     assert made.skipped == ()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from made_up_study import BOOST, lay_out, request_of
+from made_up_study import BOOST, output_request, write_made_up_study
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 from threadpoolctl import threadpool_limits
@@ -88,9 +88,9 @@ def as_numbers(table):
 
 
 def test_a_learner_that_has_the_name_of_the_model_on_raw_columns_is_refused():
-    request_of("raw", learners={"mine": {"learner": "logistic_regression"}})
+    output_request("raw", learners={"mine": {"learner": "logistic_regression"}})
     with pytest.raises(StudyError, match="the study must have no learner called 'raw'"):
-        request_of("raw", learners={"raw": {"learner": "logistic_regression"}})
+        output_request("raw", learners={"raw": {"learner": "logistic_regression"}})
 
 
 def test_raw_columns_match_the_file(folder):
@@ -153,12 +153,12 @@ def test_files_that_changed_since_they_were_coded_are_refused(folder):
 
 def test_a_learner_may_be_called_raw_where_nothing_else_is():
     free = {"learner": "logistic_regression", "title": "LR"}
-    assert titles_of(request_of("accuracy", learners={"raw": free}).study)["raw"] == "LR"
+    assert titles_of(output_request("accuracy", learners={"raw": free}).study)["raw"] == "LR"
 
 
 def made(folder, table, **changes):
     write(table, public_benchmark=True, **changes.pop("description", {}))
-    return lay_out(
+    return write_made_up_study(
         folder,
         **{
             **{"datasets": ["shop"], "folds": None, "repeats": None, "paper": None},

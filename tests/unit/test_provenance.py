@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve import datasets, sources
 from privcurve.audit import contract
@@ -155,7 +155,7 @@ def test_all_that_is_named_is_there():
 
 def test_a_selecting_learner_has_the_code_of_what_it_selects(edit):
     grid = {"tune": {"grid": {"n_rounds": [5, 9]}}}
-    made = study_of({"a": {"learner": "lazybb", **grid}, "b": {"learner": "lazybb"}})
+    made = study_with({"a": {"learner": "lazybb", **grid}, "b": {"learner": "lazybb"}})
     tuned, plain = made.methods.values()
     assert tuned.learners(tuned.settings[0]) == "lazybb+tuned"
     assert tuned.all_learners == {"lazybb+tuned"}
@@ -247,7 +247,7 @@ def test_nothing_that_a_fit_runs_is_left_out(learner):
 
 def test_nothing_that_trains_and_scores_a_run_is_left_out(tmp_path):
     data = datasets.load("toy-line")
-    method = study_of({"gam": {"learner": "privgam"}}).methods["gam~proved"]
+    method = study_with({"gam": {"learner": "privgam"}}).methods["gam~proved"]
     tasks = list(itertools.product(method.points[:1], fold_splits(3)[:1]))
     Trainer(data, method, 1, tmp_path / "first").run(tasks)
     reached = functions_in(lambda: Trainer(data, method, 1, tmp_path / "second").run(tasks))
@@ -315,7 +315,7 @@ def test_runs_are_added_up_by_their_code():
 
 
 def test_runs_of_other_code_are_used_and_counted_or_trained_again(tmp_path, code):
-    method = study_of({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
+    method = study_with({"m": {"learner": "noisy_majority"}}).methods["m~proved"]
     data, splits = datasets.load("toy-line"), fold_splits(3)
 
     def run(n_splits, **terms):

@@ -1,6 +1,6 @@
 """Rules: one for each kind of output, and names that are targets."""
 
-from small_study import ROOT, SMALL, read
+from small_study import ROOT, SMALL_STUDY, plan_with_studies
 
 from privcurve.workflow import plan, reading
 
@@ -35,8 +35,11 @@ def test_one_rule_makes_all_outputs_of_a_kind():
 
 def test_names_of_a_command_line_and_of_the_configuration_are_targets(tmp_path):
     sweep = {"name": "mine", "x": "epsilon"}
-    other = {**SMALL, "outputs": ["accuracy", {"sweep": sweep}, {"sweep": {**sweep, "name": "b"}}]}
-    run = read(tmp_path, good=SMALL, other=other)
+    other = {
+        **SMALL_STUDY,
+        "outputs": ["accuracy", {"sweep": sweep}, {"sweep": {**sweep, "name": "b"}}],
+    }
+    run = plan_with_studies(tmp_path, good=SMALL_STUDY, other=other)
     # The audit and the leaderboard are one output each here, so that their rules are the targets.
     always = {"good"}
     assert {"audit", "leaderboard"} <= {*run.kinds}

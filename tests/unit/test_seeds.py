@@ -14,7 +14,7 @@ import pytest
 import yaml
 from randomgen import ChaCha
 from scipy import stats
-from small_study import public_facts
+from small_study import dataset_stub
 
 from privcurve import datasets, schema
 from privcurve.experiments import runs, study
@@ -143,7 +143,7 @@ def test_what_a_configuration_may_say(tmp_path, folder):
 def quickstart(seed):
     made = study.load(ROOT / "config/studies/quickstart.yaml")
     method = next(iter(made.methods.values()))
-    ids = runs.RunIds(public_facts("wdbc"), "checksum", method, seed)
+    ids = runs.RunIds(dataset_stub("wdbc"), "checksum", method, seed)
     return [ids.run(method.points[0], split) for split in fold_splits(3)]
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from made_up_study import ADDITIVE, request_of
+from made_up_study import ADDITIVE_STUDY, output_request
 
 from privcurve import explain
 from privcurve.datasets import Column, Domain, Label
@@ -15,7 +15,7 @@ from privcurve.learners import PrivGAMClassifier, registry
 from privcurve.learners.additive.model import AdditiveModel
 from privcurve.outputs import record, shapes
 
-GAM = ADDITIVE["learners"]["gam"]
+GAM = ADDITIVE_STUDY["learners"]["gam"]
 DOMAIN = Domain(
     (
         Column("flat", "categorical", categories=(("a", "a"), ("b", "b"))),
@@ -32,7 +32,7 @@ ERRORS = [[0.1, 0.1], [0.2, 0.3, 0.4], [0.05, 0.06]]
 def ask(learner=GAM, given=None, **changes):
     """Ask for the shapes of a study; `learner` and `given` are what is different."""
     options = {"learner": "gam", "epsilon": 2, **(given or {})}
-    return request_of("shapes", options, **{"learners": {"gam": learner}, **changes})
+    return output_request("shapes", options, **{"learners": {"gam": learner}, **changes})
 
 
 def test_another_version_of_fits_to_more_classes_makes_them_again(monkeypatch):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from announced_vote import announcing
-from small_study import study_of
+from small_study import study_with
 from test_own_learners import forget
 
 from privcurve.audit import trial
@@ -219,7 +219,7 @@ def write(name, result):
 def test_a_study_labels_own_learners_and_ranks_none_that_broke_the_contract(folder):
     import pandas as pd
 
-    made = study_of(LEARNERS)
+    made = study_with(LEARNERS)
     assert list(made.methods) == ["cheat", "mine", "gam~proved"]
     assert made.own_learners == ["cheat", "mean_vote"]
     assert titles_of(made)["mine"] == "Mean vote (claimed; contract not tried)"
@@ -326,7 +326,7 @@ def test_the_stored_word_is_told_what_it_is_called_now():
         check_calibration("certified")
     old = {"gam": {"learner": "privgam", "calibrations": ["certified"]}}
     with pytest.raises(StudyError, match="not 'certified': it is called 'proved' now"):
-        study_of(old)
+        study_with(old)
     with pytest.raises(ValueError, match="not 'certified': it is called 'proved' now"):
         NoisyMajorityClassifier(n_bins=2, calibration="certified").fit(X, Y)
 

@@ -5,7 +5,7 @@ import math
 import re
 
 import pytest
-from small_study import public_facts, study_of
+from small_study import dataset_stub, study_with
 
 from privcurve import datasets
 from privcurve.experiments import readiness, study
@@ -20,7 +20,9 @@ BOOST = {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}
 
 def made(learners=None, **changes):
     plain = {"folds": None, "repeats": None} if "splits" in changes else {}
-    return study_of(learners or {"boost": BOOST}, "s", **{**plain, "epsilons": [0.5, 1], **changes})
+    return study_with(
+        learners or {"boost": BOOST}, "s", **{**plain, "epsilons": [0.5, 1], **changes}
+    )
 
 
 def jobs(one, method=None):
@@ -29,7 +31,7 @@ def jobs(one, method=None):
 
 
 def ids(one, method):
-    maker = RunIds(public_facts("toy-line"), "c", one.methods[method], 1)
+    maker = RunIds(dataset_stub("toy-line"), "c", one.methods[method], 1)
     return {
         name for p in one.methods[method].points for name in maker.names(p, one.selection_splits)
     }

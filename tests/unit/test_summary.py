@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_study import content, read, study_of
+from small_study import plan_with_studies, study_mapping, study_with
 
 from privcurve import datasets
 from privcurve.experiments import results, summary, train
@@ -29,7 +29,7 @@ def coded():
 
 
 def cut(seconds_per_job=1e-3, seed=1, **changes):
-    return StudyJobs(study_of(LEARNERS, **changes), seed, seconds_per_job)
+    return StudyJobs(study_with(LEARNERS, **changes), seed, seconds_per_job)
 
 
 def counts(study_jobs):
@@ -99,7 +99,9 @@ def test_measured_seconds_replace_the_estimate():
 
 
 def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
-    read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
+    plan_with_studies(
+        tmp_path, good=study_mapping(LEARNERS), ill=study_mapping(LEARNERS, learnerss={})
+    )
     for name in ("good", "ill"):
         (tmp_path / CELLS / name).mkdir(parents=True)
     program.summary(program.Run(CONFIGURATION, tmp_path), "1")
@@ -110,7 +112,9 @@ def test_a_study_that_can_not_be_read_is_left_out(tmp_path, capsys):
 
 
 def test_old_files_of_jobs_are_listed_and_removed(tmp_path, capsys):
-    read(tmp_path, good=content(LEARNERS), ill=content(LEARNERS, learnerss={}))
+    plan_with_studies(
+        tmp_path, good=study_mapping(LEARNERS), ill=study_mapping(LEARNERS, learnerss={})
+    )
     run = program.Run(CONFIGURATION, tmp_path)
     (tmp_path / CELLS / "good").mkdir(parents=True)
     (job,) = program._list_begun(run)[0]["good"].jobs.values()

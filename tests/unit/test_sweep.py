@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from made_up_study import lay_out
+from made_up_study import write_made_up_study
 
 from privcurve.analysis import sweep
 from privcurve.experiments.study import StudyError
@@ -102,7 +102,7 @@ def test_a_parameter_called_entry_does_not_hide_the_names_of_methods(tmp_path, m
     )
     gam = {"learner": "privgam", "vary": {"entry": ["cyclic", "stumps"]}}
     options = {"x": "epsilon", "lines": ["method"]}
-    plan = lay_out(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
+    plan = write_made_up_study(tmp_path, learners={"gam": gam}, outputs=[{"sweep": options}])
     (request,) = plan.study_outputs("tiny")
     axes = plan.context(request).methods()
     assert axes["gam~proved~entry=cyclic"] == {"entry": "gam"}
@@ -166,7 +166,7 @@ def drawn(folder, monkeypatch, **options):
     monkeypatch.chdir(folder)
     options = {"levels": ["majority"], "lines": ["calibration"], **options}
     changes = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [0.5, 2, math.inf]}
-    plan = lay_out(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
+    plan = write_made_up_study(folder, **changes, learners=LEARNERS, outputs=[{"sweep": options}])
     frames = {}
     monkeypatch.setattr(style, "save", lambda figure, frame, *_: frames.update({figure: frame}))
     (request,) = plan.study_outputs("tiny")

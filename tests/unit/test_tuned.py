@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve import models
 from privcurve.audit.states import fitted_attributes, numbers
@@ -185,7 +185,7 @@ ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds":
 
 def made(**entry):
     facts = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
-    return study_of({"x": facts}, "s", epsilons=[1])
+    return study_with({"x": facts}, "s", epsilons=[1])
 
 
 def test_the_word_makes_a_curve_of_its_own():

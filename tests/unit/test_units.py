@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 import small_study
 import yaml
-from own_dataset import refused
-from own_release import book, request, with_test_part
+from own_dataset import assert_load_fails
+from own_release import budget_ledger, release_request, write_test_file
 from sklearn.base import clone
 
 from privcurve import PrivGAMClassifier, Schema, datasets, models
@@ -51,12 +51,12 @@ def lines_of(persons):
 
 
 @pytest.fixture
-def persons(mine):
+def persons(write_private_dataset):
     """Write records of persons, with a budget of 2; give a function that changes them."""
 
     def write(lines=None, **changes):
         lines = lines_of(PERSONS) if lines is None else lines
-        mine(lines, **{"n_rows": KEPT, "unit": UNIT, **changes})
+        write_private_dataset(lines, **{"n_rows": KEPT, "unit": UNIT, **changes})
 
     write()
     return write
@@ -90,14 +90,14 @@ def test_who_a_record_is_of_can_be_a_number_or_a_text(persons, tmp_path):
 @pytest.mark.parametrize("key", ["n_rows", "n_test"])
 def test_numbers_of_records_are_those_that_are_kept(persons, key):
     if key == "n_test":
-        files = with_test_part(lines_of(["P1"] * 5))
+        files = write_test_file(lines_of(["P1"] * 5))
         persons(files=files, n_test=2)
         assert len(datasets.load("mine").y_test) == 2
         persons(files=files, n_test=5)
-        refused(r"unit keeps 2 of 5 records \(at most 2 of each who\).*n_test: 5")
+        assert_load_fails(r"unit keeps 2 of 5 records \(at most 2 of each who\).*n_test: 5")
     else:
         persons(n_rows=len(PERSONS))
-        refused(rf"unit keeps {KEPT} of {len(PERSONS)} records .* n_rows: {len(PERSONS)}")
+        assert_load_fails(rf"unit keeps {KEPT} of {len(PERSONS)} records .* n_rows: {len(PERSONS)}")
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_numbers_of_records_are_those_that_are_kept(persons, key):
 )
 def test_a_unit_that_can_not_be_is_refused(persons, unit, message):
     persons(unit=unit)
-    refused(message)
+    assert_load_fails(message)
 
 
 def test_a_record_of_nobody_is_refused(persons):
     persons([*lines_of(PERSONS), ",30,Oslo,yes"])
-    refused(r"line \d+.*the unit 'who' is missing, so the record belongs to no person")
+    assert_load_fails(r"line \d+.*the unit 'who' is missing, so the record belongs to no person")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_record_of_nobody_is_refused(persons):
 )
 def test_what_stands_for_no_value_is_nobody(persons, name):
     persons([*lines_of(PERSONS), f"{name},30,Oslo,yes"], n_rows=KEPT + 1)
-    assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in refused()
+    assert f"line 75 of data/mine.csv: the unit 'who' is missing ({name!r})" in assert_load_fails()
     frame = pd.read_csv("data/mine.csv", keep_default_na=False)
     with pytest.raises(DatasetError, match=r"row 73.*'who' is missing .*belongs to no person"):
         schema_of_persons().training_rows(frame)
@@ -175,7 +175,7 @@ def test_names_that_are_alike_are_told_by_all_that_trains(persons, name, other, 
     # It may be printed, or go into a log.
     assert repr(other) not in note
     said = []
-    release(request(), tell=said.append)
+    release(release_request(), tell=said.append)
     assert said == [note]
     frame = pd.read_csv("data/mine.csv", dtype=str)
     with pytest.warns(UserWarning, match="2 values of the unit 'who' differ"):
@@ -254,7 +254,7 @@ def test_each_relation_says_what_is_done_to_a_persons_records():
 
 
 def test_a_release_is_of_persons_everywhere(persons):
-    released = release(request(epsilon=1.0))
+    released = release(release_request(epsilon=1.0))
     assert released.learner.privacy_.epsilon == 0.5
     statement = released.statement
     assert (statement.epsilon, statement.at_most) == (1.0, 2)
@@ -269,17 +269,17 @@ def test_a_release_is_of_persons_everywhere(persons):
         "epsilon = 2 (replace-one neighbours that differ in all records of one who)",
     ):
         assert said in text, said
-    (line,) = book().releases()
+    (line,) = budget_ledger().releases()
     assert line.price == Price(1.0, 0.0, REPLACE_ONE, "who")
     assert line.facts["at_most"] == 2
-    release(request(epsilon=1.0))
+    release(release_request(epsilon=1.0))
     with pytest.raises(LedgerError, match="would cost epsilon = 1, but epsilon = 2"):
-        release(request(epsilon=1.0))
+        release(release_request(epsilon=1.0))
 
 
 def test_delta_of_a_release_is_of_persons(persons):
     persons(budget={"epsilon": 5, "delta": 1e-4})
-    released = release(request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
+    released = release(release_request(learner="noisy_bayes", epsilon=1.0, delta=1e-5))
     assert released.statement.delta == pytest.approx(1e-5)
     assert "may show all records of each who with that" in html.unescape(
         released.path(PAGE).read_text()
@@ -290,7 +290,7 @@ def test_delta_of_a_release_is_of_persons(persons):
 def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch):
     calls, own = [], holdout.query
     monkeypatch.setattr(holdout, "query", lambda request: calls.append(own(request)) or calls[-1])
-    released = release(request(epsilon=1.0, holdout=0.4))
+    released = release(release_request(epsilon=1.0, holdout=0.4))
     assert released.price.epsilon == 1.0
     # Two records of a person, each of which moves the counts by 2.
     assert calls[0].scale == 2 * 2 * PARTS
@@ -302,22 +302,22 @@ def test_a_hold_out_has_noise_for_all_of_a_persons_records(persons, monkeypatch)
 def test_how_many_records_a_person_has_moves_no_records_of_others(persons):
     persons(records={"first": 20})
     with pytest.raises(ReleaseError, match="one who with many records push other records out"):
-        release(request())
-    assert not book().path.exists()
+        release(release_request())
+    assert not budget_ledger().path.exists()
 
 
 def test_releases_of_persons_and_of_records_do_not_add_up(persons):
     persons(budget=None)
-    release(request())
+    release(release_request())
     persons(unit=None, n_rows=len(PERSONS), budget=None)
     with pytest.raises(
         LedgerError, match=r"protect single records, but .* protect all records of one who"
     ):
-        release(request())
+        release(release_request())
 
 
 def test_a_variant_that_keeps_more_shares_the_budget_of_persons(persons):
-    release(request(epsilon=1.5))
+    release(release_request(epsilon=1.5))
     more = {
         "title": "With more records of each",
         "based_on": "mine",
@@ -325,9 +325,9 @@ def test_a_variant_that_keeps_more_shares_the_budget_of_persons(persons):
         "n_rows": len(PERSONS),
     }
     Path("resources/datasets/more.yaml").write_text(yaml.safe_dump(more))
-    assert release(request(dataset="more", epsilon=0.5)).statement.at_most == 4
+    assert release(release_request(dataset="more", epsilon=0.5)).statement.at_most == 4
     with pytest.raises(LedgerError, match="epsilon = 2 of the budget"):
-        release(request(dataset="more", epsilon=0.5))
+        release(release_request(dataset="more", epsilon=0.5))
 
 
 def test_a_budget_for_records_allows_no_release_for_persons(persons):
@@ -336,12 +336,12 @@ def test_a_budget_for_records_allows_no_release_for_persons(persons):
     Path("resources/datasets/of-persons.yaml").write_text(yaml.safe_dump(content))
     assert len(datasets.load("of-persons").y) == KEPT
     with pytest.raises(LedgerError, match="protect all records of one who, but the budget"):
-        release(request(dataset="of-persons"))
+        release(release_request(dataset="of-persons"))
 
 
 def test_of_neighbours_who_are_added_the_card_says_persons(persons):
     options = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": 50}}
-    released = release(request(epsilon=0.5, **options))
+    released = release(release_request(epsilon=0.5, **options))
     text = html.unescape(released.path(PAGE).read_text())
     assert "all records of any one who are added or left out; the number of persons" in text
     assert "training records, at most 2 of each who; their number is not public" in text
@@ -353,7 +353,7 @@ def test_of_neighbours_who_are_added_the_card_says_persons(persons):
 
 
 def test_a_private_choice_is_of_persons(persons):
-    released = release(request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
+    released = release(release_request(learner=CHOOSE, parameters={"expected_runs": 2.0}))
     assert released.statement.epsilon == 1.0
     assert released.learner.privacy_.epsilon == pytest.approx(0.5)
     told = choice(released.request, datasets.describe("mine")).lines()[0]
@@ -365,7 +365,7 @@ def test_a_private_choice_is_of_persons(persons):
 
 def study_of(**changes):
     learners = {"bayes": {"learner": "noisy_bayes"}, "tree": {"learner": "gradient_boosting"}}
-    return small_study.study_of(
+    return small_study.study_with(
         **{"learners": learners, "datasets": ["mine"], "epsilons": [1.0], **changes}
     )
 
@@ -443,10 +443,10 @@ def test_coded_data_say_whose_they_are_and_how_many_there_can_be(persons, tmp_pa
 
 def test_persons_who_train_test_no_model(persons):
     header, *rows = lines_of(PERSONS)
-    persons(files=with_test_part([header, *rows[::-1]]), n_test=KEPT)
+    persons(files=write_test_file([header, *rows[::-1]]), n_test=KEPT)
     with pytest.raises(ValueError, match="30 have, and would test models that they trained"):
         readiness.check(study_of(), datasets.load("mine"))
-    with_test_part([header, *(f"Q{row[1:]}" for row in rows)])
+    write_test_file([header, *(f"Q{row[1:]}" for row in rows)])
     readiness.check(study_of(), datasets.load("mine"))
 
 

@@ -3,13 +3,13 @@
 import shutil
 
 import pytest
-from checkout import Project, make, once
+from checkout import Project, make_checkout, shared_checkout
 
 
 @pytest.fixture(scope="session")
 def checkout(tmp_path_factory):
     """Make fresh checkouts."""
-    return lambda: make(tmp_path_factory.mktemp("checkout"))
+    return lambda: make_checkout(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.fixture
@@ -26,7 +26,9 @@ def copy(project, folder):
 
 @pytest.fixture(scope="session")
 def finished_once(tmp_path_factory):
-    return Project(once(tmp_path_factory, "finished", lambda folder: make(folder).run()))
+    return Project(
+        shared_checkout(tmp_path_factory, "finished", lambda folder: make_checkout(folder).run())
+    )
 
 
 @pytest.fixture

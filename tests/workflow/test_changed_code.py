@@ -7,7 +7,7 @@ import zlib
 
 import pandas as pd
 import pytest
-from checkout import ROOT, TABLES, Project, make, once
+from checkout import ROOT, TABLES, Project, make_checkout, shared_checkout
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -23,7 +23,7 @@ NOTE = "Other code: 12 of {} runs of privgam come from other code than the code 
 
 def lay_out(folder):
     """A checkout with a copy of the package, in which the study has been run."""
-    project = make(folder)
+    project = make_checkout(folder)
     project.write_study(**STUDY)
     # With the compiled loops, and the times that they go by.
     shutil.copytree(ROOT / "src", folder / "src")
@@ -36,7 +36,7 @@ def run(project, *arguments):
 
 @pytest.fixture
 def project(tmp_path_factory, tmp_path):
-    first = once(tmp_path_factory, "other_code", lay_out)
+    first = shared_checkout(tmp_path_factory, "other_code", lay_out)
     shutil.copytree(first, tmp_path / "copy")
     return Project(tmp_path / "copy")
 
@@ -74,9 +74,9 @@ def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
     output = run(project)
     assert "Nothing to be done" in output
     assert code_lines(output) == [line, remedy]
-    project.forget_logs()
+    project.delete_logs()
     assert code_lines(run(project, "-R", "train", "--", TABLES)) == [line, remedy]
-    assert project.counts() == (0, project.n_runs(**STUDY), 0)
+    assert project.run_counts() == (0, project.expected_runs(**STUDY), 0)
 
     # A curve that mixes both says so.
     project.write_study(**{**STUDY, "epsilons": [2, 3, 5]})
@@ -86,14 +86,14 @@ def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
     assert {at: mixed[at] for at in first} == first
 
     # All of it is trained by the present code, and nothing else.
-    project.forget_logs()
+    project.delete_logs()
     run(project, TABLES, "--config", "fresh=true")
-    assert project.counts()[0] == 12
+    assert project.run_counts()[0] == 12
     assert NOTE.format(18) not in table.read_text()
     last = losses(project)
     assert last[3] == mixed[3]
     assert all(last[at] != mixed[at] for at in first)
-    codes = [json.loads(text)["code"] for text in project.stored()]
+    codes = [json.loads(text)["code"] for text in project.stored_lines()]
     assert sorted(map(codes.count, set(codes))) == [6, 12, 18]
     output = run(project, TABLES, "-n", "--config", "fresh=true")
     assert "Nothing to be done" in output
@@ -102,9 +102,9 @@ def test_a_curve_never_mixes_two_versions_of_the_code_silently(project):
     # And back: what the old code trained is in the store.
     project.write_study(**STUDY)
     edit(project, "BINS_PER_ROOT = 2, 0.1", "BINS_PER_ROOT = 8, 3.0")
-    project.forget_logs()
+    project.delete_logs()
     run(project, "--config", "fresh=true")
-    assert project.counts()[0] == 0
+    assert project.run_counts()[0] == 0
     assert project.outputs() == made
 
 

@@ -63,5 +63,5 @@ def test_coded_data_follow_what_they_are_made_from(project):
     describe(project)
     (project.folder / "resources/datasets/mine.yaml").touch()
     project.write_study(datasets=["mine"])
-    said = project.job("ready", "--study", "tiny")
+    said = project.run_job("ready", "--study", "tiny")
     assert "was encoded from an earlier description of 'mine'" in said

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from checkout import ROOT, STUDY, Project
+from checkout import ROOT, TINY_STUDY, Project
 
 from privcurve.workflow import snakemake
 
@@ -52,7 +52,7 @@ def importer(tmp_path):
     text = SNAKEFILE.format(snakefile=snakefile, configuration=configuration)
     (tmp_path / "Snakefile").write_text(text)
     (tmp_path / "studies").mkdir()
-    study = {**STUDY, "learners": {"majority": {"learner": "majority_class"}}}
+    study = {**TINY_STUDY, "learners": {"majority": {"learner": "majority_class"}}}
     (tmp_path / "studies/tiny.yaml").write_text(yaml.safe_dump(study))
     return Project(tmp_path)
 

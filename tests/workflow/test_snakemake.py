@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkout import STUDY, TABLES
+from checkout import TABLES, TINY_STUDY
 
 pytestmark = pytest.mark.workflow
 
@@ -38,7 +38,7 @@ def test_a_rule_of_a_user_is_a_target(project):
 
 @pytest.mark.slow
 def test_rules_are_forced_stopped_at_and_left_out(finished):
-    made, stored = finished.outputs(), finished.stored()
+    made, stored = finished.outputs(), finished.stored_lines()
     after = {"accuracy", "selected_settings", "learning_curves", "tiny"}
     force = ("--forcerun", "train")
     planned = finished.run("--dry-run", *force, "--", "tiny")
@@ -49,12 +49,12 @@ def test_rules_are_forced_stopped_at_and_left_out(finished):
     assert set(jobs_of(omit)) == {"train", "accuracy", "selected_settings", "total"}
     # Trained again, the runs have the same bytes: what was left out is of them still.
     assert "Nothing to be done" in finished.run()
-    assert (finished.outputs(), finished.stored()) == (made, stored)
+    assert (finished.outputs(), finished.stored_lines()) == (made, stored)
 
 
 @pytest.mark.slow
 def test_lines_of_jobs_can_be_typed(finished):
-    made, stored = finished.outputs(), finished.stored()
+    made, stored = finished.outputs(), finished.stored_lines()
     planned = finished.run("--dry-run", "--printshellcmds", "--forceall", "--", "tiny")
     lines = dict(
         re.findall(r"^(?:Shell command: )?(python -m \S+ (\w+) .*)$", planned, re.MULTILINE)
@@ -65,18 +65,18 @@ def test_lines_of_jobs_can_be_typed(finished):
     for line in sorted(lines, key=lambda line: (steps.index(lines[line]), "curves" in line)):
         done = finished.call(["bash", "-c", line], PATH=f"{folder}:{os.environ['PATH']}")
         assert done.returncode == 0, (line, done.stderr)
-    assert (finished.outputs(), finished.stored()) == (made, stored)
+    assert (finished.outputs(), finished.stored_lines()) == (made, stored)
 
 
 @pytest.mark.slow
 def test_what_is_touched_counts_and_what_is_forced_is_made_again(finished):
-    made, stored = finished.outputs(), finished.stored()
+    made, stored = finished.outputs(), finished.stored_lines()
     (finished.folder / "results/data/toy-line/encoded.npz").touch()
     finished.run("--touch")
     assert "Nothing to be done" in finished.run()
     finished.run("--forcerun", "prepare", "--", "tiny")
     assert finished.outputs() == made
-    assert finished.stored() == stored
+    assert finished.stored_lines() == stored
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_a_report_shows_tables_and_figures(finished):
 
 @pytest.mark.slow
 def test_a_report_of_one_study_names_that_study(finished):
-    other = {**STUDY, "figure": "other"}
+    other = {**TINY_STUDY, "figure": "other"}
     (finished.folder / "config/studies/other.yaml").write_text(yaml.safe_dump(other))
     finished.run("--config", "studies=[other]", "--report", "report.html", "--", "tiny")
     page = (finished.folder / "report.html").read_text()

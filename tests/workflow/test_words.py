@@ -52,13 +52,13 @@ def test_hold_outs_of_shares_select_by_a_metric_and_then_all_runs_are_results(pr
     assert "Nothing to be done" in project.run(TABLES)
 
     # Every setting is a result: what was selected for the whole part is trained already.
-    project.forget_logs()
+    project.delete_logs()
     sweep = {"sweep": {"x": "n_rounds", "learners": ["boost"]}}
     everything = {**WORDS, "select": "all", "outputs": [sweep]}
     without = (*PLAIN, "metric", "train_shares")
     project.write_study(**everything, learners=LEARNERS, without=without)
     project.run("tiny")
-    assert project.counts() == (3, 3 * 3, 0)
+    assert project.run_counts() == (3, 3 * 3, 0)
     (drawn,) = project.outputs().keys() & {"results/figures/tiny/sweep.csv"}
     assert len(pd.read_csv(project.folder / drawn)) == 2
 
