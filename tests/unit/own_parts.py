@@ -1,4 +1,4 @@
-"""What the tests of records in parts share: public records, and what is asked of them."""
+"""Public records in parts, and the release that tests make of them."""
 
 from __future__ import annotations
 

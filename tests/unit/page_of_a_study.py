@@ -18,7 +18,7 @@ LEARNERS = {
 
 
 def make_page(folder, epsilons=(0.5, 2, 1)):
-    """Make the page and the tables that it reads; give its path."""
+    """Write the page and the tables that it reads; return its path."""
     words = {"datasets": ["toy-line", "toy-line-fine"], "epsilons": [*epsilons]}
     with chdir(folder):
         plan = write_made_up_study(folder, **words, learners=LEARNERS, outputs=OUTPUTS)
@@ -28,5 +28,5 @@ def make_page(folder, epsilons=(0.5, 2, 1)):
 
 
 def texts(path):
-    """Read a CSV as it is written."""
+    """Return the cells of a CSV file as texts."""
     return pd.read_csv(path, dtype=str, keep_default_na=False)

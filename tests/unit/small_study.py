@@ -44,7 +44,7 @@ def study_with(learners, name="t", **changes):
 
 
 def dataset_stub(name, mixed=False, n_classes=2):
-    """Return a stand-in for a dataset, with only the public facts that run ids depend on."""
+    """Return a dataset stub that has only the public facts on which run ids depend."""
     domain = SimpleNamespace(mixed_bins=64 if mixed else None, n_classes=n_classes)
     return SimpleNamespace(name=name, domain=domain)
 

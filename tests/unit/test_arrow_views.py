@@ -1,4 +1,4 @@
-"""Texts in Arrow's `string_view`, which Polars writes, are read as `string` is."""
+"""Texts of Arrow's type `string_view`, which Polars writes, are read like `string`."""
 
 from pathlib import Path
 

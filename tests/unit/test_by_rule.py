@@ -1,4 +1,4 @@
-"""The learner that a release takes where none is named: its settings follow from public facts."""
+"""The learner of a release without a named learner: its settings follow from public facts."""
 
 import html
 import json
@@ -40,7 +40,7 @@ def test_names_of_columns_and_the_order_of_records_change_nothing(write_private_
         for epsilon, delta in budgets:
             settings = {"epsilon": epsilon, "delta": delta}
             model = registry.make(by_rule.DEFAULT, data.domain, settings)
-            # With the same coins not even noise differs.
+            # With equal seeds even the noise is equal.
             model.set_params(random_state=1).fit(data.X, data.y)
             yield model.decision_function(np.unique(data.X, axis=0)).tolist()
 
@@ -56,7 +56,7 @@ def test_names_of_columns_and_the_order_of_records_change_nothing(write_private_
 
 
 def released(words):
-    """Release by the command; return its request in the ledger, and the model's statement."""
+    """Release with the command; return its request in the ledger, and the model's statement."""
     assert main.main(["release", "mine", "--epsilon", "0.5", *words.split()]) == 0
     entry = budget_ledger().releases()[-1]
     content = json.loads(Path(f"releases/mine/{entry.number}", MODEL).read_text())

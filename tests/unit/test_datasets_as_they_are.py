@@ -1,4 +1,4 @@
-"""Data as users have them: gaps, dates, texts of many kinds, decimal commas, Parquet, gz."""
+"""Messy data of users: gaps, dates, texts, decimal commas, Parquet, gz."""
 
 import json
 from datetime import date, datetime
@@ -21,7 +21,7 @@ HEART, SUGAR, OTHER, NONE = range(4)
 
 
 def coded(write_dataset, values, column, **changes):
-    """Return the codes of some values of one column."""
+    """Return the codes of values in one column."""
     lines = ["x;sick", *(f"{value};{'yes' if k else 'no'}" for k, value in enumerate(values))]
     parser = {"kind": "delimited", "header": True, "separator": ";"}
     write_dataset(lines, columns=[column], parser=parser, n_rows=len(values), **changes)
@@ -52,7 +52,7 @@ MINUS = {"missing": [-999], "unknown": "other"}
 FIRST = "2000-01-01"
 ZEROS = groups({"code": "0999", "none": "-999"})
 CODED = [
-    # Markers of what is missing: several, and numbers in whatever way they are written.
+    # Markers of missing values: several, and numbers in any notation.
     (["1", "NA", "", "-", "9.5"], NUMBER, {"missing": ["NA", "-"]}, [1, 10, 10, 10, 9]),
     (["1", "-999", "-999.0"], NUMBER, {"missing": "-999"}, [1, 10, 10]),
     ([FIRST, "2000-01-02 10:00"], DAY | {"missing": "bin"}, {"missing": "2000-01-02"}, [0, 10]),
@@ -60,30 +60,30 @@ CODED = [
     ([FIRST, "-999.0", "-999", "-999.00"], DAY | {"missing": "bin"}, MINUS, [0, 10, 10, 10]),
     (["I21", "-999.0", "-999", "-999.00"], TEXT, MINUS, [HEART, NONE, NONE, NONE]),
     (["I21", "-999.0", "-999"], listed("I21", "other", "?"), {"missing": [-999.0]}, [0, 2, 2]),
-    # A number that is listed is one, and a code with zeros is none.
+    # A marker that is a number matches equal numbers, but not a code with leading zeros.
     (["-999.0", "0999"], ZEROS, {"missing": [-999.0, 999]}, [1, 0]),
     (["1", "-999", "x"], NUMBER, {"missing": [-999, "x"]}, [1, 10, 10]),
     (["-9,9", "3,5", "-9,90", ""], WIDE, COMMA, [10, 6, 10, 10]),
     (["-9,9", "3,5", "-9,90", "NA"], WIDE, COMMA | {"missing": [-9.9, "NA"]}, [10, 6, 10, 10]),
-    # A value that is listed is a value.
+    # A category may equal a marker; then it is a value.
     (["Oslo", "NA", "-"], listed("Oslo", "-", "?"), {"missing": ["NA", "-"]}, [0, 2, 1]),
-    # Codes that are whole numbers may have a point, or a comma where that stands for it.
+    # Integer codes may have a decimal point, or a comma if the file has decimal commas.
     (["1", "2.0", "1.00"], listed(1, 2, "other"), {}, [0, 1, 0]),
     (["1", "2.0", "2.5"], listed(1, 2, "other"), OTHERS, [0, 1, 2]),
     (["1", "2,0", "2.0", "2.000"], listed(1, 2, "other"), OTHERS | {"decimal": ","}, [0, 1, 1, 2]),
-    # Edges of dates are whole days.
+    # Bin edges of dates are whole days.
     (["03.01.2000", "04.01.2000", "", "11.01.2000"], ENDS, {}, [0, 1, 4, 3]),
-    # The first pattern that fits counts; what stands in one is meant as it is, but for the star.
+    # The first matching pattern counts; only * is a wildcard, all other characters are literal.
     (["Head Nurse", "nurse", "a (b)"], groups({"head": ["*nurse*"], "rest": "*"}), {}, [0, 0, 1]),
     (["abc", "a.c", "(b", "OTHER"], groups(["a.c", "(b", "other"]), {}, [2, 0, 1, 2]),
-    # Codes in groups may have a point; what is listed with its point is meant so.
+    # Integer codes match "1.0"; a group that lists "2.0" matches only this text.
     (
         ["1.0", "-1.0", "2.0", "2.00", "1.5", "no"],
         groups({"no": ["no", "-1"], "half": "2.0", "yes": ["yes", "1", "2"]}),
         {},
         [2, 1, 0, 2, 3, 1],
     ),
-    # A group may list what means nothing elsewhere.
+    # A group may list a word that is a marker elsewhere.
     (WORDS, JOBS, {"missing": ["none", "unknown", "NA", ""]}, [0, 3, 3, 3, 1, 1]),
     (WORDS, JOBS, {"missing": ["?", "None"]}, [0, 0, 1, 3, 3, 1]),
 ]
@@ -99,7 +99,7 @@ def test_values_have_the_codes_that_they_mean(write_dataset, values, column, cha
     [
         (["1", "none"], NUMBER, {"missing": ["NA", "-"]}, "'x' is 'none', not a number"),
         (["1", "2.5"], listed(1, 2, "other"), {}, "'2.5', which is not one of its categories"),
-        # What is no number ends with a dot of its own.
+        # A wrong value may end with a dot.
         (["St", "St."], listed("St", "?"), {}, "'x' is 'St.', which is not one"),
         (["soon", "soon"], DAY, {}, r"'x' is 'soon', not an ISO date \(2024-12-31\)"),
         (["soon", "soon"], ENDS, {}, "'x' is 'soon', not a date of the form %d.%m.%Y"),
@@ -126,7 +126,7 @@ def test_one_marker_means_the_same_in_a_list(write_dataset):
 
 def test_a_comma_may_replace_the_decimal_point(write_dataset):
     assert coded(write_dataset, ["1,9", "2", "", "9,5"], NUMBER, decimal=",") == [1, 2, 10, 9]
-    # A point would be one of thousands.
+    # A point would be a thousands separator.
     for values in (["1,5", "1.000"], ["", "1.000", "2"]):
         assert_refused(write_dataset, "'1.000', not a number", values, NUMBER, decimal=",")
     write_dataset(decimal=",")
@@ -328,10 +328,10 @@ BIRTHS = ["12.05.45", "01.01.30", "31.12.09", "29.02.00", "1.1.69", "1.1.68"]
 def test_years_of_two_digits_are_those_from_the_pivot_on(write_dataset):
     assert coded(write_dataset, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
     later = SHORT | {"bounds": ["1969-01-01", "2048-12-31"], "pivot": 1969}
-    # That is what strptime does, so that such data keep their checksum.
+    # strptime uses the same pivot, so the checksum stays.
     assert coded(write_dataset, ["12.05.45", "1.1.69", "31.12.68"], later) == [7, 0, 7]
     assert "pivot" not in datasets.describe("mine").domain.to_json()
-    # Only 2000, of the two, has a 29th of February.
+    # Of 1900 and 2000 only 2000 has a February 29.
     sooner = SHORT | {"bounds": ["1880-01-01", "1979-12-31"], "pivot": 1880}
     assert_refused(
         write_dataset,

@@ -1,4 +1,4 @@
-"""What went wrong without a word, or with one fault a run: each is refused with its mend."""
+"""Faults in data that once passed silently or were reported one per run: now all are refused."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from privcurve.workflow import job
 AGE, TOWN = DESCRIPTION["columns"]
 
 
-# Coded data and what they were made from -------------------------------------------
+# Encoded data and the files they were made from ------ -----------------------------
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_data_of_mixed_bins_are_coded_again_where_learners_merge_them_otherwise(
         before = datasets.load("mine")
         datasets.save(before, tmp_path / "coded")
         assert datasets.is_current(tmp_path / "coded")
-    # The checksum is part of the id of each result.
+    # The id of each result contains the checksum.
     assert (datasets.load("mine").checksum == before.checksum) is kept
     assert datasets.is_current(tmp_path / "coded") is kept
 
@@ -119,19 +119,19 @@ def test_data_without_their_description_can_be_read(saved):
     assert datasets.read(saved).name == "mine"
 
 
-# A user's own file -----------------------------------------------------------------
+# Files of a user ------ ------------------------------------------------------------
 
 
 def test_new_contents_with_an_old_time_are_noticed(saved):
     path = Path("data/mine.csv")
     was = path.stat()
-    # As many bytes, in the same file, and its old time: restored, unpacked or copied.
+    # The same size and time stamp, as after a restore, an unpack or a copy.
     path.write_text(path.read_text().replace("31", "32"))
     os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
     now = path.stat()
     assert (now.st_size, now.st_mtime_ns, now.st_ino) == (was.st_size, was.st_mtime_ns, was.st_ino)
     assert not datasets.is_current(saved)
-    # It is what the file holds that counts.
+    # Only the content of the file counts.
     path.write_text(path.read_text().replace("32", "31"))
     assert datasets.is_current(saved)
 
@@ -172,7 +172,7 @@ def test_a_test_file_that_is_the_training_file(write_dataset):
 
 def test_a_mirror_that_is_no_folder(write_dataset, monkeypatch, tmp_path):
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "nowhere"))
-    assert len(datasets.load("mine").y) == 4  # a file of one's own needs no mirror
+    assert len(datasets.load("mine").y) == 4  # a user's own file needs no mirror
     entry = {"name": "x.csv", "urls": [], "sha256": "0" * 64, "bytes": 1}
     write_dataset(files={"train": entry})
     message = assert_load_fails()
@@ -212,7 +212,7 @@ def test_all_faults_of_a_file_are_reported(write_dataset):
     ):
         assert part in message
     assert "5 problems" in message
-    # Advice is to decide, never to copy a value.
+    # The advice is to decide, never to copy a value from the records.
     assert "from public knowledge" in message
     assert "decide whether it may be known" in message
     assert "Add 'Paris'" not in message
@@ -230,7 +230,7 @@ def test_a_name_twice_in_a_header(write_dataset):
     write_dataset([LINES[0].replace("note", "age"), *LINES[1:]])
     assert "data/mine.csv must have one column 'age'; it has 2." in assert_load_fails()
     write_dataset([LINES[0].replace("town", "note"), *LINES[1:]], columns=[AGE])
-    assert len(datasets.load("mine").y) == 4  # nobody asks for it
+    assert len(datasets.load("mine").y) == 4  # no learner of this run needs it
 
 
 def test_a_file_without_any_of_the_columns_is_one_fault(write_dataset):
@@ -243,7 +243,7 @@ def test_a_file_without_any_of_the_columns_is_one_fault(write_dataset):
 
 
 def test_names_with_a_prefix_are_shown_where_none_fits(write_dataset):
-    """A ColumnTransformer makes cat__town of town."""
+    """scikit-learn's ColumnTransformer renames town to cat__town."""
     write_dataset(["num__age,cat__town,y", *LINES[1:]])
     message = assert_load_fails()
     assert "nor any other required one, in the line that should name its 3; did you mean" in message
@@ -305,7 +305,7 @@ def test_a_fit_tells_of_clipped_values(write_dataset, n_outside):
             warnings.simplefilter("always")
             model.fit(frame, frame.sick)
         assert [said in str(warning.message) for warning in told] == [True] * (n_outside > 5)
-        # A prediction of a few records with such values is nothing unusual.
+        # In a prediction of a few records such values are normal.
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             model.predict(frame)

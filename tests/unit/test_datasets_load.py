@@ -1,4 +1,4 @@
-"""From a file to codes: own CSV files, the datasets that need no download, the real ones."""
+"""From a file to codes: a user's CSV files, datasets without a download, real datasets."""
 
 import gzip
 import os
@@ -16,13 +16,13 @@ from privcurve.datasets import DatasetError
 
 
 def _replaced(number, line):
-    """Return the lines with the one of this number, counted from 1, replaced."""
+    """Return the lines with line `number` (counted from 1) replaced."""
     return [*LINES[: number - 1], line, *LINES[number:]]
 
 
 def test_checksum_follows_codes_and_domain(write_dataset):
     first = datasets.load("mine").checksum
-    write_dataset(_replaced(2, "32,Oslo,other note,yes"))  # another record, the same codes
+    write_dataset(_replaced(2, "32,Oslo,other note,yes"))  # another record with the same codes
     assert datasets.load("mine").checksum == first
     write_dataset(_replaced(2, "55,Oslo,x,yes"))
     assert datasets.load("mine").checksum != first
@@ -150,7 +150,7 @@ def test_toy_line():
     left = toy.X[:, 0] < 10
     assert (toy.y[left] == -1).all()
     assert (toy.y[~left] == 1).all()
-    for side in (0, 1):  # the coin says nothing of the label
+    for side in (0, 1):  # the coin is independent of the label
         assert toy.y[toy.X[:, 1] == side].sum() == 0
 
 
@@ -178,7 +178,7 @@ NEEDS_MIRROR = pytest.mark.skipif(
     not os.environ.get("PRIVCURVE_DATA"), reason="PRIVCURVE_DATA is not set"
 )
 REAL = {
-    # name: records, test records, positive records, distinct rows
+    # name: (records, test records, positive records, distinct rows)
     "adult": (32561, 16281, 7841, 24633),
     "adult-fine": (32561, 16281, 7841, 31021),
     "codrna": (59535, 0, 19845, 7740),
@@ -219,7 +219,7 @@ def test_labels_of_large_files():
 
 # The 19 UCI domains -------------------------------------------------------------------------
 
-# Share of the rarer label; how many records there are is checked when they are read.
+# Share of the rarer label; reading checks the number of records.
 SHARES = """
 transfusion=0.238  banknote=0.445  breastwisc=0.345  ionosphere=0.359  sonar=0.466  yeast=0.312
 winered=0.465  cardiotocography=0.222  creditcardsmall=0.214  abalone=0.498  qsar=0.337  page=0.102
@@ -227,7 +227,7 @@ winewhite=0.335  mice=0.472  hill-noise=0.500  hill-nonoise=0.495  firmteacher=0
 eeg=0.449
 """
 DOMAINS = dict(pair.split("=") for pair in SHARES.split())
-# Other public bins of one of them.
+# Another dataset with public bins.
 VARIANTS = [
     *("page-log", "magic-bounds", "eeg-bounds", "eeg-file"),
     *(f"{name}-50" for name in ("banknote", "qsar", "winered", "winewhite")),
@@ -241,7 +241,7 @@ def test_the_real_file_of_a_domain(name):
     share = min(np.mean(data.y == sign) for sign in (-1, 1))
     base = next(domain for domain in DOMAINS if name.startswith(domain))
     assert share == pytest.approx(float(DOMAINS[base]), abs=6e-4)
-    # Bounds that were set without the file cut little off it.
+    # Bounds set without looking at the file clip few values.
     assert max(data.clipped["train"].values(), default=0) < 0.02
 
 

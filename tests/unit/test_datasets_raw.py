@@ -1,4 +1,4 @@
-"""Raw files that were read as others than they are, or that have no end."""
+"""Raw files that were misread silently, or that never end."""
 
 import gzip
 import zipfile
@@ -59,7 +59,7 @@ def test_lines_of_separators_alone_are_skipped_and_counted(tmp_path, separator, 
     domain, new = Domain(columns, Label("y", "no", "yes")), tmp_path / "new.csv"
     blank = [line.format(separator) for line in BLANK]
     blank = [line for line in blank if encoding != "cp1252" or "\u2003" not in line]
-    # Values that are missing are of a record where a quote, or another field, says that it is one.
+    # A line is a record if it has a quote or a separator, even if all its values are missing.
     rows = ["1{0}2", '""{0}', "{0}4", '{0}" "', "5{0}", '6{0}"7"']
     rows = [row.format(separator) for row in rows]
     codes = [[1, 2], [10, 10], [10, 4], [10, 10], [5, 10], [6, 7]]
@@ -135,7 +135,7 @@ def test_a_file_that_counts_from_one_is_not_read_as_one_that_counts_from_zero(wr
     assert "data/mine.csv never has the index 0" in assert_load_fails()
     write_dataset(from_one, **{**LIBSVM, "parser": {**LIBSVM["parser"], "zero_based": False}})
     assert datasets.load("mine").X.tolist() == [[3, 0], [4, 0], [1, 0], [0, 0]]
-    # What is not taken tells as well.
+    # Rows that are not used count, too.
     write_dataset([*from_one[:3], "1 00:0"], **LIBSVM, records={"first": 2}, n_rows=2)
     assert datasets.load("mine").X.tolist() == [[0, 3], [0, 4]]
 
@@ -145,11 +145,11 @@ def test_categories_of_many_digits_are_distinguished(write_dataset):
     lines = ["1 0:12345678901", "-1 0:12345678902 1:1", "-1 0:12345678902", "1 0:12345678901.0"]
     write_dataset(lines, **{**LIBSVM, "columns": [codes]})
     assert datasets.load("mine").X.ravel().tolist() == [0, 1, 1, 0]
-    # Of more than its numbers have, none is guessed.
+    # Floats do not hold this many digits, so no category is guessed.
     many = {**codes, "categories": ["9007199254740993", "1"]}
     write_dataset(["1 0:1", "-1 0:1", "-1 0:1", "1 0:1"], **{**LIBSVM, "columns": [many]})
     assert "of whose digits such numbers lose some" in assert_load_fails()
-    # There is no number of so many.
+    # Floats hold no number this large.
     write_dataset(
         ["1 0:1", "-1 0:1"], **{**LIBSVM, "columns": [{**codes, "categories": ["1", "9" * 400]}]}
     )

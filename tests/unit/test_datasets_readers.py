@@ -1,4 +1,4 @@
-"""Kinds of raw files: compressed, Excel, idx, LIBSVM, several for one part; in pieces."""
+"""Kinds of raw files: compressed, Excel, idx, LIBSVM, several per part; reading in pieces."""
 
 import gzip
 import zipfile
@@ -51,7 +51,7 @@ def test_fields_beyond_the_last(write_dataset):
 
 @pytest.mark.parametrize("kind", ["delimited", "excel"])
 def test_names_of_fields_by_place_are_compared_with_those_of_the_file(write_dataset, kind):
-    """A column without a name, or two of one name, are why fields are named by place."""
+    """Fields are named by position because a file may lack a name or have it twice."""
     named, moved = ["", "age", "town", "sick"], ["", "town", "age", "sick"]
     rows = [[1, 31, "Oslo", "yes"], [2, 45, "?", "no"], [3, 130, "?", "no"], [4, 17, "?", "yes"]]
     source = "data/mine.csv" if kind == "delimited" else "data/mine.xlsx"
@@ -99,7 +99,7 @@ BOOK = Path("data/mine.xlsx")
 
 
 def sheet(write_dataset, rows=SHEET, merged=(), **changes):
-    """Write a sheet with a title above its rows, and its description."""
+    """Write a sheet with a title above its rows, and the description of the dataset."""
     write_dataset(**{**EXCEL, **changes})
     workbook(BOOK, {"Data": [["a title"], *rows]}, merged)
 
@@ -126,7 +126,7 @@ HIDDEN = [
     (b'</row><row r="4">', b'</row><row hidden = "1" ht="0">', 1),
     (b'<row r="', b'<row hidden="1" r="', 4),
     (b'<row r="4">', b'<row r="4" hidden="0" customHeight="1">', 0),
-    # The title, the names, and what is below the records.
+    # The title row, the row of names, and the row below the records.
     (b'<row r="1">', b'<row r="1" hidden="1">', 0),
     (b'<row r="2">', b'<row r="2" hidden="1">', 0),
     (b'<row r="7">', b'<row r="7" hidden="1">', 0),
@@ -170,21 +170,21 @@ def test_a_title_is_not_taken_for_names_of_columns(tmp_path):
         sniffed([["Our clinic", ""], ["age", "sick"], [31, 1]])
     with pytest.raises(DatasetError, match="if it is a title"):
         sniffed([["Our", "", "of 2024", "", ""], list("abcde"), [1, 2, 3, 4, 5]])
-    # An index without a name, and columns that are empty.
+    # An index column without a name, and empty columns.
     assert sniffed([["", "sick"], [1, 0], [2, 1]]) == ("column1", "sick")
     assert sniffed([["a", "b", "", "", ""], [1, 0, "", "", ""]])[:2] == ("a", "b")
     assert sniffed([["a", "b"]]) == ("a", "b")
 
 
 def names_in(path, cells):
-    """Return the names of columns of a sheet."""
+    """Return the column names of a sheet."""
     workbook(path, {"Data": cells})
     return reading.sniff(path).fields
 
 
 def test_a_sheet_may_be_read_as_a_file_with_decimal_commas_is(write_dataset):
     cells = [list(row) for row in SHEET]
-    # A number as Excel holds it, and one that was typed as a text.
+    # One number as Excel stores it, and one that was typed as text.
     cells[2][0], cells[4][0] = 45.5, "17,5"
     sheet(write_dataset, cells, decimal=",")
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
@@ -194,7 +194,7 @@ SHEET_1 = "xl/worksheets/sheet1.xml"
 
 
 def rewrite(path, part, old, new):
-    """Change what a part of an .xlsx holds."""
+    """Edit one part of an .xlsx archive."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     assert old in parts[part]
@@ -205,7 +205,7 @@ def rewrite(path, part, old, new):
 
 
 def test_what_stands_in_merged_cells_is_not_taken_for_missing(write_dataset):
-    # The title, a column that is not read, and what follows the records.
+    # The title, a column that is not read, and rows below the records.
     harmless = ["A1:D1", "E2:E6", "A7:D7"]
     sheet(write_dataset, merged=harmless)
     codes = datasets.load("mine").X.tolist()
@@ -224,7 +224,7 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(write_datase
     write_dataset(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
     cells = [["a title"], *map(list, SHEET)]
     cells[6][0] = "=SUM(A3:A6)"
-    # What is not read may hold any: another sheet, a column beside, a row of sums.
+    # Cells that are not read may hold formulas: another sheet, another column, a row of sums.
     sheets = {"About": [["=1+1"]] * 9, "Data": [[*row, "=1+1"] for row in cells]}
     sheets["Data"][1][-1] = "sum"
     workbook(BOOK, sheets)
@@ -236,7 +236,7 @@ def test_a_formula_that_was_never_computed_is_not_taken_for_missing(write_datase
         r"row 4 of .*: 'age' is a formula without a stored value.* save it\. \(1 more like it\)"
     )
     assert_load_fails(message)
-    # Some programs write whole paths.
+    # Some programs write absolute paths.
     rewrite(BOOK, "xl/_rels/workbook.xml.rels", b'Target="', b'Target="/xl/')
     assert_load_fails(message)
 
@@ -246,7 +246,7 @@ def test_numbers_of_excel_are_no_codes_with_leading_zeros(write_dataset):
     rows = [["zip", "sick"], ["0150", 1], ["9990", 0], ["0170", 1], ["", 0]]
     sheet(write_dataset, rows, columns=[groups])
     assert datasets.load("mine").X.ravel().tolist() == [0, 1, 0, 3]
-    # What is shown as 0150 is 150 to whoever reads the file.
+    # A cell formatted as 0150 holds the number 150.
     rows[1][0] = 150
     sheet(write_dataset, rows, columns=[groups])
     assert_load_fails(r"data/mine\.xlsx: 'zip' holds numbers .*format Text")
@@ -278,7 +278,7 @@ def test_a_formula_may_be_written_in_any_way(write_dataset, written):
     sheet(write_dataset, columns=[{**AGE, "missing": "bin"}, *EXCEL["columns"][1:]])
     rewrite(BOOK, SHEET_1, b'<c r="A4"><v>45.5</v></c>', written)
     assert_load_fails(r"row 4 of .*: 'age' is a formula without a stored value")
-    # What was computed, and what comes of it is an empty text, are as they are.
+    # Formulas with a stored value are read, even if the value is an empty text.
     rewrite(BOOK, SHEET_1, written, b'<c s="0" r="A4"><f>B1</f><v>45.5</v></c>')
     assert datasets.load("mine").X[:, 0].tolist() == [3, 4, 9, 1]
 
@@ -314,7 +314,7 @@ def test_idx_files(write_dataset):
     Path("data/images.gz").write_bytes(idx(IMAGES))
     Path("data/labels.gz").write_bytes(idx([3, 0, 1, 2]))
     mine = datasets.load("mine")
-    # The mean of pixels 0, 1, 4 and 5 is 2.5; blocks to the right and below follow.
+    # The mean of pixels 0, 1, 4 and 5 is 2.5; then the blocks to the right and below.
     assert mine.X.tolist() == [[2 + 16 * k, 4 + 16 * k, 10 + 16 * k, 12 + 16 * k] for k in range(4)]
     assert mine.y.tolist() == [1, -1, 1, -1]
     assert set(mine.sources) == {"images.gz", "labels.gz"}
@@ -347,7 +347,7 @@ def longer(packed):
         (longer(idx(IMAGES)), idx([1, 0, 1, 0]), r"images\.gz must end after its 4 entries"),
         (idx(IMAGES), longer(idx([1, 0, 1, 0])), r"labels\.gz must end after its 4 entries"),
     ],
-    # Packed bytes hold the time: workers of pytest must call the tests alike.
+    # Gzip bytes contain the time; workers of pytest need equal ids.
     ids=[
         *("other numbers", "short", "no magic number", "unknown label"),
         *("text for labels", "short labels", "images for labels", "long", "long labels"),

@@ -1,4 +1,4 @@
-"""Words of a dataset's file: public facts, samples, variants, patterns, spacing, missing values."""
+"""Keys of a description: public facts, samples, variants, patterns, spacing, missing values."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ LABELS = {"train": {"local": "data/mine.csv", "labels": {"local": "data/labels"}
 
 
 def of(column, other, **changes):
-    """The columns of the description with one that is changed."""
+    """Return the columns of the description with one changed."""
     return {"columns": [{**column, **changes}, other]}
 
 
@@ -48,7 +48,7 @@ def parsed(**changes):
         (of(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
         (of(TOWN, AGE, missing="bin"), "missing: does not belong here"),
         ({**of(AGE, TOWN, public=True), "public": ["town"]}, "one by one and in a list; keep one"),
-        # Numbers: NaN passes every comparison, and a budget of it was none.
+        # NaN passes every comparison, so a budget of NaN was once no limit.
         (of(AGE, TOWN, bounds=[0, NAN]), "columns.age.bounds.1: .nan is not"),
         (of(AGE, TOWN, bounds=[0, INF]), "columns.age.bounds.1: .inf is not finite"),
         (of(AGE, TOWN, bounds=[0, 10**400]), "bounds of 'age' leave 10 bins no finite width"),
@@ -101,7 +101,7 @@ def test_public_facts_reach_the_domain_and_the_coded_data(write_dataset, tmp_pat
         assert domain.ordered == (True, False)
     plain = datasets.describe("wdbc").domain
     assert not plain.label.public
-    # Only what is said changes the text that checksums are made of.
+    # A default adds nothing to the text of the checksum.
     assert '"public":true' not in plain.to_json()
 
 
@@ -165,7 +165,7 @@ def test_parts_are_pooled_then_cut_then_balanced():
     assert (other.y == 1).sum() == 10
     variant(records=POOLED, n_rows=50)
     dataset = datasets.load("other")
-    assert dataset.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
+    assert dataset.X[40:, 1].tolist() == [2] * 10  # towns are missing in the test part
     variant(records={"parts": ["test", "train"], "first": 12}, n_rows=12)
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 
@@ -173,7 +173,7 @@ def test_parts_are_pooled_then_cut_then_balanced():
 def test_records_of_a_file_of_its_own(many):
     many(records={"first": 5}, n_rows=5)
     assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
-    # Nothing is known of how many records the file holds, and nothing is read of the rest.
+    # The rest of the file is not read, not even to count its records.
     with Path("data/mine.csv").open("a") as file:
         file.write("no record\n")
     assert len(datasets.load("mine").y) == 5

@@ -1,8 +1,8 @@
 """The bytes of an output are tied to its version.
 
-When a change of code changes what an output writes, files of earlier runs are out of date, and
-nothing but the version tells the workflow so. Raise `version` of its class, then rewrite the
-file beside this one: ``python tests/unit/test_golden_outputs.py``.
+If a change of code changes the bytes, files of earlier runs are out of date, and only the version
+tells the workflow so: increase `version` of the output's class, then rewrite the golden file with
+``python tests/unit/test_golden_outputs.py``.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ GOLDEN = Path(__file__).with_name("golden_outputs.json")
 
 EMPTY = Figure(figsize=(1, 1))
 
-# These train: their bytes follow from the learner's version too.
+# These outputs train, so their bytes depend on the learner's version too.
 TRAINED = {
     **dict.fromkeys(("model_card", "rademacher", "advantage_and_margins", "printed"), "lazybb"),
     **dict.fromkeys(("thresholds", "flipped_labels"), "brc"),
@@ -46,9 +46,9 @@ def version(word):
 
 
 def make_all(folder):
-    """Make every output of the made-up studies; give the digest of each."""
+    """Make every output of the made-up studies; return the digest of each."""
     sums = {}
-    # What several studies have is that of the last one.
+    # If several studies have an output, the last one counts.
     for number, changes in enumerate(
         (
             ENCODING_COST_STUDY,
@@ -71,11 +71,11 @@ def make_study(folder, changes):
 
     def see(figure, frame, stem, notes):
         drawn[stem] = described(figure)
-        save(EMPTY, frame, stem)  # what pictures look like is not compared
+        save(EMPTY, frame, stem)  # pixels are not compared
 
     with chdir(folder), patch.object(style, "save", see):
         plan = write_made_up_study(folder, **changes)
-        # Those that others read come first.
+        # Outputs that other outputs read come first.
         for request in sorted(plan.study_outputs("tiny"), key=lambda one: len(one.reads.outputs)):
             request.output.make(plan.context(request))
             sums[request.output.word] = digest(request, drawn)
@@ -83,7 +83,7 @@ def make_study(folder, changes):
 
 
 def digest(request, drawn):
-    """Return the digest of an output's tables, and of what its figures show."""
+    """Return the digest of an output's tables and of the contents of its figures."""
     endings = (".csv", ".md", ".tex", ".html")
     parts = [path.read_bytes() for path in request.files.all if path.suffix in endings]
     parts += [json.dumps(drawn[stem]).encode() for stem in request.files.figures]
@@ -91,7 +91,7 @@ def digest(request, drawn):
 
 
 def described(figure):
-    """Say what is to be seen, whatever the fonts of this machine are."""
+    """Return the contents of a figure, independent of the machine's fonts."""
     return [
         [
             *(panel.get_title(), panel.get_xlabel(), panel.get_ylabel()),

@@ -1,4 +1,4 @@
-"""The hold-out of a release: who is in it, what it costs, and what its counts say."""
+"""The hold-out of a release: its members, its cost, and its counts."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ from privcurve.releases.released import CARD, MODEL
 SHARE = 0.4
 
 
-# Who is held out ---------------------------------------------------------------------------------
+# Members of the hold-out ------ ------------------------------------------------------------------
 
 
 def test_a_place_is_held_out_whatever_others_there_are():
@@ -34,7 +34,7 @@ def test_a_place_is_held_out_whatever_others_there_are():
     assert abs(held.mean() - 0.2) < 4 * math.sqrt(0.16 / 5000)
     some = np.array([4999, 3, 3, 77])
     assert (holdout.public_split(some, 0.2) == held[some]).all()
-    # A larger share holds out the same places, and more.
+    # A larger share keeps these positions and adds others.
     assert (holdout.public_split(np.arange(5000), 0.5) >= held).all()
 
 
@@ -58,7 +58,7 @@ def lines_of(persons):
 
 
 def held_persons(write_private_dataset, lines, at_most=2):
-    """Return which persons are held out."""
+    """Return the persons in the hold-out."""
     names = [line.split(",")[2] for line in lines[1:]]
     kept = sum(min(n, at_most) for n in Counter(names).values())
     write_private_dataset(lines=lines, unit={"column": "who", "at_most": at_most}, n_rows=kept)
@@ -67,7 +67,7 @@ def held_persons(write_private_dataset, lines, at_most=2):
     assert checksum == dataset.checksum
     parts = holdout.split(own, release_request(holdout=SHARE))
     held = {names[row] for row in rows[parts.held]}
-    # A person is in one part.
+    # All records of a person are in one part.
     assert not held & {names[row] for row in rows[parts.train]}
     return held
 
@@ -76,16 +76,16 @@ def test_persons_are_held_out_whole_whatever_their_names_and_values_are(write_pr
     lines = lines_of(PERSONS)
     held = held_persons(write_private_dataset, lines)
     assert 0 < len(held) < len({line.split(",")[2] for line in lines[1:]})
-    # Another name moves nobody.
+    # Membership does not depend on the name of a person.
     renamed = [line.replace(",b2,", ",zz,") for line in lines]
     assert held_persons(write_private_dataset, renamed) - {"zz"} == held - {"b2"}
-    # Other values neither.
+    # It does not depend on other values.
     swapped = {"yes": "no", "no": "yes", "Oslo": "?"}
     changed = [lines[0]] + [
         ",".join(swapped.get(cell, cell) for cell in line.split(",")) for line in lines[1:]
     ]
     assert held_persons(write_private_dataset, changed) == held
-    # Nor does it how many records somebody has beyond those that are kept.
+    # It does not depend on how many records a person has beyond the limit.
     assert PERSONS.count("b") == 4 * 6
     more = [*lines[:8], *[lines[5]] * 3, *lines[8:]]
     assert held_persons(write_private_dataset, more) == held
@@ -99,11 +99,11 @@ def test_for_add_remove_each_has_a_secret_coin(write_private_dataset):
     assert set(own[parts.held]).isdisjoint(own[parts.train])
     other = holdout.split(own, private, np.random.default_rng(4))
     assert other.held.tolist() != parts.held.tolist()
-    # No record at all is no fault: it would tell how many there are.
+    # A hold-out may be empty: an error would reveal the number of records.
     assert len(holdout.split(np.arange(0), private, np.random.default_rng(3)).held) == 0
 
 
-# What it costs -----------------------------------------------------------------------------------
+# Cost ------ -------------------------------------------------------------------------------------
 
 
 def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
@@ -117,7 +117,7 @@ def test_a_hold_out_costs_no_more_than_the_model_and_does_not_train(
     train = releasing._train
 
     def watched(*given):
-        # The query is in the ledger before anything is trained.
+        # The ledger has the query before training begins.
         (entry,) = budget_ledger().releases()
         assert entry.facts["holdout"] == {"share": SHARE, "query": holdout.WHAT}
         return train(*given)
@@ -197,7 +197,7 @@ def test_a_declined_model_is_not_written_and_stays_spent(write_private_dataset):
     questions = []
     with pytest.raises(ReleaseError, match="declined: no model was written"):
         release(release_request(holdout=SHARE), confirm=lambda text: questions.append(text))
-    # Sixty records tell nothing.
+    # Sixty records cannot show whether the model is better.
     assert ["cannot be told" in text for text in questions] == [True]
     assert release_states() == ["failed"]
     assert not list(Path("releases").rglob(MODEL))
@@ -222,11 +222,11 @@ def test_a_hold_out_is_suggested_where_there_are_records_enough(
     assert "--holdout 0.2 measures it" in capsys.readouterr().err
 
 
-# What its counts say -----------------------------------------------------------------------------
+# Counts ------ -----------------------------------------------------------------------------------
 
 
 class Line:
-    """A model of one column, whose score is a multiple of the code less its mean."""
+    """A model of one column, whose score is a multiple of (code − mean code)."""
 
     classes_ = np.array([0, 1])
 
@@ -259,7 +259,7 @@ def ask(model, n, seed, epsilon=2.0, truth=TRUE):
 
 
 def test_margins_cover_the_measures_of_the_population():
-    """Of 200 hold-outs; fewer than 181 within 95 % margins have a chance of 1 in 1,000."""
+    """At least 181 of 200 hold-outs are within 95 % margins; fewer have a probability of 0.001."""
     codes, labels = sample(400_000, 1)
     scores = TRUE.score_codes(codes)
     area = auc(scores, 2 * labels - 1, np.ones(len(labels), dtype=np.int64))
@@ -271,7 +271,7 @@ def test_margins_cover_the_measures_of_the_population():
         measures = [getattr(one, name) for one in judged]
         near = sum(abs(one.value - truth) <= one.margin for one in measures)
         assert near >= 181, name
-        # They are no wider than sampling and noise ask for, by much.
+        # Margins are not much wider than sampling and noise require.
         assert np.std([one.value for one in measures]) > 0.25 * np.mean(
             [m.margin for m in measures]
         )
@@ -283,9 +283,9 @@ def test_margins_cover_the_measures_of_the_population():
 
 def test_better_worse_and_cannot_be_told():
     assert ask(TRUE, 4000, 1).better == YES
-    # It says of all that they are positive.
+    # This model predicts positive for all.
     assert ask(Line(0.5, 2.0), 4000, 1).better == NO
-    # It is right, as nothing can be known.
+    # This model is right, because the label is pure noise.
     flat = Line(0.0, -2.0)
     assert ask(Line(0.05, -2.0), 4000, 1, truth=flat).better == CANNOT_BE_TOLD
     few = ask(TRUE, 40, 1)
@@ -301,7 +301,7 @@ def test_a_constant_has_one_bin_and_is_not_better():
 
 def test_without_probabilities_the_area_decides():
     class Votes(Line):
-        chances = property()  # it has none
+        chances = property()  # a class without probabilities
 
     model = Votes(3.0)
     assert not hasattr(model, "chances")
