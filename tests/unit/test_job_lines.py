@@ -1,4 +1,4 @@
-"""Jobs as programs and without Snakemake: their lines, and messages instead of tracebacks."""
+"""Jobs without Snakemake: their command lines, and messages instead of tracebacks."""
 
 import re
 import shlex
@@ -36,7 +36,7 @@ def test_a_file_of_the_user_takes_no_place_of_pythons_own(tmp_path, monkeypatch)
 
 @pytest.fixture
 def pretended(monkeypatch):
-    """What is done without Snakemake, where jobs do nothing: the names of jobs, and `fresh`."""
+    """Record (name of job, arguments) of each step instead of running it."""
     steps = []
 
     def pretend(module, name):
@@ -100,7 +100,7 @@ def test_without_snakemake_what_fails_is_said_and_in_the_log(tmp_path, monkeypat
         assert Path("log").read_text().startswith("begun\n")
 
 
-# Lines that a person types
+# Command lines that a person types ------
 
 
 def test_a_typed_line_repeats_a_job(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_options_of_a_job_are_what_config_yaml_does_not_say(tmp_path, monkeypatc
     words = shlex.split(reading.options({"seed": 2, "seconds_per_job": 5}, tmp_path))
     assert words == ["--config", "seconds_per_job=5", "local_jobs=null", "--home", str(tmp_path)]
     assert reading.overridden(words[1:3]) == {"seed": 2, "seconds_per_job": 5}
-    # The order and the case of what is written make no option.
+    # The default values need no option, whatever their order and type.
     assert (
         reading.options({"seconds_per_job": 30, "seed": 2, "local_jobs": []}, reading.root()) == ""
     )

@@ -1,4 +1,4 @@
-"""More than two classes, from a dataset's file to its scores."""
+"""More than two classes, from the description of a dataset to scores."""
 
 import dataclasses
 import json
@@ -64,7 +64,7 @@ def test_values_of_one_title_are_one_class(ill: Any) -> None:
     before = datasets.describe("mine").digest
     ill(label={**LABEL, "classes": titles})
     mine = datasets.load("mine")
-    # The file of this test has its keys in the alphabet's order.
+    # yaml.safe_dump has sorted the keys.
     assert mine.domain.label.names == ("dead", "ill", "well")
     assert mine.y[:5].tolist() == [2, 2, 1, 1, 1]
     assert datasets.describe("mine").digest != before
@@ -201,7 +201,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     ]
     first, second = (Trainer(mine, method, 1, tmp_path, scores=one.scores) for one in curves)
     (row,) = first.run([(method.points[0], split)])
-    # As earlier versions wrote it.
+    # A result without AUC, as earlier versions wrote it.
     (file,) = tmp_path.rglob("*.jsonl")
     file.unlink()
     old = {"accuracy": 0.123, "auc": None, "status": "ok"}
@@ -211,7 +211,7 @@ def test_results_that_were_stored_without_auc_are_trained_again(tmp_path: Path) 
     assert reused["accuracy"] == 0.123
     (again,) = second.run([(method.points[0], split)])
     assert (again["auc"], again["accuracy"]) == (0.5, row["accuracy"])
-    # Nor is a file of all runs of a part, made without it, read.
+    # The job file of all runs has another digest, too.
     first_digests, second_digests = (list(one.digests.values()) for one in curves)
     assert first_digests[0] != second_digests[0]
 

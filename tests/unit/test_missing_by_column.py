@@ -1,4 +1,4 @@
-"""Words for a missing value in one column: in YAML, in `Schema`, in a model and where it goes."""
+"""Markers of missing values in one column: in YAML, in `Schema`, in a model."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_a_word_of_one_column_is_a_value_of_the_others(write_dataset):
     assert domain.missing == ("", "NA")
     assert domain.columns[1].missing == ("99", "-1")
     assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
-    # No code depends on how a missing value is written.
+    # Codes do not depend on how a missing value is written.
     assert "99" not in domain.to_json()
 
 
@@ -103,7 +103,7 @@ def test_a_word_for_the_whole_table_within_bounds_is_questioned(write_dataset):
     assert births.startswith('missing: "1900-01-01" lies within the bounds of born, and counts')
     line = Path("resources/datasets/mine.yaml").read_text().split("\n").index("missing:") + 1
     assert {remark.line for remark in report.remarks} == {line}
-    # Who says it of the column means it.
+    # A marker in the column itself is intended, so there is no remark.
     mine = [{**AGE, "missing": [99]}, VISITS, {**BORN, "missing": "1900-01-01"}, *COLUMNS[3:]]
     describe(write_dataset, mine, missing=("", "NA", 99, "1900-01-01", -1))
     assert check("mine").remarks == []
@@ -140,7 +140,7 @@ def test_a_schema_takes_words_by_column_and_gives_each_column_its_gap():
         assert schema.encode(frame).tolist() == expected
     again = Schema._from_content({**schema._facts})
     assert again.domain == schema.domain
-    # Words that pandas writes are values of a column that lists them.
+    # A category may be a text that pandas writes for missing values.
     named = Schema({"town": ["None", "x"]}, label=[0, 1], missing="bin", unknown="other")
     assert named.encode({"town": ["None", "nan", None, "y"]}).tolist() == [[0], [3], [3], [2]]
 
@@ -161,7 +161,7 @@ def test_without_bins_for_them_missing_values_stay_what_they_were():
         schema.encode({"age": [None], "town": ["a"]})
     with pytest.raises(DatasetError, match=r"row 1 of the frame: 'town' is missing, which is not"):
         schema.encode({"age": [1, 1], "town": ["a", "nan"]})
-    # A text for no value is what no value is.
+    # The text "nan" is treated like None.
     columns = {"town": ["a"], "note": {"groups": ["x"]}}
     schema = Schema(columns, label=[0, 1], unknown="other")
     frame = {"town": [None, "nan", "b"], "note": [None, "None", "b"]}
@@ -192,6 +192,6 @@ def test_a_model_knows_the_words_of_its_columns(write_dataset, tmp_path):
     assert model.domain == domain
     frame = pd.read_csv("data/mine.csv", dtype=str, keep_default_na=False)
     assert model.predict_frame(frame).tolist() == model.predict_names(X[:5]).tolist()
-    # A model of before has no such words.
+    # A model of an earlier version has no markers.
     other = Domain((Column("age", "numeric", (0.0, 9.0), 3),), Label("sick", "no", "yes"))
     assert "missing" not in other.to_dict()["columns"][0]

@@ -1,4 +1,4 @@
-"""privcurve attack: how often one record's secret is guessed, on copies of a table."""
+"""privcurve attack: how often it guesses one record's secret, on copies of a table."""
 
 import json
 import math
@@ -32,10 +32,10 @@ def attacked(n_fits=N, made_up=False, **changes):
 def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(
     write_private_dataset, epsilon
 ):
-    """The margin moves by 2, and has Laplace noise of the scale 2/ε: a share 1 − e^(−ε/2)/2."""
+    """The margin moves by 2, its Laplace scale is 2/ε: 1 − e^(−ε/2)/2 guesses are right."""
     result = attacked(epsilon=epsilon)
     best = 1 - math.exp(-epsilon / 2) / 2
-    # Five standard errors: a chance of less than one in a million.
+    # Five standard errors: false alarm below 10⁻⁶.
     assert abs(result.right - best) < 5 * result.error + 0.01
     assert result.most == most_right_guesses(epsilon, 0.0) > result.right
     assert not result.refutes
@@ -43,7 +43,7 @@ def test_of_a_noisy_majority_the_attack_finds_all_that_its_noise_leaves(
     assert (np.diff(false) >= 0).all()
     assert (np.diff(true) >= 0).all()
     assert (false[0], true[0], false[-1], true[-1]) == (0, 0, 1, 1)
-    # The measured trade-off is under the guaranteed one, but for chance.
+    # The measured trade-off curve is below the guaranteed one, up to sampling error.
     assert (true <= guaranteed(false, epsilon, 0.0) + 0.06).all()
 
 
@@ -67,7 +67,7 @@ def test_records_that_are_added_and_several_of_a_person(write_private_dataset):
     private = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": N_ROWS}}
     assert not attacked(60, epsilon=1.0, **private).refutes
     write_private_dataset(unit={"column": "note", "at_most": 3})
-    # All records of a person differ, and each has a third of ε: as of one record with ε.
+    # A person has three different records at ε/3 each, as good as one record at ε.
     result = attacked(N, epsilon=2.0)
     assert abs(result.right - (1 - math.exp(-1.0) / 2)) < 5 * result.error + 0.01
 
@@ -111,7 +111,7 @@ def test_a_card_cites_the_attack_on_a_made_up_table_alone(write_private_dataset,
     sentence = said.partition(".\n")[0]
     card = release(release_request()).path(CARD).read_text()
     assert f"{sentence[0].lower()}{sentence[1:]}" in card.replace("\\", "")
-    # Not of another ε.
+    # The card of a release at another ε does not cite the attack.
     assert "attack" not in release(release_request(epsilon=2.0)).path(CARD).read_text()
     (tmp_path / cited.FOLDER / "mine_made_up.json").write_text("[]")
     assert "attack" not in release(release_request()).path(CARD).read_text()

@@ -1,4 +1,4 @@
-"""A user's own descriptions: where they are, what they may leave out, which names are taken."""
+"""Descriptions of a user: their folder, optional keys, and reserved names."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ UNSOURCED = [{k: v for k, v in c.items() if k != "source"} for c in DESCRIPTION[
 
 @pytest.fixture
 def local(write_dataset):
-    """Describe `mine` in the user's own folder alone; give a function to change it."""
+    """Write the description of `mine` only in the user's folder; return a function to change it."""
     Path("resources/datasets/mine.yaml").unlink()
 
     def write(path=LOCAL, **changes):
@@ -33,7 +33,7 @@ def test_one_s_own_are_found_and_say_little(local):
     assert "mine" in datasets.names()
     assert (mine.title, mine.citation, mine.licence) == ("mine", "", "")
     assert mine.path == Path.cwd() / LOCAL
-    # Paths of files are from the working folder, which holds `descriptions`.
+    # Paths of files are relative to the working folder, which holds `descriptions`.
     assert len(datasets.load("mine").y) == 4
 
 

@@ -1,4 +1,4 @@
-"""Records in parts: the same model, bit for bit, however they are divided and whoever asks them."""
+"""Partitioned records: the same model, bit for bit, for any partition and executor."""
 
 import itertools
 import os
@@ -39,15 +39,15 @@ def in_memory(data):
 
 
 def first_release(setting, output):
-    """Return the model of a release; the next one is the first one too."""
+    """Return the model of a release; delete its traces, so that the next one is the first again."""
     released = release(gam(**setting), seed=SEED, output=Path(output))
-    # The number of a release is in its stream.
+    # The stream of a release depends on its number.
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
     return released.path(MODEL).read_text()
 
 
-# The same ---------------------------------------------------------------------------------------
+# Equal models -----------------------------------------------------------------------------------
 
 
 SETTINGS = [
@@ -132,7 +132,7 @@ def test_parts_have_the_checksum_and_the_records_of_one_memory(write_public_data
     assert datasets.is_current("coded")
     write_public_dataset(50)
     again = datasets.prepare("mine", "coded")
-    # Nothing is left of the earlier parts.
+    # Encoding again deletes the earlier parts.
     assert len(list(Path("coded").glob("*parts-*/*.npy"))) == 2 * len(again.parts) == 28
 
 
@@ -158,7 +158,7 @@ def test_tables_beyond_a_public_bound_are_in_parts(write_public_dataset):
 
 
 def test_a_part_that_is_lost_is_read_again(write_public_dataset, monkeypatch):
-    """What holds a part is sent as a recipe: where it begins again, its answers are the same."""
+    """A lost part is sent again as a recipe, and its answers are the same."""
     write_public_dataset(100)
     data = datasets.prepare("mine", "coded")
     n_bins = np.array(data.domain.n_bins)
@@ -174,13 +174,13 @@ def test_a_part_that_is_lost_is_read_again(write_public_dataset, monkeypatch):
 
     monkeypatch.setattr(parts.OpenPart, "ask", forgetful)
     lost = fitted(data.domain, PartedRecords(data.parts, n_bins, Threads(1)))
-    # A question for each of six releases.
+    # Each of the six releases asks every part.
     assert len(calls) == 6 * len(data.parts)
     assert lost == kept
 
 
 class Counting:
-    """Counts its questions, and fails half-way at the second."""
+    """Count the questions; the second question fails at half."""
 
     def __init__(self, records):
         self.n = 0
@@ -214,7 +214,7 @@ def test_a_worker_of_another_version_opens_no_part_that_another_worker_sends(
         pickle.loads(sent)
 
 
-# Refused ----------------------------------------------------------------------------------------
+# Refusals ---------------------------------------------------------------------------------------
 
 
 def test_a_learner_that_needs_one_memory_is_refused_before_coding(
@@ -283,7 +283,7 @@ def test_a_part_that_is_not_what_was_coded_is_refused(write_public_dataset, dama
     with pytest.raises(PartError, match=said):
         part.records()
     shutil.rmtree(path.parent)
-    # As that is the way out, they are coded anew before anything is spent.
+    # Deleting the folder is the remedy: the next run encodes again.
     assert not datasets.is_current("coded")
 
 
@@ -296,19 +296,19 @@ def test_records_that_are_refused_leave_no_parts(write_public_dataset):
     assert not list(Path("coded").glob("*parts-*"))
 
 
-# Resumed ----------------------------------------------------------------------------------------
+# Resumed releases -------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def stopped(write_public_dataset, monkeypatch):
-    """A release that was stopped while it was trained; its model, had it not been."""
+    """Stop a release during training; return the model that it would have had."""
     write_public_dataset(100)
     expected = release(gam(), seed=SEED, output=Path("expected")).path(MODEL).read_text()
     BudgetLedger(Path("releases/mine")).path.unlink()
     Path("releases/mine/1").rmdir()
 
     def killed(*_):
-        # As by SIGKILL, no line is written after it.
+        # SIGKILL leaves no time to write another line.
         monkeypatch.setattr(BudgetLedger, "close", lambda *_: None)
         raise SystemExit
 
@@ -367,7 +367,7 @@ def test_a_secret_release_is_resumed_within_its_budget(write_public_dataset, mon
     assert released.statement.epsilon == 1.0
 
 
-# In studies -------------------------------------------------------------------------------------
+# Parts in studies -------------------------------------------------------------------------------
 
 
 def methods_of(**learners):
@@ -375,7 +375,7 @@ def methods_of(**learners):
 
 
 def test_a_study_has_the_same_results_in_parts(write_public_dataset, tmp_path):
-    """Folds, their scores and those of training: what each run is trained on is chosen alike."""
+    """Folds, accuracies on the training part and scores are equal: runs train on the same rows."""
     made = methods_of(gam={"learner": "privgam"}, bayes={"learner": "noisy_bayes"})
     results = []
     for rows in (None, 90):

@@ -1,4 +1,4 @@
-"""The plan of a run: requested files, refusals, and files that a change makes again."""
+"""The plan of a run: requested files, refusals, and the files that a change makes out of date."""
 
 import json
 import math
@@ -167,7 +167,7 @@ def test_a_study_that_can_not_be_read_stops_its_own_targets_alone(tmp_path):
 
 
 def test_a_configured_study_that_can_not_be_read_stops_a_plain_run(tmp_path):
-    # The audit is of the first study, too.
+    # The audit uses the first study.
     run = plan_with_studies(
         tmp_path, ("bad", "good"), good=SMALL_STUDY, bad={**SMALL_STUDY, "epsilons": [-1]}
     )
@@ -210,7 +210,7 @@ def test_two_studies_may_not_write_the_same_file(tmp_path):
     run = plan_with_studies(
         tmp_path, good={**SMALL_STUDY, "figure": "one"}, another={**SMALL_STUDY, "figure": "one"}
     )
-    # The configured one is there first.
+    # The configured folder takes precedence.
     assert list(run.studies) == ["good"]
     assert "'results/figures/one.pdf' is already" in run.broken["another"]
     assert "config/studies/good.yaml" in run.broken["another"]
@@ -225,10 +225,10 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
     run = reading.read({**configuration, "studies": ["first"]}, tmp_path)
     assert list(run.studies) == ["first", "good"]
     assert str(run.files["first"]) == "papers/mine/studies/first.yaml"
-    # Of two of one name the configured folder's counts.
+    # If two studies have one name, the study in the configured folder counts.
     (folder / "good.yaml").write_text("title: [")
     assert str(reading.read(configuration, tmp_path).files["good"]) == "config/studies/good.yaml"
-    # Elsewhere a paper of that folder too, also beside a folder that is configured.
+    # A run elsewhere finds papers in its own folder, next to a configured folder.
     other = tmp_path / "elsewhere/papers/mine/studies"
     other.mkdir(parents=True)
     (other / "first.yaml").write_text(yaml.safe_dump(SMALL_STUDY))
@@ -238,7 +238,7 @@ def test_a_paper_has_its_studies_in_its_folder(tmp_path, monkeypatch):
         "first": "papers/mine/studies/first.yaml", "good": "../config/studies/good.yaml"
     }  # fmt: skip
     assert reading.study_files({"studies_folder": "../config/studies"}, tmp_path) == files
-    # Those of the workflow itself are left out then.
+    # Then the workflow's own studies are left out.
     monkeypatch.chdir(tmp_path)
     assert list(reading.study_files({"studies_folder": "config/studies"}, tmp_path)) == ["good"]
 
@@ -256,7 +256,7 @@ def test_of_two_papers_none_has_the_study_that_both_have(tmp_path, monkeypatch):
         "first": "papers/mine/studies/first.yaml and papers/other/studies/first.yaml "
         "must not have the same name; rename one"
     }
-    # The configured folder's counts before any paper's.
+    # The configured folder takes precedence over papers.
     shutil.copy("config/studies/good.yaml", "config/studies/first.yaml")
     assert list(reading.read(configuration, tmp_path).studies) == ["first", "good"]
 
@@ -280,7 +280,7 @@ def test_the_rules_are_all_reserved():
 
 
 def test_rules_run_in_the_environment_that_snakemake_runs_in():
-    """One of their own can't hold this package: it has no path to the checkout."""
+    """An environment of a rule would lack this package, because it has no path to the checkout."""
     for path in [ROOT / "workflow/Snakefile", *(ROOT / "workflow/rules").glob("*.smk")]:
         assert not re.findall(r"^ *(conda|container|envmodules):", path.read_text(), re.MULTILINE)
 
@@ -332,7 +332,7 @@ def test_what_is_read_is_in_the_digest(tiny):
     before = digests()
     rule = {"learner": "one_rule", "vary": {"mechanism": ["auto", "permute_and_flip"]}}
     write_made_up_study(Path(), learners={**MADE_UP_STUDY["learners"], "rule": rule})
-    # The table of Rademacher complexity reads that of accuracy.
+    # The table of Rademacher complexity reads the accuracy table.
     assert {"sparsity", "model_card", "audit"}.isdisjoint(changed(before))
     assert {"accuracy", "sweep"} <= changed(before)
 
@@ -349,7 +349,7 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     make(tiny, request)
     assert tiny.is_current(request)
     assert not reading.read_one(Path("config/studies/tiny.yaml"), 2, 30).is_current(request)
-    # Of trainings that failed: these are tried again.
+    # An output of failed trainings is out of date: they are tried again.
     path = record.output_record(tiny.context(request)).path
     written = json.loads(path.read_text())
     path.write_text(json.dumps({**written, "complete": False}))
@@ -361,14 +361,14 @@ def test_a_record_says_whether_files_are_what_is_wanted(tiny):
     assert not tiny.is_current(request)
     table.write_text(text)
     assert tiny.is_current(request)
-    # Data that were coded anew, without a run that knows of it.
+    # The data were encoded again, outside of a run.
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
     assert not tiny.is_current(request)
 
 
 def test_a_figure_is_made_again_of_a_table_of_other_data(tiny):
-    """Though it was made for the same study, and reads no dataset itself."""
+    """The figure reads only the table, of the same study, and no dataset."""
     table, _, figure = tiny.study_outputs("tiny")[:3]
     make(tiny, table)
     make(tiny, figure)
@@ -389,7 +389,7 @@ def test_tables_that_no_study_makes_any_more_are_named(tiny):
         "left over: results/tables/tiny/accuracy.csv and 2 more: no study makes them now (see "
         "results/made)"
     )
-    # It may be a table of a study of another folder, or of one that can't be read.
+    # The files may belong to a study in another folder, or to a study with an error.
     assert replace(shrunk, studies={}).notes([]) == []
     for file in request.files.all:
         file.unlink()
@@ -403,7 +403,7 @@ def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(ti
     assert named.notes([]) == []
     (note,) = tiny.notes([])
     assert note.startswith("left over: results/tables/mine.csv and 2 more: no study makes them now")
-    # What is of the whole run is not made while its first study can't be read.
+    # Outputs over all studies are not left over while the first study has an error.
     Path("results/made/mine.json").rename("results/made/audit.json")
     assert tiny.notes([]) == []
     Path("results/made/audit.json").rename("results/made/mine.json")
@@ -411,7 +411,7 @@ def test_a_table_with_a_name_of_its_own_that_no_study_makes_any_more_is_named(ti
 
 
 def is_stale(run, request, **changes):
-    """Ask a plan that knows nothing yet, as each start of Snakemake does."""
+    """Ask a new plan without cached answers, as each start of Snakemake does."""
     new = replace(run, configuration={**run.configuration, **changes})
     return new.is_stale(request.files.all, partial(new.is_current, request))
 
@@ -425,7 +425,7 @@ def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
     table = Path("results/tables/tiny/accuracy.csv")
     table.write_text(table.read_text() + "x")
     assert is_stale(tiny, request)
-    # What a run makes meanwhile changes no answer of it.
+    # A plan caches its answers, so outputs that its run makes change none.
     run = replace(tiny)
     for _ in range(2):
         assert run.is_stale(request.files.all, partial(run.is_current, request))
@@ -434,7 +434,7 @@ def test_what_is_there_and_not_what_is_wanted_is_stale(tiny):
 
 
 def test_what_can_not_be_judged_is_stale(tiny):
-    """Data whose description has gone, for example: the job says why."""
+    """For example, data without a description; the job reports the reason."""
     domain = Path("results/data/toy-line/domain.json")
     domain.write_text(domain.read_text().replace('"name": "toy-line"', '"name": "gone"'))
     is_current = partial(datasets.is_current, domain.parent)
@@ -454,7 +454,7 @@ TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "
 
 
 def beside_tiny(folder, **studies):
-    """Lay studies out beside the made-up one, and read all of them."""
+    """Write studies next to the made-up one, and return the plan of all of them."""
     shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas", dirs_exist_ok=True)
     for name, content in studies.items():
         (folder / f"config/studies/{name}.yaml").write_text(yaml.safe_dump(content))
@@ -476,7 +476,7 @@ def test_claims_of_other_studies_come_together(tiny, tmp_path):
         table["verdict"].tolist()
         == pd.read_csv("results/tables/tiny/claims.csv")["verdict"].tolist()
     )
-    # A job, which sees its own study and what that names, wants the same as the run.
+    # A job reads only its study and the studies that it names; its digest equals the run's.
     job = reading.read_one(run.files["whole"], 1, 30, {"tiny": run.files["tiny"]})
     before = run.digest(request)
     assert job.digest(job.study_outputs("whole")[0]) == before
@@ -493,7 +493,7 @@ def test_a_claim_of_a_study_that_is_not_there_is_named(tiny, tmp_path):
     claimed.write_text(yaml.safe_dump(content))
     says = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
     assert says in beside_tiny(tmp_path).broken["tiny"]
-    # Studies of a paper may stand in its own folder alone.
+    # The studies of a paper may be only in the paper's folder.
     Path("papers/tiny/studies").mkdir()
     shutil.copy("config/studies/tiny.yaml", "papers/tiny/studies/tyny.yaml")
     assert beside_tiny(tmp_path).broken.get("tiny") is None
@@ -541,7 +541,7 @@ def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
     assert run.broken["page"].startswith("config/studies/page.yaml: outputs: ")
     assert says in run.broken["page"]
     assert list(run.studies) == ["good"]
-    # Who reads that one can't be read either, and who reads what is there can.
+    # A study that reads a broken study is broken too; a study that reads a good one is not.
     shown = [
         {**SMALL_STUDY, "outputs": ["accuracy", {"leaderboard": {"tables": [f"{name}/accuracy"]}}]}
         for name in ("page", "good")
@@ -576,7 +576,7 @@ def test_a_file_of_ones_own_that_is_not_there_is_told_with_what_to_do(tmp_path):
         run.refuse("ads")
 
 
-# Seeds: who makes a secret, and what is refused a public one.
+# Seeds: who creates a secret, and which data are refused a public seed.
 
 
 @pytest.mark.slow
@@ -603,7 +603,7 @@ def test_private_records_are_refused_a_public_seed_when_they_are_asked_for(write
     )
     with pytest.raises(StudyError, match=r"mine\.yaml: the seed must be secret .* 'mine'"):
         plan.refuse("mine")
-    # Another study is not stopped by it, and is told of it.
+    # Another study is not stopped, and has a note about it.
     plan.refuse("good")
     assert any("private records of 'mine'" in note for note in plan.notes(["good"]))
     assert list(plan.studies) == ["good"]

@@ -1,4 +1,4 @@
-"""A learner that is chosen on the records, paid for, and released."""
+"""A learner that is chosen on the records with a part of the budget, and released."""
 
 import html
 import math
@@ -24,7 +24,7 @@ LINES = [
     "age,town,sick",
     *(f"{20 + k % 60},{'Oslo' if k % 3 else '?'},{'yes' if k % 3 else 'no'}" for k in range(300)),
 ]
-# Two that are quick, as the tests' own table of candidates.
+# Two quick candidates in place of the real table.
 QUICK = {
     "noisy_majority": {"learner": "noisy_majority"},
     "bayes": {"learner": "noisy_bayes", "title": "Bayes of this test"},
@@ -53,7 +53,7 @@ def test_a_chosen_model_is_released_with_the_statement_of_the_whole(write_privat
     assert loaded.learner == released.learner_name == released.learner.best_._learner
     assert loaded.statement == released.statement
     assert loaded.statement.learner == "tuned"
-    # Training and score, of a random number of runs, add up to what the ledger of releases counts.
+    # Training and scoring, for a random number of runs, cost what the budget ledger counts.
     assert loaded.statement.epsilon == released.price.epsilon == 2.0
     assert 2.0 * (1 - 1e-6) < loaded.statement.epsilon_spent <= 2.0
     each = choice(request_of(), describe("mine")).prices
@@ -146,7 +146,7 @@ def test_compare_says_what_it_will_spend_and_ends_in_a_sentence(
 
 
 def test_nothing_is_told_of_how_far_a_choice_is(write_private_dataset):
-    """How many trainings it takes is not released, and would show in what is done and left."""
+    """The number of trainings is not released, and progress would reveal it."""
     told: list[float] = []
     release(request_of(), progress=told.append)
     assert told == [0.0]
@@ -156,7 +156,7 @@ def test_nothing_is_told_of_how_far_a_choice_is(write_private_dataset):
 
 @pytest.fixture
 def graded(write_private_dataset, write_dataset):
-    """The same records with a label of three values."""
+    """Return the same records with a label of three values."""
     lines = [line.replace("yes", "maybe") if k % 2 else line for k, line in enumerate(LINES)]
     write_dataset(lines, n_rows=300, label={"column": "sick", "classes": ["no", "maybe", "yes"]})
 
@@ -196,7 +196,7 @@ def test_learners_of_two_classes_are_refused_for_more(graded):
         release(request_of(learner="tuned", parameters=settings, delta=1e-6))
     with pytest.raises(ReleaseError, match="lazybb takes two classes, not 3") as plain:
         release(Request("mine", 2.0, learner="lazybb"))
-    # What both name in its place can be released.
+    # The learners that both messages recommend can be released.
     names = str(plain.value).partition("classes are: ")[2].rstrip(".")
     assert str(choice.value).endswith(f" classes are: {names}.")
     for name in names.split(", "):

@@ -1,4 +1,4 @@
-"""Which records are public; that the mark changes nothing that coded data are made of."""
+"""Which records are public; the key `public_benchmark` changes no encoded data."""
 
 import json
 from dataclasses import replace
@@ -10,7 +10,7 @@ import yaml
 from privcurve import datasets
 from privcurve.datasets import DatasetError
 
-# Digests of all descriptions before there was the mark: runs hang on them.
+# Digests of all descriptions without the key: ids of runs depend on them.
 STORED = json.loads(Path(__file__).with_name("descriptions.json").read_text())
 
 
@@ -59,7 +59,7 @@ def test_a_variant_makes_no_private_records_public(write_dataset):
     write("shown", title="not public", based_on="mine", public_benchmark=True)
     with pytest.raises(DatasetError, match="public_benchmark: the records belong to mine"):
         datasets.describe("shown")
-    # A file to test by is not what is trained on; the mark is of all records.
+    # The test file differs, but the key covers all records.
     test = {"test": {"local": "data/o.csv"}}
     write("shown", title="t", based_on="mine", n_test=1, files=test, public_benchmark=True)
     with pytest.raises(DatasetError, match="public_benchmark: the records belong to mine"):

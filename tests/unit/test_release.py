@@ -1,4 +1,4 @@
-"""Releases: what is written, with which randomness, and what the card says."""
+"""Releases: their files, their randomness, and the text of the card."""
 
 import hashlib
 import html
@@ -45,7 +45,7 @@ from privcurve.releases.released import CARD, MODEL, PAGE
 TESTED = ["33,Oslo,x,no"]
 
 
-# What is written -------------------------------------------------------------------
+# Files of a release ------ ---------------------------------------------------------
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_nothing_that_leaves_holds_the_seed_the_records_or_their_checksums(gam):
     for name in (MODEL, CARD, PAGE):
         text = gam.path(name).read_text()
         assert not [word for word in hidden if word in text], name
-    # The ledger, which stays, has the name of the seed and not the seed.
+    # The ledger, which stays, has a name for the seed, not the seed.
     assert secret not in budget_ledger().path.read_text()
 
 
@@ -95,7 +95,7 @@ def test_the_card_says_what_the_model_is(gam):
         *("one stream of ChaCha20", "Whatever was looked at before"),
     ):
         assert said in (gam.path(PAGE).read_text() if said in IN_FULL else text), said
-    # Whoever has a card may not have the documentation.
+    # A reader of the card may lack the documentation.
     assert not re.search(r"(docs|papers)/", text + gam.path(PAGE).read_text())
     of_paper = "papers/partial/proofs.md, 'PATE'"
     assert cards.name_pages(of_paper) == "“partial/proofs” in privcurve's documentation, 'PATE'"
@@ -108,7 +108,7 @@ def test_the_card_says_what_the_model_is(gam):
         assert (f"<h4>{name}</h4>" in page) == bool(np.ptp(values))
     assert "<script" not in page
     assert not re.findall(r"src=|href=\"(?!data:)", page)
-    # The text is one page: its headings are those of the page that are not folded away.
+    # The text card has the headings of the page that are not folded away.
     for signs, heading in re.findall(r"^(##?) (.+)$", text, re.MULTILINE):
         assert re.search(rf"<h{len(signs)}[^>]*>{re.escape(heading)}</h{len(signs)}>", page)
     assert "In full" not in text
@@ -125,12 +125,12 @@ def test_a_delta_that_the_model_does_not_use_is_neither_charged_nor_on_the_card(
     assert made.statement.delta == 0
     (entry,) = budget_ledger().releases()
     assert entry.price == made.price == Price(1.0, 0.0, REPLACE_ONE)
-    # It was reserved: until a release is done it counts.
+    # The line of the reservation: it counts until the release is done.
     assert json.loads(budget_ledger().path.read_text().splitlines()[0])["delta"] == 1e-6
     card = made.path(CARD).read_text()
     assert "epsilon = 1, pure" in card
     assert "1e-06" not in card
-    # So the next one may have it.
+    # So δ is left for the next release.
     release(release_request(learner="privgam", delta=1e-6))
 
 
@@ -152,13 +152,13 @@ def test_a_card_begins_with_who_when_and_what_for(write_private_dataset):
         assert said in text
     for heading in ("How private it is", "How good it is", "What is not covered"):
         assert f"\n## {heading}\n" in text
-    # On the page what is in full is folded away.
+    # The details on the page are folded away.
     before, _, folded = page.partition("<details>")
     assert "The &lt;hospital&gt;" in before
     for heading in ("What it guarantees", "What it was made of", "What adds up"):
         assert heading not in before
         assert heading in folded
-    # A variant has them, too; without any the card says that nobody is named.
+    # Without `about` the card says that nobody is named.
     write_private_dataset()
     assert (
         "not said (about: in the description)" in release(release_request()).path(CARD).read_text()
@@ -184,7 +184,7 @@ def test_what_an_epsilon_means_is_what_a_guess_gains(epsilon, delta, said):
 
 
 def test_a_guess_gains_no_more_than_is_said_and_may_gain_that():
-    """Of mechanisms with four outcomes: shown whole with δ, else randomized response."""
+    """Two outcomes with probability δ reveal the record; else randomised response."""
     for epsilon, delta in ((0.1, 0.0), (1.0, 0.0), (1.0, 0.1), (2.5, 1e-3)):
         true = math.exp(epsilon) / (1 + math.exp(epsilon))
         first = np.array([delta, (1 - delta) * true, (1 - delta) * (1 - true), 0])
@@ -232,7 +232,7 @@ def test_a_tree_is_in_words(write_private_dataset):
 
 
 def told(released, **changes):
-    """Return the card's blocks of what a model makes of columns, with another model."""
+    """Return the card's explanation of the columns, for a model with changes."""
     model = replace(released.learner.model_, **changes)
     released.learner.model_ = model
     return explain(released.learner, released.domain)
@@ -271,7 +271,7 @@ def test_shapes_are_drawn_where_their_numbers_are(write_private_dataset):
     (picture,) = cards._draw_columns(without)
     assert picture.title == "age"
     first = html.unescape(picture.html)
-    # Bins of equal numbers are one step, as wide as they are together.
+    # Adjacent bins with equal scores are one step, as wide as both.
     column = released.domain.columns[0]
     share = (column.edges[4] - column.edges[2]) / (column.edges[-1] - column.edges[0])
     wide = card_shapes.NUMBERS if column.missing_bin else 1.0
@@ -301,7 +301,7 @@ def test_all_training_records_train_and_no_test_record(write_private_dataset, tm
     write_private_dataset(files=write_test_file([LINES[0], *TESTED * 9]), n_test=9)
     released = release(release_request(learner="one_rule"))
     assert released.learner.n_records_ == N_ROWS
-    # No accuracy either: these records are private too.
+    # No accuracy: the test records are private too.
     assert released.accuracy is None
     assert (
         "Not measured: whether this model is better than the base rate"
@@ -316,7 +316,7 @@ def test_with_add_remove_no_number_of_records_is_reported(write_private_dataset)
     )
     assert released.statement.neighbours == ADD_REMOVE
     for name in (MODEL, CARD, PAGE):
-        # Coordinates of a picture are no numbers of records.
+        # Coordinates of a picture are not numbers of records.
         text = re.sub(r'<path[^>]*>|style="[^"]*"', "", released.path(name).read_text())
         assert not re.search(r"\b47\b", text), name
     assert "their number is not public" in released.path(CARD).read_text()
@@ -338,7 +338,7 @@ def test_each_release_has_a_stream_of_its_own(write_private_dataset, monkeypatch
     monkeypatch.setattr(releasing, "_make_stream", spied)
     for _ in range(2):
         release(release_request())
-    # Though every trace is lost, the first release has another stream than the first one had.
+    # If every trace is lost, the first release draws another stream than before.
     shutil.rmtree("releases")
     shutil.rmtree(seeds.folder() / FOLDER)
     release(release_request())
@@ -348,7 +348,7 @@ def test_each_release_has_a_stream_of_its_own(write_private_dataset, monkeypatch
 
 @pytest.mark.parametrize("secret", [False, True])
 def test_a_stream_follows_from_all_that_a_release_is(secret):
-    """From any one of these alone: what is equal but for ε, and has the same noise, tells all."""
+    """Two streams that differed only by ε, at the same noise, would reveal the answers."""
     seed = SecretSeed(bytes(32), Path("a")) if secret else 7
     other = SecretSeed(bytes([1] * 32), Path("a")) if secret else 8
     same = {
@@ -379,7 +379,7 @@ def test_a_public_seed_is_named_and_epsilon_is_infinite(write_private_dataset):
         assert models.load(released.path(MODEL)).statement.epsilon == math.inf
         assert "ε = ∞ for whoever knows the seed, 20210" in released.path(CARD).read_text()
         assert "inf, pure" not in released.path(CARD).read_text()
-        # What covers the generator is said of that of the number, and of what a secret would be.
+        # The page describes the generator of the number, and the generator of a secret seed.
         text = html.unescape(released.path(PAGE).read_text())
         would_be = text.partition("With a secret seed it would be: ")[2].splitlines()[0]
         assert "ChaCha20" in would_be

@@ -1,4 +1,4 @@
-"""Releases: what is refused before anything is spent, what is spent all the same; the command."""
+"""Releases: refusals before anything is spent, budget spent by failures; the command."""
 
 import errno
 import html
@@ -43,7 +43,7 @@ from privcurve.releases.request import (
     rehearse,
 )
 
-# Refused ---------------------------------------------------------------------------
+# Refusals ------ -------------------------------------------------------------------
 
 
 def test_the_third_of_three_is_refused_before_training(write_private_dataset, monkeypatch):
@@ -52,7 +52,7 @@ def test_the_third_of_three_is_refused_before_training(write_private_dataset, mo
     assert release_states() == [DONE, DONE]
     monkeypatch.setattr(releasing, "_train", lambda *_: pytest.fail("trained"))
     with monkeypatch.context() as patch:
-        # As if another release had begun between the first look and the second.
+        # As if another release began between the first check and the second.
         patch.setattr(BudgetLedger, "check", lambda *_: None)
         with pytest.raises(LedgerError, match="Nothing was trained"):
             release(release_request())
@@ -74,7 +74,7 @@ def test_a_copy_at_the_same_time_does_not_either(write_private_dataset, monkeypa
         def checked(*arguments):
             monkeypatch.setattr(guard, "_check_other_ledgers", check)
             check(*arguments)
-            # Nothing is in any ledger yet, and now another begins.
+            # No ledger has an entry yet, and now another release begins.
             others.append(pool.submit(release, release_request()))
             wait(others, timeout=0.3)
 
@@ -103,7 +103,7 @@ BAD = [
     *[({"holdout": wrong}, "holdout must be a share") for wrong in (-1.0, 1.0, 20.0, math.nan)],
     ({"holdout": 1e-9}, "holdout must leave a record in each part"),
     ({"holdout": 0.2, "epsilon": 1e-12}, "whose noise does not fit"),
-    # Noise that can't be had.
+    # Noise that cannot be drawn.
     ({"learner": "privgam", "delta": 1e-320}, "must be 0 or at least"),
     ({"learner": "topdown", "delta": 1e-6, "epsilon": 1e-100}, "can't be trained with epsilon"),
 ]
@@ -122,7 +122,7 @@ def test_records_that_were_taken_by_private_labels_are_not_released(write_privat
     write_private_dataset(n_rows=30, records={"balance": "first"})
     with pytest.raises(ReleaseError, match="selects records by their labels, which are private"):
         release(release_request())
-    # A label that is public is public to those alone whose guarantee says so.
+    # A public label is public only in a guarantee that says so.
     write_private_dataset(n_rows=30, records={"balance": "first"}, public_label=True)
     with pytest.raises(ReleaseError, match="selects records by their labels"):
         release(release_request())
@@ -146,7 +146,7 @@ def test_a_guarantee_for_other_neighbours_is_not_paid_for(write_private_dataset)
 
 
 def test_a_folder_without_room_is_noticed_before_anything_is_spent(write_private_dataset):
-    # Enough for a line of the ledger, and not for a model.
+    # Enough room for a line of the ledger, but not for a model.
     with limit_file_size(2000), pytest.raises(OSError, match=r"^out can't be written: "):
         release(release_request(), output=Path("out"))
     assert not list(Path("out").iterdir())
@@ -188,7 +188,7 @@ def test_of_two_stopped_releases_the_one_with_the_same_settings_is_resumed(
                 release(one)
     finished = [release(one, resume=True) for one in stopped]
     assert [one.release.number for one in finished] == [1, 2]
-    # Both are spent, whichever is finished first.
+    # Both are spent, in whatever order they finish.
     assert {str(one.totals[0]) for one in finished} == {"epsilon = 2"}
 
 
@@ -247,7 +247,7 @@ def test_what_fails_after_it_was_reserved_is_spent_and_that_is_said(
     with pytest.raises(ReleaseError, match=r"the disk is full.*spent.*; --resume finishes this"):
         release(release_request(epsilon=0.5))
     assert release_states() == [FAILED, FAILED]
-    # Nor can the ledger: what was reserved stands there.
+    # If the ledger cannot be written either, the release stays reserved.
     monkeypatch.setattr(BudgetLedger, "close", full)
     with pytest.raises(ReleaseError, match="Another try is another release"):
         release(release_request())
@@ -278,7 +278,7 @@ def test_a_ledger_that_can_not_be_closed_leaves_the_model_and_says_so(
     ("place", "moment", "states_then"),
     [
         (releasing, "rehearse", []),
-        # Between the line in the ledger and whatever comes next.
+        # Between the line in the ledger and the next step.
         (books, "sync", [RESERVED]),
         (releasing, "_train", [FAILED]),
         (releasing, "_write", [FAILED]),
@@ -305,7 +305,7 @@ def test_who_stops_a_release_is_told_whether_it_is_spent(
     assert release_states() == states_then
 
 
-# δ in records ----------------------------------------------------------------------
+# δ as a number of records ------ ---------------------------------------------------
 
 WORDS = ["release", "mine", "--learner", "dp_newton", "--epsilon", "0.1", "--delta"]
 
@@ -332,7 +332,7 @@ def test_from_a_tenth_of_that_there_is_a_warning(write_private_dataset, capsys, 
     assert main.main([*WORDS, str(delta)]) == 0
     assert ("warning: " in capsys.readouterr().err) == warned
     card = Path("releases/mine/1", CARD).read_text()
-    # A small one is told in records, too.
+    # The card states a small δ as a number of records, too.
     assert ("**Delta = " in card) == warned
     assert f"which of 60 records are {delta * N_ROWS:.2g} in the mean." in card
 
@@ -360,7 +360,7 @@ def test_deltas_of_all_releases_are_told_in_records_and_add_up_to_less_than_one(
 
 
 def test_where_the_number_of_records_is_not_public_its_estimate_counts(write_private_dataset):
-    """A refusal that went by the number would tell of it."""
+    """A refusal that depended on the number of records would reveal it."""
     description = datasets.describe("mine")
 
     def adding(delta, **parameters):
@@ -388,7 +388,7 @@ def test_where_the_number_of_records_is_not_public_its_estimate_counts(write_pri
 
 
 def released():
-    """All that can be released: learners, each for its relations, with and without δ."""
+    """Yield all that can be released: learners with each relation, with and without δ."""
     for name, entry in LEARNERS.items():
         if entry.proved and not entry.requires and registry.estimator_class(name)._released:
             for neighbours in entry.neighbours:
@@ -404,7 +404,7 @@ EVERY = tuple(dict.fromkeys(name for name, _, _ in released()))
     ("n", "names"), [(2, SOME), *(pytest.param(n, EVERY, marks=pytest.mark.slow) for n in (2, 60))]
 )
 def test_whatever_can_be_trained_can_be_rehearsed(n, names):
-    """On as few records as there can be; of the toy data, whose label may be public."""
+    """On two records, the fewest possible, and of the toy data, whose label may be public."""
     description = datasets.describe("toy-line")
     domain = replace(description.domain, label=replace(description.domain.label, public=True))
     description = replace(description, n_rows=n, domain=domain)
@@ -462,7 +462,7 @@ def test_settings_are_read_as_what_they_are(write_private_dataset):
     assert content["delta"] == 1e-6
 
 
-# What is typed, the code (2 of the command line, 5 of the budget), and what is said.
+# Arguments, exit code (2: the command line, 5: the budget), and part of the message.
 COMMANDS = [
     ("nobody --epsilon 1", 1, "unknown dataset 'nobody'"),
     ("mine --epsilon 1 --set n_rounds", 2, "KEY=VALUE"),

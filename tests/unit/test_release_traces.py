@@ -1,4 +1,4 @@
-"""Releases: a ledger that was lost, and records that have one under another name, are noticed."""
+"""Releases notice a lost ledger, and records that have a ledger under another name."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ from privcurve.releases.guard import FOLDER
 from privcurve.releases.release import release
 from privcurve.releases.released import MODEL
 
-# A ledger that was lost ------------------------------------------------------------
+# A lost ledger ------ --------------------------------------------------------------
 
 
 def test_a_ledger_is_missed_wherever_its_models_went(write_private_dataset, tmp_path):
     write_private_dataset(budget={"epsilon": 9})
     release(release_request())
-    # A folder of the holder's choice may have a number.
+    # A folder that the holder chooses may have a number as its name.
     release(release_request(), output=Path("releases/mine/2024"))
     release(release_request(), output=tmp_path / "out")
     Path("releases/mine/1").rename("elsewhere")
@@ -40,7 +40,7 @@ def test_a_ledger_is_missed_wherever_its_models_went(write_private_dataset, tmp_
 
 @pytest.mark.parametrize("kept", [0, 1])
 def test_the_holders_folder_knows_how_many_releases_a_ledger_had(write_private_dataset, kept):
-    """With the folder of releases gone; or with a backup of the ledger in it, an older one."""
+    """The folder of releases is deleted, or replaced by an older backup."""
     release(release_request(epsilon=0.5))
     older = budget_ledger().path.read_bytes()
     release(release_request(epsilon=0.5))
@@ -58,7 +58,7 @@ def test_the_holders_folder_knows_how_many_releases_a_ledger_had(write_private_d
 def test_a_folder_that_is_moved_goes_on_and_of_two_copies_one(
     write_private_dataset, tmp_path, monkeypatch, changed
 ):
-    """Whatever the records of the older copy are, and whatever else its ledger notes since."""
+    """This holds for any records of the older copy and any later entries in its ledger."""
     write_private_dataset(budget={"epsilon": 9})
     release(release_request())
     for name in ("releases", "data", "resources"):
@@ -84,7 +84,7 @@ def test_a_trace_that_is_damaged_is_named(write_private_dataset):
     trace.write_text("{}")
     with pytest.raises(ReleaseError, match=rf"{trace}.* can't be read.*until you restore it"):
         release(release_request(epsilon=0.5))
-    # The seed itself may be deleted after a release.
+    # The holder may delete the seed after a release.
     shutil.rmtree(seeds.folder())
     assert release(release_request(epsilon=0.5)).release.number == 2
     seeds.path_of("mine").unlink()
@@ -114,7 +114,7 @@ def test_what_is_refused_leaves_neither_a_seed_nor_a_trace(write_private_dataset
 
 
 def copied(lines=LINES, **changes):
-    """Describe other records as `copy`."""
+    """Write other records, described as `copy`."""
     Path("data/copy.csv").write_text("\n".join(lines) + "\n")
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
     files = {"train": {"local": "data/copy.csv"}}
@@ -152,7 +152,7 @@ def test_a_copy_has_no_fresh_budget(write_private_dataset, monkeypatch, tmp_path
 
 
 def test_tables_of_few_possible_records_are_not_one_another(write_private_dataset):
-    """Of 292 possible records two random tables have most in common."""
+    """With 292 possible records, two random tables have most records in common."""
     rng = np.random.default_rng(0)
 
     def table():
@@ -170,7 +170,7 @@ def test_tables_of_few_possible_records_are_not_one_another(write_private_datase
 
 
 def test_a_table_that_grows_stays_known(write_private_dataset):
-    """By its files as they are, and as they were."""
+    """Both the present files and the earlier files are recognised."""
     write_private_dataset(budget={"epsilon": 9})
     release(release_request())
     write_private_dataset(lines=[*LINES, *OTHERS], budget={"epsilon": 9})

@@ -1,4 +1,4 @@
-"""Cells: ids, splits and randomness."""
+"""Runs: ids, splits and random streams."""
 
 import dataclasses
 
@@ -45,7 +45,7 @@ def test_ids_are_distinct_and_depend_on_each_part_of_the_key():
 
 
 def test_an_id_is_the_digest_of_its_key():
-    # The stores of all users hang on this.
+    # Stored results of all users depend on these ids.
     for method, epsilon in (
         (METHOD, 0.5),
         (dataclasses.replace(METHOD, calibration=None, delta=1e-5), 1),
@@ -68,7 +68,7 @@ def test_an_id_is_the_digest_of_its_key():
 
 
 def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
-    """Results of before few-bin learners merged them are of other models."""
+    """Before learners of few bins merged bins, their results came from other models."""
     on_equal = runs.RunIds(WDBC, "c", METHOD, 1)
     on_mixed = runs.RunIds(MIXED, "c", METHOD, 1)
     for point in METHOD.points:
@@ -80,7 +80,7 @@ def test_ids_of_merged_mixed_bins_hold_how_many_there_are(monkeypatch):
     assert runs.RunIds(WDBC, "c", METHOD, 1).run(METHOD.points[0], SPLIT).id == (
         on_equal.run(METHOD.points[0], SPLIT).id
     )
-    # A learner that sees all of them has the id that it had.
+    # A learner that uses all bins keeps its id.
     fine = dataclasses.replace(METHOD, learner="privgam", settings=({},))
     ids = [
         runs.RunIds(dataset, "c", fine, 1).run(fine.points[0], SPLIT).id

@@ -1,4 +1,4 @@
-"""Studies: what a file may say, and what is made of it."""
+"""Studies: the keys of a file, and the methods and curves that follow from them."""
 
 import math
 import re
@@ -31,7 +31,7 @@ def boost(**changes):
 
 
 def two(name="other", **changes):
-    """Ask for two learners, the second with a title and numbers of its own."""
+    """Return a study with two learners, the second with its own title and numbers."""
     spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}}
     boosted = {**spec, "title": "LazyBB", "epsilons": [0.3, 1]}
     return study_mapping({"boost": boosted, name: {**spec, "title": "other", **changes}})
@@ -119,12 +119,12 @@ def test_numbers_are_written_in_one_way(value, written):
 
 
 def test_curves_that_legends_tell_apart_may_have_one_title():
-    # Chosen by a rule; the best of a grid; of another calibration; with δ; on a part of the data.
+    # Settings by rule; best of a grid; another calibration; with δ; on a share of the data.
     others = [{"grid": {"n_rounds": [5, 9]}}, {"calibrations": ["published"]}, {"deltas": [1e-5]}]
     for changes in others:
         assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").methods) == 2
     assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").methods) == 2
-    # Nothing is selected: a grid says no more of them.
+    # Without selection, the label does not mention the grid.
     without_folds = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
     without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
     without_folds["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}

@@ -1,4 +1,4 @@
-"""Files of studies: how their names end, and what YAML would read as something else."""
+"""Study files: their endings, and values that YAML would misread."""
 
 import re
 
@@ -17,7 +17,7 @@ def test_a_study_of_another_ending_is_reported(tmp_path, monkeypatch, ending):
     monkeypatch.chdir(tmp_path)
     configuration = plan_with_studies(tmp_path, good=SMALL_STUDY).configuration
     (tmp_path / f"config/studies/bad{ending}").write_text("title: [")
-    # Emacs marks so what it edits.
+    # A lock file of Emacs.
     (tmp_path / "config/studies/.#good.yaml").symlink_to("nobody@nowhere")
     plan = reading.read(configuration, tmp_path)
     said = f"config/studies/bad{ending} is not read: name it bad.yaml"

@@ -1,4 +1,4 @@
-"""The summary: what is done, failed and to do, at any moment of a run."""
+"""The summary: runs done, failed and to do, at any moment."""
 
 from pathlib import Path
 
@@ -51,13 +51,13 @@ def test_finished_and_running_jobs_are_counted():
     done = first.curves[0].n_grid
     assert counts(cut()) == (GRID + FRESH, done, 0, GRID + FRESH - done)
     assert summary.progress(cut()).jobs_left == len(cut().jobs) - 1
-    # One that has trained two runs so far.
+    # A job that has trained two runs so far.
     (curve,) = second.curves
     trainer = train.Trainer(datasets.read(CODED / "toy-line"), curve.method, 1, STORE)
     trainer.run(curve.tasks[:2])
     done += 2
     assert counts(cut())[1] == done
-    # Other jobs, other seeds and grown grids: the store tells what of them is there.
+    # With other jobs, seeds and larger grids, the store decides which runs are done.
     assert counts(cut(seconds_per_job=1e3))[1] == done
     assert counts(cut(seed=2))[1] == 0
     assert counts(cut(epsilons=[0.5, 1, 2]))[:2] == (3 * 5 * 3 + 3 * 2, done)

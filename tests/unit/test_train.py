@@ -1,4 +1,4 @@
-"""Training of runs: the same result in any company, failures kept apart, nothing trained twice."""
+"""Training of runs: independent results, separate failures, no repeated training."""
 
 import itertools
 import time
@@ -52,7 +52,7 @@ def test_where_a_record_is_added_a_learner_is_told_about_how_many_there_are(data
         runs = [ids.run(point, Split("1/3", 1)) for point in method.points]
         (model,) = train.fit_method(dataset, method, runs, part, ids)
         estimates.append(model.n_estimate)
-    # Of 1,333 or 1,334 records.
+    # Thirds of 1,333 or 1,334 records round to 1000; a given estimate stays.
     assert estimates == [1000, 7]
 
 
@@ -68,7 +68,7 @@ def test_a_store_that_cannot_be_written_is_found_before_training(dataset, method
 def test_a_run_that_fails_takes_no_other_with_it_and_is_tried_again(
     dataset, method, tmp_path, monkeypatch, name
 ):
-    """Whether its training fails or its scoring."""
+    """Either the training or the scoring fails."""
     original = getattr(lazybb.LazyBBClassifier, name)
 
     def broken(self, given):
