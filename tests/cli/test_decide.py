@@ -1,4 +1,4 @@
-"""``privcurve decide``: the blanks of a draft, asked for one after another."""
+"""``privcurve decide``: asks for the blanks of a draft, one after another."""
 
 import io
 import sys
@@ -25,7 +25,7 @@ ANSWERS = ["0, 120", "Oslo, Bergen", "2020-01-01, 2023-12-31", "yes", "no"]
 
 
 class Person(io.StringIO):
-    """Someone at a terminal, who presses Ctrl-C at the end if it is said so."""
+    """A user at a terminal, who presses Ctrl-C after the answers if `stops`."""
 
     def __init__(self, *answers, stops=False):
         super().__init__("".join(f"{answer}\n" for answer in answers))
@@ -43,7 +43,7 @@ class Person(io.StringIO):
 
 @pytest.fixture
 def decide(folder, capsys, monkeypatch):
-    """Answer, and return the exit code, what was said, and the description."""
+    """Answer the questions; return the exit code, the output, and the description."""
     FILE.write_text(BLANK)
 
     def answered(*answers, person=None, name="patients"):
@@ -134,7 +134,7 @@ def test_few_whole_numbers_are_decided_to_be_numbers_or_codes(decide, answer, co
     assert code == 0
     assert "codes such as 1 for man, 2 for woman?\n  [lowest, highest] possible; or codes" in told
     assert content["columns"][0] == {"name": "sex", **column}
-    # Lines of the questions that follow are those of the file as it is then.
+    # A question names the line in the file as it is after the earlier answers.
     assert f"2 of 6, line {11 if 'n_bins' not in column else 14}: 'age'" in told
     assert content["columns"][1]["bounds"] == [0, 120]
     assert main.main(["check", "patients"]) == 1  # the file has no such column
@@ -147,7 +147,7 @@ def test_codes_are_checked_as_other_answers_are(decide):
         code, told, _ = decide(answer)
         assert (code, "is refused" in told) == (1, True), answer
     assert FILE.read_text() == before
-    # Of a date nothing is a code.
+    # Codes are refused for a date.
     FILE.write_text(BLANK)
     assert decide("", "", "codes: 1, 2")[0] == 1
 
@@ -193,7 +193,7 @@ def test_what_cards_say_is_asked_for_and_may_be_skipped(decide, capsys):
     code, told, _ = decide("a@b.no", name="t")
     assert (code, "legal" in told, "nothing is left to be decided" in told) == (0, False, True)
     assert main.main(["check", "t"]) == 0
-    # In a description of several lines it is written by hand; public records need none.
+    # If a key has several lines, the user edits the file; public records need no unit.
     path.write_text(path.read_text().replace("about: {", "about:\n  {", 1))
     FILE.write_text(f"{DESCRIPTION}about:\n  owner: x\n")
     before = FILE.read_text()
@@ -254,7 +254,8 @@ def test_the_century_of_short_years_is_asked_for(folder, capsys, monkeypatch):
         assert main.main(["describe", "t.csv", "--label", "sick", *options]) == 0
         born = yaml.safe_load(Path("descriptions/t.yaml").read_text())["columns"][0]
         assert (born["bounds"], born["format"], born["pivot"]) == (None, "%d.%m.%y", None)
-        # A refused answer is asked again: no year of four digits, and too late for the bounds.
+        # The question returns after a refused answer: a year without four digits, and a day beyond the
+        # bounds.
         bounds = [] if public else ["0, 20"]
         answers = ["1930-01-01, 2009-12-31", "19", "1940", "1930", *bounds, *[""] * 9]
         monkeypatch.setattr(sys, "stdin", Person(*answers))
@@ -297,7 +298,7 @@ def test_a_unit_that_the_file_does_not_have_is_refused(folder, capsys, monkeypat
     assert main.main(["decide", "t"]) == 4
     assert "has no column 'person'" in capsys.readouterr().out
     assert Path("descriptions/t.yaml").read_text() == text
-    # Without the file the numbers stay, and check tells of both.
+    # Without the file n_rows stays, and check reports both.
     Path("t.csv").unlink()
     monkeypatch.setattr(sys, "stdin", Person("{column: patient_id, at_most: 2}"))
     assert main.main(["decide", "t"]) == 0

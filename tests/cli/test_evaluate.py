@@ -1,4 +1,4 @@
-"""``privcurve evaluate``: measures by group, exact for the owner, or noisy and charged."""
+"""``privcurve evaluate``: measures by group, exact for the data owner, or noisy and charged."""
 
 import csv
 import hashlib
@@ -46,7 +46,7 @@ ASK = "evaluate model.json test.csv"
 
 @pytest.fixture(autouse=True)
 def table(tmp_path, monkeypatch, fixed_entropy):
-    """Save a model and write a table of 400 records, of which 12 are of sex x."""
+    """Save a model and write a table of 400 records, 12 of them of sex x."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(tmp_path / "seeds"))
     describe("replace-one")
@@ -93,7 +93,7 @@ def test_measures_match_the_records_of_each_group(table, capsys):
         assert row["predicted"] == pytest.approx([chances.mean(), chances.std() / n**0.5])
         assert row["actual"][0] == pytest.approx(true.mean())
         assert row["positive"][0] == pytest.approx((answers == "yes").mean())
-    # Hanley and McNeil's error is near that of resampled records.
+    # The error of Hanley and McNeil is near the error of resampled records.
     drawn = [table.sample(400, replace=True, random_state=k) for k in range(200)]
     areas = [roc_auc_score(d.sick, model.predict_proba(d)[:, 1]) for d in drawn]
     assert by_sex["all"]["auc"][1] == pytest.approx(np.std(areas), rel=0.2)
@@ -153,7 +153,7 @@ def test_it_writes_a_table_and_a_picture(table, capsys):
     assert [line["group"] for line in lines] == ["all", "f", "m"]
     assert float(lines[1]["auc_se"]) > 0
     assert "two standard errors" in Path("a.svg").read_text()
-    # Noise may leave no records to measure.
+    # With much noise no group may have records.
     with pytest.raises(ReleaseError, match="no picture: the noise leaves no group"):
         evaluation.draw([evaluation.Row("all", -1.5, evaluation.UNMEASURED)])
 
@@ -181,7 +181,7 @@ def test_noisy_counts_have_the_noise_that_is_charged(table, capsys):
         for _ in range(32):
             noisy = evaluation.release(answers, Path("model.json"), path, "patients", "age", 0.5)
             noise += [row.n - n for row, n in zip(noisy.rows[1:], exact[1:], strict=True)]
-        # A group has four counts, whose noise has the variance 2b² each.
+        # A group has four counts, each with noise of variance 2b².
         assert np.var(noise) == pytest.approx(4 * 2 * (l1 / 0.5) ** 2, rel=0.4)
 
 
@@ -273,7 +273,7 @@ def test_of_three_classes_there_are_error_and_auc(capsys):
     fitted = PrivGAMClassifier(epsilon=9.0, **{**PUBLIC, "classes": (0, 1, 2)})
     fitted.fit(codes, codes[:, 1])
     models.save("model.json", fitted, three)
-    # Whole numbers with a point are the same classes.
+    # Integers with a decimal point are the same classes.
     frame = pd.DataFrame({"age": codes[:, 0] * 20, "sex": np.array(["f", "m", "x"])[codes[:, 1]]})
     frame.assign(stage=codes[:, 1] + 1.0).to_csv("test.csv", index=False)
     (row,) = rows(capsys, "")[0].values()

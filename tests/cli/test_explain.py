@@ -1,4 +1,4 @@
-"""``privcurve explain``: importances, shapes and pictures of a model, by its file alone."""
+"""``privcurve explain``: importances, shapes and pictures of a model, from its file alone."""
 
 import json
 import re
@@ -30,7 +30,7 @@ DOMAIN = Domain(
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
-    """A PrivGAM whose shapes are set by hand."""
+    """Return a PrivGAM with shapes that are set by hand."""
     monkeypatch.chdir(tmp_path)
     X, y = np.zeros((40, 4), dtype=np.uint8), np.arange(40) % 2
     fitted = PrivGAMClassifier(n_bins=DOMAIN.n_bins, delta=1e-6, classes=(0, 1)).fit(X, y)
@@ -53,7 +53,7 @@ def test_it_tells_importances_and_shapes(model, capsys):
         assert re.search(line, told), line
     assert main.main(["explain", "model.json", "--json", "--columns", "1"]) == 0
     content = json.loads(capsys.readouterr().out)
-    # |values - their mean|, on average: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
+    # The mean of |values − their mean|: (1.1 + 1.1 + .4 + 1.9 + .1)/5.
     assert content["importances"]["age"] == pytest.approx(0.92)
     assert [column["name"] for column in content["columns"]] == ["age"]
 

@@ -1,4 +1,4 @@
-"""``privcurve export``: SQLite answers as ``predict`` does, on every row."""
+"""``privcurve export``: SQLite predicts like ``predict``, for every row."""
 
 import re
 import sqlite3
@@ -41,7 +41,7 @@ DOMAIN = Domain(
         Column(
             CODE, "categorical", categories=(("1", "1"), ("2", "2"), ("x y", "3"), ("\u00e9", "4"))
         ),
-        # Words for a missing value in one column alone.
+        # Markers of missing values in one column.
         Column(VISITS, "numeric", (0.0, 80.0), 4, missing_bin=True, missing=("20", "x")),
         Column(WARD, "categorical", categories=(("A", "A"), ("?", "?")), missing=("20", "x")),
         Column(
@@ -75,7 +75,7 @@ PUBLIC = {"n_bins": DOMAIN.n_bins, "classes": DOMAIN.label.names}
 
 
 def save_by_hand(rng):
-    """Save a PrivGAM whose shapes are drawn, in the unit of its values: some tie."""
+    """Save a PrivGAM with drawn shapes in multiples of 2⁻²⁴, so that some scores tie."""
     n_bins = DOMAIN.n_bins
     X, y = np.zeros((40, len(n_bins)), dtype=np.uint8), np.array(DOMAIN.label.names * 20)
     fitted = PrivGAMClassifier(delta=1e-6, **PUBLIC).fit(X, y)
@@ -85,11 +85,11 @@ def save_by_hand(rng):
 
 
 def ask(table, *options):
-    """Run the query that is exported on a table in SQLite."""
+    """Run the exported query on a table in SQLite; return its rows."""
     assert main.main(["export", "model.json", "--table", "a table", "-o", "q.sql", *options]) == 0
     with sqlite3.connect(":memory:") as base:
         table.to_sql("a table", base, index=False)
-        # Not as a text, whose carriage returns Python would change.
+        # Decode bytes: a text file would change carriage returns.
         return pd.read_sql_query(Path("q.sql").read_bytes().decode(), base)
 
 
@@ -123,7 +123,7 @@ def test_odd_names_gaps_and_unknown_values_are_answered_alike():
         else:
             assert told[k] == expected, rows[k]
             assert answered["probability of sick"][k] == pytest.approx(chance, abs=1e-12)
-    # A database with types refuses to compare a date to a number that marks a missing one.
+    # A typed database cannot compare a date with a number that marks a missing one.
     assert f'"{DAY}" IN' not in Path("q.sql").read_text()
     assert 50 < refused < 250
     (score,) = [name for name in answered if name.startswith("privcurve_score_")]
@@ -168,7 +168,7 @@ def test_of_three_classes_the_first_of_the_largest_scores_counts():
 
 
 def test_what_a_database_with_types_holds_is_answered_alike():
-    """SQLite has neither truth values nor dates: their texts are those of DuckDB's CAST."""
+    """SQLite has neither truth values nor dates; the texts are DuckDB's."""
     flag = Column("flag", "categorical", categories=(("1", "1"), ("0", "0"), ("other", "other")))
     day = Column("day", "numeric", (18262.0, 19722.0), 2, dates="iso", missing_bin=True)
     size = Column("size", "numeric", (0.0, 2.0), 2, missing_bin=True)
@@ -197,11 +197,11 @@ def test_what_a_database_with_types_holds_is_answered_alike():
     answered = ask(frames[1])
     (score,) = [name for name in answered if name.startswith("privcurve_score_")]
     assert answered[score].tolist() == pytest.approx(scores.tolist())
-    # DuckDB adds numbers without an exponent as decimal numbers: sums of 0 would not be 0.
+    # DuckDB adds numbers without an exponent as decimals; sums of 0 would differ from 0.
     assert not re.search(r"(THEN|ELSE) -?[0-9.]+ ", Path("q.sql").read_text())
 
 
-# Texts of days and what may follow them; databases write a time with a zone as the last ones.
+# Texts of days, with suffixes; databases write a time with a zone like the last ones.
 DAY_TEXTS = (
     *("2020-02-29", "2021-02-29", "1900-02-29", "2000-02-29", "2021-01-99", "2021-02-30"),
     *("2021-04-31", "2021-06-30", "2021-12-31", "2021-13-01", "2021-00-10", "2021-01-00"),
@@ -268,7 +268,7 @@ def test_the_scores_of_another_model_in_the_table_are_not_taken_for_its_own():
         first = sql.query(models_[0], "records").rstrip(";\n")
         base.execute(f"CREATE TABLE kept AS {first.replace('predicted_y', 'first')}")
         told = pd.read_sql_query(sql.query(models_[1], "kept"), base)
-        # Earlier answers are not taken for those of the query either.
+        # Columns of earlier predictions do not disturb the query.
         base.execute(f"CREATE TABLE answered AS {first}")
         second = sql.query(models_[1], "answered").rstrip(";\n")
         answers = [answer for (answer,) in base.execute(f"SELECT predicted_y FROM ({second})")]
@@ -319,7 +319,7 @@ def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
 
 @pytest.mark.parametrize("other", ["Alter Ö", "ALTER ö"])
 def test_columns_that_are_one_to_sql_are_refused(other, tmp_path, capsys, monkeypatch):
-    """To SQL "Age" is "age": of a table with one of them the query would read it twice."""
+    """SQL ignores case: a table with one of the columns would be read twice."""
     monkeypatch.chdir(tmp_path)
     columns = tuple(Column(name, "numeric", (0.0, 100.0), 8) for name in ("alter ö", other))
     codes = np.random.default_rng(0).integers(8, size=(300, 2)).astype(np.uint8)
@@ -341,7 +341,7 @@ def test_numbers_among_categories_with_a_comma_are_numbers_in_the_table():
 
 
 def check_texts(titles, cells, **reading):
-    """Check that a column of such categories is answered as `predict` does."""
+    """Assert that a column with such categories is predicted as by `predict`."""
     check_column(
         Column("town", "categorical", categories=tuple((t, t) for t in titles)), cells, reading
     )
@@ -369,7 +369,7 @@ GROUPS = [
 
 @pytest.mark.parametrize("groups", GROUPS)
 def test_groups_of_words_are_answered_alike_in_any_case(groups):
-    """What `privcurve describe` writes for sex, and yes and no."""
+    """The groups of sex and of a yes/no column, as `privcurve describe` writes them."""
     pairs = [(word, title) for title, words in groups.items() for word in words]
     pairs += [("other", "other"), ("?", "?")]
     column = Column("town", "categorical", categories=tuple(pairs), patterns=True, missing=("NA",))

@@ -1,4 +1,4 @@
-"""A file that a model was trained on can be predicted and evaluated, whatever its parser says."""
+"""A file that a model was trained on can be predicted and evaluated, whatever its parser."""
 
 import csv
 import io
@@ -35,18 +35,18 @@ AGE = {"name": "age", "kind": "numeric", "bounds": [0, 80]}
 TOWN = {"name": "town", "kind": "categorical", "categories": ["Oslo", "Troms\u00f8", "other"]}
 LABEL = {"column": "sick", "positive": "yes", "negative": "no"}
 TABLE = {"columns": [AGE, TOWN], "label": LABEL, "unknown": "other"}
-# In a sheet numbers have types.
+# A sheet has typed numbers.
 SHEET = [[float(number), float(age), town, sick] for number, age, town, sick in ROWS]
 
 
 def lines(rows=ROWS, names=NAMES, separator=",", above=(), after=""):
-    """Write a table: lines above, names if there are any, and a line a record."""
+    """Return a function that writes a table: lines above, names if any, one line per record."""
     all_rows = [names, *rows] if names else rows
     return "".join(f"{line}\n" for line in (*above, *(separator.join(r) + after for r in all_rows)))
 
 
 def libsvm(base=1, label="{}"):
-    """Write ages and codes of towns as LIBSVM does; a zero is left out."""
+    """Write ages and town codes as LIBSVM does, without zeros."""
     towns = {"Oslo": 0, "Troms\u00f8": 1, "Rome": 2}
     return "".join(
         " ".join([
@@ -74,7 +74,7 @@ def write_parquet(path, names=NAMES):
     parquet.write_table(pa.table([list(column) for column in zip(*ROWS, strict=True)], names), path)
 
 
-# By key of the parser: the parser, what the file holds (or what writes it), and the description.
+# {key of the parser: (parser, content or function that writes it, description)}
 CASES = {
     "kind": ({"kind": "parquet"}, write_parquet, TABLE),
     "separator": ({"header": True, "separator": "^"}, lines(separator="^"), TABLE),
@@ -175,7 +175,7 @@ def write(path, content):
 
 
 def train(parser, content, description, path=""):
-    """Write a file and its description, and save a model of it; give its path and the dataset."""
+    """Write a file and its description, and save a model of it; return its path and the dataset."""
     parser = {"kind": "delimited", **parser}
     path = path or NAMES_OF.get(parser["kind"], "mine.txt")
     write(path, content)
@@ -208,7 +208,7 @@ def test_what_a_model_was_trained_on_can_be_predicted_and_evaluated(key, capsys)
     kinds = {f.name: f.metadata.get("kinds", WITH_FILES) for f in fields(Parser)}
     if key in kinds and not set(kinds[key]) & set(WITH_FILES):
         pytest.skip("of datasets without files")
-    # A new key of the parser needs a case.
+    # Each key of the parser has a case.
     parser, content, description = (CASES | OTHERS)[key]
     assert key in parser or key in ("kind", *OTHERS)
     ending = "mine.xlsm" if key == "a workbook of another ending" else ""
@@ -249,11 +249,11 @@ def test_a_dataset_without_files_leaves_no_parser(name):
     assert models.load("model.json").parser is None
 
 
-# Another layout than in training ------------------------------------------------------------
+# New files with another layout than the training file ------ --------------------------------
 
 
 def of(parser, content=None, description=TABLE):
-    """Train on a file that is written so."""
+    """Train on a file in this layout."""
     return train(parser, lines(names=()) if content is None else content, description)
 
 
@@ -269,14 +269,14 @@ def test_names_in_the_first_line_are_understood_by_any_model(capsys):
     workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET]})
     for file in ("new.parquet", "new.xlsx"):
         assert predict(capsys, file)[0] == expected(data)
-    # New records have no labels.
+    # New records have no label.
     write("new.csv", lines(rows=[row[1:3] for row in ROWS], names=NAMES[1:3]))
     assert predict(capsys, "new.csv")[0] == expected(data)
     parser, content, description = CASES["zero_based"]
     _, data, _ = train(parser, content, description)
     write("new.csv", "code,age\n" + "".join(f"{k % 3},{2 * k}\n" for k in range(40)))
     assert predict(capsys, "new.csv")[0] == expected(data)
-    # Without a label a record of zeros alone would be a blank line.
+    # Without a label, a record with only zeros would be a blank line.
     write("new.svm", "0:0\n" + libsvm(0, label=""))
     assert predict(capsys, "new.svm")[0] == expected(data)
 
@@ -304,7 +304,7 @@ def test_a_file_with_names_that_the_model_does_not_know_is_refused(capsys):
             ask("predict model.json new.csv", message)
             ask("predict model.json new.csv --on-error skip", message)
             ask("evaluate model.json new.csv", message)
-        # The first record holds no listed value.
+        # The first record has no listed value.
         rows = [("x1", "", "Paris", ""), *ROWS]
         write("new.csv", lines(names=(), rows=rows))
         if AGE in columns:
@@ -361,7 +361,7 @@ def test_columns_in_another_order_are_refused_where_names_tell(capsys):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        # The label is left out, or another separator.
+        # The label is absent, or the separator differs.
         (
             lines(names=(), rows=[row[:3] for row in ROWS]),
             "",
@@ -400,7 +400,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     assert both[0] == both[1]
     write("new.csv", lines().replace("\u00f8", "o"))
     assert len(predict(capsys, "new.csv")[0]) == 40
-    # The other way round it can be seen.
+    # In this direction the difference is visible.
     train(*CASES["header"])
     write("new.csv", lines().encode("cp1252"))
     assert_refused(

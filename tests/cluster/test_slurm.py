@@ -1,7 +1,7 @@
-"""The workflow on a real SLURM, and what befalls a job on a cluster.
+"""The workflow on a real SLURM, and faults of jobs on a cluster.
 
-Each test stops training in its middle, does harm, and compares the tables and figures
-byte by byte with those of a run without SLURM.
+Each test pauses training half-way, causes a fault, and compares tables and figures byte by byte
+with a run without SLURM.
 """
 
 import json
@@ -18,7 +18,7 @@ from privcurve.experiments.stamp import TIMINGS
 
 pytestmark = pytest.mark.cluster
 
-# As docs/clusters.md has it.
+# The command of docs/clusters.md.
 CANCEL = (
     "squeue --me --noheader --format '%i %j' | awk '$2 ~ /^privcurve_/ {print $1}' "
     "| xargs -r scancel"
@@ -30,7 +30,7 @@ def ids_of(lines):
 
 
 def results_of(lines):
-    """What is stored of each run, without its time and memory."""
+    """Return the stored results of each run, without time and memory."""
     results = set()
     for line in lines:
         row = json.loads(line)
@@ -40,7 +40,7 @@ def results_of(lines):
 
 
 def check_resumed(project, before, undisturbed):
-    """Right tables, and nothing trained twice."""
+    """Assert that the tables are right, and that no run was trained twice."""
     after = project.stored_lines()
     assert before
     assert set(before) < set(after)
@@ -48,7 +48,7 @@ def check_resumed(project, before, undisturbed):
     assert project.outputs() == undisturbed
 
 
-@pytest.mark.usefixtures("out_of_time")  # its minute passes meanwhile
+@pytest.mark.usefixtures("out_of_time")  # the job's minute passes during this run
 def test_quickstart_gives_the_same_bytes(quickstart):
     on_slurm, local = quickstart
     running = on_slurm.start()
@@ -127,7 +127,7 @@ def test_what_ended_after_a_killed_snakemake_is_kept(project, undisturbed):
     project.run("--unlock")
     project.run()
     assert len(project.jobs("train")) == 1
-    # The one job had done all that there was to train.
+    # The one job had trained all runs.
     assert project.stored_lines() == before
     assert project.outputs() == undisturbed
 
@@ -144,7 +144,7 @@ def test_data_are_coded_on_a_node_where_the_login_node_is_for_nothing_else(proje
 
 
 def test_a_drained_node_is_waited_for(project, undisturbed):
-    # At each of two ε the grid, and then the selection from it.
+    # At each of two ε: the grid, then the final models of the selection.
     (curve,) = curves_of(study.from_mapping({**PLAIN, **STUDY}, "tiny", "tiny.yaml"), 1, 1e9)
     per_job = curve.grid_seconds / 4
     running, _ = project.start_and_pause("--config", f"seconds_per_job={per_job}")

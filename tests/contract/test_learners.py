@@ -1,4 +1,4 @@
-"""What every learner must do, whoever wrote it: one entry in the registry, and it is tested."""
+"""Requirements on every learner; an entry in the registry is enough to be tested."""
 
 import pickle
 from dataclasses import fields, replace
@@ -31,7 +31,7 @@ from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import AUTHORS_WORD, CLAIMED, PrivacyStatement
 
-# Checks that a learner cannot pass, and why. Anything else must pass.
+# Checks of scikit-learn that a learner cannot pass, with the reason. All others must pass.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "brc": {"check_classifiers_train": "random half-spaces are not accurate enough"},
     "one_rule": {"check_classifiers_train": "one bin of one column is not accurate enough"},
@@ -43,7 +43,7 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
 
 
 def check_instances(epsilon, names):
-    """Learners at an ε, or as they are."""
+    """Yield learners with this ε, or with defaults."""
     budget = {} if epsilon is None else {"epsilon": epsilon}
     for name in names:
         if not missing_package(name):
@@ -63,9 +63,9 @@ PRIVATE = [name for name in LEARNERS if is_private(name)]
 OTHERS = [name for name in LEARNERS if not is_private(name)]
 
 
-# At ε = 1 a sample of some dozens of rows gives noise: scikit-learn asks for accuracy.
+# scikit-learn checks the accuracy on some dozens of rows, where ε = 1 gives only noise.
 ACCURATE = 1e6
-# Boosted stumps, sums of columns, and a linear model: what all estimators share shows in each.
+# Boosted stumps, sums of columns, a linear model: each has all that the base class offers.
 FAMILIES = ("lazybb", "noisy_bayes", "dp_logistic_regression")
 
 
@@ -77,7 +77,7 @@ def test_scikit_learn(estimator):
 
 @pytest.mark.slow
 @scikit_learn_checks(
-    # AIM takes a minute, and shares its estimator with MST.
+    # AIM takes a minute, and shares its base class with MST.
     *check_instances(ACCURATE, [name for name in PRIVATE if name not in (*FAMILIES, "aim")]),
     *check_instances(np.inf, FAMILIES),
     *check_instances(None, OTHERS),
@@ -91,7 +91,7 @@ def test_defaults_and_public_facts_match_the_estimator(name):
     signature = estimator_class(name)().get_params()
     learner = entry(name)
     assert learner.defaults == {key: signature[key] for key in learner.parameters}
-    # Each field of the dataclass is in the registry, or a fact, or what all learners have.
+    # Each field of the dataclass is a parameter of the registry, a fact, or common to all learners.
     own = {field.name for field in fields(estimator_class(name)) if field.init}
     facts = {field.name for field in fields(Facts)}
     relation = {"neighbours"} if len(learner.neighbours) > 1 else set()
@@ -147,7 +147,7 @@ def test_fitted_attributes(name):
 @each_learner
 def test_the_seed_decides(name):
     X, y, n_bins = small_problem()
-    # A generator is used as it is: the same stream gives the same model.
+    # A generator is used directly: equal streams give equal models.
     states = [np.random.RandomState(3) for _ in range(2)]
     for seeds in ((5, 5), generators(5, 5), states):
         fits = [make_learner(name, n_bins=n_bins, random_state=seed).fit(X, y) for seed in seeds]
@@ -158,7 +158,7 @@ def test_the_seed_decides(name):
 
 
 def first_number(name, X, y, counts=None, **parameters):
-    """The first random number of the stream that `fit` hands to a learner."""
+    """Return the first random number of the stream that `fit` hands to a learner."""
     seen = []
 
     class Watched(type(make_learner(name))):
@@ -188,11 +188,11 @@ def test_one_seed_is_another_stream_for_other_public_facts(name):
     others += [{key: 2} for key, p in entry(name).parameters.items() if p.kind is int and p.size]
     used = [{**change, **required_parameters(name, change)} for change in others]
     streams = [first_number(name, X, y, **{**facts, **change}) for change in used]
-    # Classes that are given are those that were read: nothing is another.
+    # Given classes equal the classes in the labels, so the stream is the same.
     assert streams[3] == first_number(name, X, y, **facts)
     streams.append(first_number(name, X[1:], y[1:], **facts))
     assert len(set(streams)) == len({repr(sorted(c.items(), key=str)) for c in used}) + 1
-    # The same facts in other words are the same stream; how rows are counted is not public.
+    # Equal facts in other types give the same stream; so do counted rows.
     words = {**facts, "n_bins": np.array(n_bins), "random_state": np.int64(5), "epsilon": 10}
     assert first_number(name, X, y, **words) == streams[0]
     rows, counts = np.unique(np.c_[X, y == "yes"], axis=0, return_counts=True)
@@ -210,8 +210,8 @@ def test_noise_is_drawn_when_private(name):
     assert len(scores) > 1
 
 
-# Without noise there are random numbers still: half-spaces, questions of random trees, synthetic
-# records and batches are drawn, as their papers have it.
+# Without noise these learners still draw: half-spaces, questions of random trees, synthetic records
+# and batches, as in their papers.
 DRAWN = {"aim", "brc", "dp_forest", "dp_sgd", "mst", "random_trees"}
 LEAST_RIGHT = {"brc": 0.5, "noisy_majority": 0.5}
 
@@ -297,7 +297,7 @@ def test_a_refit_leaves_nothing_of_the_former_fit(name):
     fresh = [
         make_learner(name, n_bins=n_bins, **{"random_state": 0, **s}).fit(X, y) for s in settings
     ]
-    # From the default to each other setting, and back; the former fit knew names of columns.
+    # From the default to each other setting, and back; the earlier fit knew column names.
     for i, j in [pair for k in range(1, len(fresh)) for pair in ((0, k), (k, 0))]:
         model = clone(fresh[i]).fit(pd.DataFrame(X, columns=list("abcd")), y)
         assert hasattr(model, "feature_names_in_")
@@ -307,7 +307,7 @@ def test_a_refit_leaves_nothing_of_the_former_fit(name):
         assert left.keys() == vars(fresh[j]).keys()
         for attribute, value in vars(fresh[j]).items():
             if LEARNERS[name].peer and attribute == "model_":
-                continue  # a tree of scikit-learn has padding bytes of any value
+                continue  # a scikit-learn tree has padding bytes of any value
             assert joblib.hash(left[attribute]) == joblib.hash(value), (settings[j], attribute)
 
 
@@ -322,7 +322,7 @@ def test_a_refit_keeps_what_scikit_learn_was_told():
 def test_pickling_and_cloning(name):
     X, y, n_bins = small_problem()
     model = make_learner(name, n_bins=n_bins, random_state=0).fit(X, y)
-    # Of pate's rows those alone that were asked about before: a copy gives no new answers.
+    # PATE predicts only rows that were queried before the copy: a copy has no new answers.
     scores = model.decision_function(X)
     copy = pickle.loads(pickle.dumps(model))
     assert copy.privacy_ == model.privacy_

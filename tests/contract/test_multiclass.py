@@ -1,4 +1,4 @@
-"""More than two classes: what learners that take them must do, and what the others say."""
+"""More than two classes: requirements on learners that support them, and the message of others."""
 
 from dataclasses import replace
 

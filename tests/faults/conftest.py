@@ -1,4 +1,4 @@
-"""Checkouts with the data ready, and what an undisturbed run of them makes."""
+"""Checkouts with encoded data, and the results of an undisturbed run of them."""
 
 import pytest
 from checkout import make_checkout, shared_checkout
@@ -7,7 +7,7 @@ from disturbed import STUDY, Disturbed, copy
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """A checkout in which only training is left to do, and what it needs."""
+    """Return a checkout in which training is the next step."""
 
     def fill(folder):
         made = make_checkout(folder)
@@ -19,7 +19,7 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def undisturbed(prepared, tmp_path_factory):
-    """The checkout after a run that nothing has disturbed; not to be changed."""
+    """Return the checkout after an undisturbed run; tests must not change it."""
 
     def fill(folder):
         copy(prepared, folder).run()
@@ -29,7 +29,7 @@ def undisturbed(prepared, tmp_path_factory):
 
 @pytest.fixture
 def project(prepared, tmp_path):
-    """A checkout for this test alone."""
+    """Return a copy of the prepared checkout for this test."""
     made = copy(prepared, tmp_path / "project")
     yield made
     made.clear()
@@ -37,7 +37,7 @@ def project(prepared, tmp_path):
 
 @pytest.fixture
 def finished(undisturbed, tmp_path):
-    """A checkout that was run, for this test alone."""
+    """Return a copy of the finished checkout for this test."""
     made = copy(undisturbed, tmp_path / "finished")
     yield made
     made.clear()

@@ -1,4 +1,4 @@
-"""SIGKILL of a training job and of Snakemake, at moments drawn from a few seeds each."""
+"""SIGKILL of a training job and of Snakemake, at random moments from a few seeds."""
 
 import json
 import os
@@ -11,23 +11,23 @@ from disturbed import N_STORED, N_TRAINED, go_on, jobs, session, state, wait_unt
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
-# What each step moves into place; an output moves three files or more, and its record.
+# Number of files that each step moves into place; an output has at least three, and its record.
 FILES = {"train": 1, "output": 4}
 
 
 def in_training(rng, n_runs=N_TRAINED):
-    """Draw a moment between two runs or in the middle of a line."""
+    """Draw a moment between two runs, or in the middle of a line."""
     part = rng.choice([0, rng.random()])
     return {"job": "train", "cells": rng.randrange(n_runs), "part": part}
 
 
 def of_writing(rng, step):
-    """Draw a moment in which a step has written a file that is not yet in its place."""
+    """Draw a moment at which a step has written a file that is not yet in its place."""
     return {"job": step, "files": rng.randrange(FILES[step])}
 
 
 def kill_a_job(project, moment):
-    """Kill a job at a moment; return the ids that are stored then."""
+    """Kill a job at a moment; return the ids stored then."""
     running, job = project.start_and_stand_still(moment)
     kept = project.stored_ids()
     os.kill(job, signal.SIGKILL)
@@ -37,7 +37,7 @@ def kill_a_job(project, moment):
     return kept
 
 
-# One in training, and one while a file is written.
+# One seed during training, one while a file is written.
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_killed_job(project, undisturbed, seed):
     rng = random.Random(seed)
@@ -68,8 +68,8 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     running.wait(timeout=60 * TIMEOUT_FACTOR)
     assert state(orphan) == "T"
 
-    # A second Snakemake gives the same runs to another job; when this is in the middle of it
-    # too, both go on, and train the same cells.
+    # A second Snakemake starts another job with the same runs; when it is half-way too, both
+    # continue and train the same runs.
     project.run("--unlock")
     again, twin = project.start_and_stand_still(in_training(rng, N_TRAINED - len(kept)))
     for job in rng.sample([orphan, twin], 2):
@@ -78,7 +78,8 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
     wait_until(lambda: not jobs(running, "train"), "the first job ends")
     project.check_right(undisturbed, kept, most=2)
 
-    # What the orphan wrote last may be newer than the tables: these are made again, no run is.
+    # The orphan's file may be newer than the tables: then the tables are made again, without
+    # training.
     stored = project.stored_lines()
     project.run()
     assert project.stored_lines() == stored
@@ -87,7 +88,7 @@ def test_killed_alone_with_a_job_that_lives_on(project, undisturbed):
 
 
 def without_times(project):
-    """The records of the store without what differs between twins."""
+    """Return the records of the store without the fields that differ between duplicates."""
     for record in project.records():
         del record["result"]["fit_seconds"], record["result"]["memory"], record["crc"]
         yield record

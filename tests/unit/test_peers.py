@@ -208,8 +208,7 @@ def test_a_replaced_record_costs_a_diffprivlib_tree_twice_its_epsilon():
     """Two equal records in one leaf: one flipped label raises P(minority label) by exp(2ε).
 
     Each side has 300 fits. P = exp(-2)/2 = 0.068 and 1/2; a factor of exp(1) would mean at least
-    0.184
-    where the other is 1/2.
+    0.184 where the other is 1/2.
     """
     pytest.importorskip("diffprivlib")
     X = np.zeros((2, 1), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""The page of a whole run: made by it, and again when what it shows has changed."""
+"""The leaderboard page of a run: made by the run, and again after a change of its contents."""
 
 import pytest
 from checkout import TINY_STUDY

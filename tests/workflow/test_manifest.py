@@ -1,4 +1,4 @@
-"""The run as a whole: its manifest and its summary, by the real Snakemake."""
+"""The manifest and the summary of a run by the real Snakemake."""
 
 import json
 import subprocess
@@ -71,7 +71,7 @@ def test_a_summary_of_a_fresh_folder_trains_nothing(project):
 def test_a_summary_always_runs_and_needs_no_lock(finished):
     runs = str(finished.expected_runs())
     done = [runs, runs, "0", "0", "100.0"]
-    # Locks as another Snakemake leaves them while it makes this study.
+    # Locks of another Snakemake that makes this study.
     locks = finished.folder / ".snakemake/locks"
     locks.mkdir(exist_ok=True)
     for kind, path in (("input", "results/data/toy-line/encoded.npz"), ("output", "all")):

@@ -1,7 +1,7 @@
-"""Files that Snakemake has no record of, or a wrong one: they say themselves what they are of.
+"""Files without a record of Snakemake, or with a wrong one: each says what it was made from.
 
-A record is lost with .snakemake, which is deleted to get rid of a lock or is not copied with
-the results; and a job that outlives Snakemake on a cluster leaves a file that never had one.
+Records are lost with .snakemake, which users delete to remove a lock or do not copy with the
+results; and a job that outlives Snakemake on a cluster leaves a file that never had a record.
 """
 
 import os
@@ -20,7 +20,7 @@ def lose_records(project):
 
 
 def test_without_records_and_with_new_times_nothing_is_trained_and_a_change_is_seen(finished):
-    """As `cp -r` leaves them: what is made from data may be older than these."""
+    """After `cp -r`, results may be older than the data that they were made from."""
     stored, made = finished.stored_lines(), finished.outputs()
     lose_records(finished)
     finished.delete_logs()
@@ -41,7 +41,7 @@ def test_without_records_and_with_new_times_nothing_is_trained_and_a_change_is_s
 
 
 def test_results_of_two_seeds_are_side_by_side(finished):
-    """A job of the old seed that ends after its twin of the new one harms nothing."""
+    """A job with the old seed that ends after its twin with the new seed does no harm."""
     made = finished.outputs()
     finished.run(*OTHER_SEED, "--", TABLES)
     assert finished.outputs()[TABLES] != made[TABLES]
@@ -66,7 +66,7 @@ def test_an_output_that_was_edited_or_is_lost_is_made_again(finished):
 
 
 def test_another_line_of_a_rule_is_no_reason_to_make_a_file_again(finished):
-    """As of a new version of this project: files say themselves what they are for."""
+    """A new version of the project changes rules; each file says itself whether it is current."""
     path = finished.folder / "workflow/rules/train.smk"
     text = path.read_text()
     assert "workflow.job train" in text
@@ -75,7 +75,7 @@ def test_another_line_of_a_rule_is_no_reason_to_make_a_file_again(finished):
 
 
 def test_a_table_is_not_made_of_other_files(finished):
-    """As a step sees it when a file changes under the eyes of Snakemake."""
+    """As in a step whose input changes while Snakemake runs."""
     made = finished.outputs()
     path = finished.folder / TABLES
     path.unlink()
@@ -90,7 +90,7 @@ def test_a_table_is_not_made_of_other_files(finished):
 
 
 def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
-    """A category that no row has: `prepare` ran by itself, and its matrix has the same bytes."""
+    """A new category without records: the encoded matrix has the same bytes."""
     changes = {
         "datasets": ["colours"],
         "learners": {"boost": {"learner": "lazybb", "grid": {"n_rounds": [5, 9]}}},
@@ -110,7 +110,7 @@ def test_another_public_domain_is_seen_though_the_codes_are_the_same(project):
     assert project.run_counts() == (n_runs, 0, 0)
     assert len(project.stored_lines()) == len(stored) + n_runs
 
-    # And back.
+    # Back to the first description.
     write_one_column_dataset(project, "colours", ["red", "blue"])
     project.delete_logs()
     project.run(TABLES)

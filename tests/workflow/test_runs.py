@@ -1,4 +1,4 @@
-"""The real Snakemake on a tiny study: results, growth, independence of cores."""
+"""The real Snakemake on a tiny study: results, larger studies, independence of cores."""
 
 import json
 import re
@@ -58,12 +58,12 @@ def test_a_grown_study_trains_the_new_runs_and_nothing_else(finished):
     assert trained == len(after) - len(before)
     assert len(after) == len(set(ids_of(after)))
     assert set(before) < set(after)
-    # A setting that is newly selected is trained afresh in place of the one before it.
+    # A newly selected setting is trained again, in addition to the earlier one.
     assert len(after) >= finished.expected_runs(**GROWN)
 
 
 def test_one_core_and_other_jobs_give_the_same_bytes_and_retrain_nothing(finished, project):
-    # Finished ran on two cores, all in one job.
+    # `finished` ran on two cores, with all runs in one job.
     project.run("--cores", "1", "--config", "seconds_per_job=0.005")
     assert project.outputs() == finished.outputs()
     content = json.loads((project.folder / "results/manifest.json").read_text())
@@ -79,7 +79,7 @@ def test_one_core_and_other_jobs_give_the_same_bytes_and_retrain_nothing(finishe
 
 
 def test_a_study_of_few_jobs_comes_first_with_its_table(project):
-    # Larger data would be trained first without a word.
+    # Without a priority the larger data would be trained first.
     project.write_study(datasets=["wdbc"])
     small = {
         **TINY_STUDY,
@@ -108,8 +108,8 @@ def test_finalists_are_trained_again_and_nothing_else(finished):
     trained, _, failed = finished.run_counts()
     assert failed == 0
     assert trained == len(finished.stored_lines()) - len(before)
-    # Two methods with two settings each, two ε, three draws in three folds; what is then
-    # selected anew is trained afresh three times. The majority class has one setting.
+    # Two methods with two settings each, two ε, three draws in three folds; a newly selected
+    # setting is trained three times. The majority class has one setting.
     again = 2 * 2 * 2 * 3 * 3
     assert trained in {again + 3 * changed for changed in range(5)}
     second = pd.read_csv(finished.folder / "results/tables/tiny/accuracy.csv")

@@ -1,4 +1,4 @@
-"""Private records are trained on with a secret seed alone, and nothing that is written holds it."""
+"""Private records need a secret seed, and no written file contains it."""
 
 import pytest
 from checkout import TABLES, write_one_column_dataset
@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 @pytest.fixture
 def private(project):
-    """A checkout whose study is of private records, and the folder of its seeds."""
+    """Return a checkout whose study has private records, and the folder of its seeds."""
     write_one_column_dataset(project, "patients", ["red", "blue"], public=False)
     project.write_study(datasets=["patients"])
     return project, {"PRIVCURVE_SEEDS": str(project.folder / "seeds")}
@@ -29,7 +29,7 @@ def test_a_secret_seed_is_made_named_and_never_written(private):
     assert not [form for form in forms[:2] if form.decode() in said]
     before = project.outputs()
 
-    # The same secret gives the same runs; another one, other ones.
+    # The same secret gives the same runs; another secret gives others.
     path.write_text(secret)
     path.chmod(0o600)
     project.run(TABLES, "--config", "seed=secret", "--force", **seeds)

@@ -1,4 +1,4 @@
-"""What users of Snakemake know works here too: rules of their own, and its options."""
+"""Features of Snakemake work here too: rules of the user, and its options."""
 
 import os
 import re
@@ -22,7 +22,7 @@ rule my_count:
 
 
 def jobs_of(output):
-    """How many jobs of each rule a dry run lists."""
+    """Return the number of jobs of each rule in a dry run."""
     table = output[output.index("Job stats:") :].split("\n\n")[0]
     return {name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
 
@@ -47,7 +47,7 @@ def test_rules_are_forced_stopped_at_and_left_out(finished):
     assert set(jobs_of(until)) == {"train", "accuracy", "total"}
     omit = finished.run(*force, "--omit-from", "learning_curves", "--", "tiny")
     assert set(jobs_of(omit)) == {"train", "accuracy", "selected_settings", "total"}
-    # Trained again, the runs have the same bytes: what was left out is of them still.
+    # Runs that are trained again have the same bytes, so the omitted outputs stay current.
     assert "Nothing to be done" in finished.run()
     assert (finished.outputs(), finished.stored_lines()) == (made, stored)
 
@@ -99,7 +99,7 @@ def test_a_report_of_one_study_names_that_study(finished):
 
 @pytest.mark.slow
 def test_what_is_not_complete_is_made_again(finished):
-    """As a killed Snakemake leaves it; of its lock: `tests/faults/test_killed.py`."""
+    """As a killed Snakemake leaves it; for its lock see `tests/faults/test_killed.py`."""
     made = finished.outputs()
     state = finished.folder / ".snakemake"
     (file,) = (finished.folder / "results/cells").rglob("*.parquet")
