@@ -254,7 +254,7 @@ def test_the_century_of_short_years_is_asked_for(folder, capsys, monkeypatch):
         assert main.main(["describe", "t.csv", "--label", "sick", *options]) == 0
         born = yaml.safe_load(Path("descriptions/t.yaml").read_text())["columns"][0]
         assert (born["bounds"], born["format"], born["pivot"]) == (None, "%d.%m.%y", None)
-        # The question returns after a refused answer: a year without four digits, and a day beyond the
+        # The question returns after a refused answer: a year without four digits, a day beyond the
         # bounds.
         bounds = [] if public else ["0, 20"]
         answers = ["1930-01-01, 2009-12-31", "19", "1940", "1930", *bounds, *[""] * 9]

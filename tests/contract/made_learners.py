@@ -35,7 +35,7 @@ def small_sizes(name):
 
 
 def required_facts(name):
-    """Return ``{"public_columns": ()}`` for learners that need it: only their label is private."""
+    """Return the public facts that a learner requires: no public columns, if it has roles."""
     return {"public_columns": ()} if entry(name).neighbours == (PRIVATE_COLUMNS,) else {}
 
 

@@ -1,4 +1,4 @@
-"""Mistakes in learners of all columns at once."""
+"""Mistakes in learners that fit all columns jointly."""
 
 from dataclasses import replace
 

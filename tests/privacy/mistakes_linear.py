@@ -33,7 +33,7 @@ PEOPLE = Case("boosting_for_people", {"n_rounds": 2})
 
 @replacement_of(Curator, "_tilt", NOISE, PEOPLE, BOX, DP_LOGISTIC_REGRESSION)
 def half_a_term(original, self, *given):
-    """The linear term is half of what it must be."""
+    """The linear term has half of its noise."""
     return original(self, *given) / 2
 
 
@@ -45,12 +45,12 @@ def classifier_without_noise(original, *posed, tilt, **more):
 
 @replacement_of(objective, "perturb_objective", SENSITIVITY, BOX)
 def noise_for_one_gradient(original, *given, **bounds):
-    """The record that is left out counts, the one put in does not."""
+    """The removed record counts, the added record does not."""
     perturbed = original(*given, **bounds)
     return replace(perturbed, sensitivity=perturbed.sensitivity / 2)
 
 
-# ε is spent on noise alone, and the penalty is 1/C.
+# ε is spent only on noise, and the penalty is 1/C.
 replace_constant("no_penalty_for_the_jacobian", objective, "CURVATURE", 1e-9, SENSITIVITY, BOX)
 
 
@@ -64,7 +64,7 @@ def no_extra_penalty(original, self, epsilon):
 
 @replacement_of(linear.DPLogisticRegressionClassifier, "_rows", SENSITIVITY, DP_LOGISTIC_REGRESSION)
 def rows_that_are_not_scaled(original, self, codes, value=1.0):
-    """Noise is for rows of norm 1, of rows whose norm is √d."""
+    """The noise is for rows of norm 1, the rows have norm √d."""
     return original(self, codes)
 
 
@@ -73,14 +73,14 @@ def rows_that_are_not_scaled(original, self, codes, value=1.0):
 
 @replacement_of(noisy_bayes, "one_cell", SENSITIVITY, NOISY_BAYES)
 def noise_for_one_cell_of_two(original, shape):
-    """A record leaves a cell, and is not thought to enter another."""
+    """The sensitivity counts the cell that a record leaves, not the cell that it enters."""
     bounds = original(shape)
     return bounds._replace(change=bounds.size)
 
 
 @replacement_of(noisy_bayes, "_choose", SEALED, NOISY_BAYES_ONE_COLUMN)
 def columns_by_exact_scores(original, tables, m, curator):
-    """To sort scores is to look at them."""
+    """Sorting scores reads exact values."""
     return sorted(tables, key=lambda j: -noisy_bayes.column_score(tables[j]))[:m]
 
 

@@ -1,4 +1,4 @@
-"""Control and post-processing on distant tables: what neighbours alone hardly ever show."""
+"""CONTROL and POST_PROCESSING on distant tables, which show more than neighbours."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from privcurve.learners.noisy_bayes import NoisyBayesClassifier
 from privcurve.learners.registry import LEARNERS
 from privcurve.privacy.sealed import kernel
 
-# A setting of each learner and relation; all settings are slow.
+# One setting of each learner and relation; all settings are slow.
 FIRST = {(case.learner, case.neighbours): case for case in reversed(CASES)}.values()
 
 
@@ -49,7 +49,7 @@ CANDIDATES = tuple(candidates())
 def test_each_learner_that_may_be_chosen_is_a_candidate():
     chosen = {case.parameters["learner"] for case in CANDIDATES}
     ours = {name for name, entry in LEARNERS.items() if entry.proved}
-    # The label is public for PATE, and the number of records private for no other.
+    # Private selection offers neither itself nor PATE, whose label is public.
     assert chosen == ours - {"tuned", "pate"}
 
 
@@ -87,7 +87,7 @@ def chosen(learner):
 
 
 def kept_while_scored(kind, case, name, empty, change):
-    """A learner that begins with an empty `name` at its fit, and fills it when it is scored."""
+    """Register a learner with an `empty` attribute after its fit, which scoring fills."""
 
     def put_in(patch):
         @replacement_of(kind, "_fit_batch")
@@ -120,7 +120,7 @@ def answers_counted(original, self, codes):
 
 
 def codes_seen_marked(original, self, codes):
-    """So that a column can be said never to have been seen with a code."""
+    """Remember codes, so that predictions could report codes that no record had."""
     self.seen_ |= {(j, code) for j, column in enumerate(codes.T) for code in column.tolist()}
     return original(self, codes)
 
@@ -141,7 +141,7 @@ def ratios_trimmed_to_the_codes_that_are_scored(original, self, codes):
 
 
 def left_on_the_majority(called, told, why):
-    """The noisy majority, which leaves on its model what it can read off a kernel's result."""
+    """Register a noisy majority that keeps ``told(records)`` on its model."""
 
     def released(original, self, records, curator):
         original(self, records, curator)
@@ -195,7 +195,7 @@ def columns_of_zeros_dropped(original, *given):
     return kernel(lambda gram: gram[gram > 0])(original(*given))
 
 
-# Around the fit: `fit_records`, which a study calls, does none of this.
+# Mistakes outside `fit_records`, which a study calls directly.
 
 
 @mutant(CodedClassifier, "_fit_rows", NOISY_MAJORITY, POST_PROCESSING, "n_positive_ differ")
@@ -259,7 +259,7 @@ def test_a_method_replaced_after_its_class_was_made_breaks_the_contract(monkeypa
 
 
 def test_neighbours_do_not_show_how_many_codes_occur(monkeypatch):
-    """Of two columns: why there are distant tables."""
+    """Neighbours do not show this mistake; distant tables do."""
     (patch,) = [m.values[0] for m in MUTANTS if m.id.startswith("the_type_that_holds")]
     patch(monkeypatch)
     assert check(NOISY_MAJORITY, n_random=6).breach is None

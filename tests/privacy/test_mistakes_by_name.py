@@ -1,7 +1,6 @@
-"""Mistakes of learners, releases and cards: what gets out, and which check catches each.
+"""Mistakes of learners, releases and cards: the leaked fact, and the check that finds it.
 
-Each of `MUTANTS` is put in here; mistakes with a test of their own elsewhere are listed in
-`test_mistakes_elsewhere.py`.
+Each of `MUTANTS` is tried here; `test_mistakes_elsewhere.py` lists mistakes with their own test.
 """
 
 import contextlib
@@ -46,23 +45,23 @@ pytestmark = pytest.mark.usefixtures("announced_margin")
 
 
 class Mutant(NamedTuple):
-    """What is done wrongly, what gets out by it, and the check that says why it is refused."""
+    """A mistake, the fact that it leaks, and the check that refuses it with a reason."""
 
     name: str
     out: str
-    put_in: object  # what is done with `monkeypatch`
+    put_in: object  # function of `monkeypatch`
     check: object  # returns (point, why)
     point: str
     why: str
 
 
 MUTANTS = []
-# At the end of a fit, whatever it is trained for.
+# The check at the end of any fit.
 FIT = "a fit"
 
 
 def mutant(name, out, check, point, why, owner=None, attribute=None):
-    """Register a change of an attribute, or a function of `monkeypatch`."""
+    """Register a replaced attribute, or a function of `monkeypatch`."""
 
     def registered(change):
         put_in = replacement_of(owner, attribute)(change) if owner else change
@@ -73,7 +72,7 @@ def mutant(name, out, check, point, why, owner=None, attribute=None):
 
 
 def by(one, *cases, **options):
-    """Return a check of cases: the first breach."""
+    """Return a check of cases that returns the first breach."""
 
     def checked():
         breach = next(filter(None, (one(case, **options).breach for case in cases)), None)
@@ -116,7 +115,7 @@ def by_release(learner="noisy_bayes", kind=""):
 
 
 def after_the_release(change):
-    """A user's learner: the noisy majority that does something more with its records."""
+    """Return a replacement of `_release` that also calls ``change(self, records, curator)``."""
 
     def released(original, self, records, curator):
         original(self, records, curator)
@@ -125,7 +124,7 @@ def after_the_release(change):
     return released
 
 
-# Users' learners: at the end of the fit.
+# Learners of users: found at the end of the fit.
 
 
 @mutant(
@@ -286,7 +285,7 @@ def runs_climb(patch):
     count(patch)
 
 
-# What a fit leaves beside its answers.
+# State that a fit leaves in addition to its answers.
 
 
 def n_codes(records):
@@ -430,7 +429,7 @@ def a_rho_that_is_too_small(original, self, n):
     return replace(statement, ledger=ledger)
 
 
-# At an ε of their own: noise is remembered by its setting.
+# At another ε, because noise is cached by setting.
 WORDS = [
     replace(case, parameters={**case.parameters, "epsilon": 1.0625})
     for case in cases_of("topdown")
@@ -457,7 +456,7 @@ def a_part_answers_twice(original, self, question, arguments):
 
 # Releases.
 
-# The package has a function of that name.
+# The package has a function of this name, so import the module by name.
 LOAD = importlib.import_module("privcurve.datasets.load")
 
 

@@ -1,4 +1,4 @@
-"""The contract of a release: its files, and a noisy evaluation, follow from answers alone."""
+"""The contract of a release: its files and a noisy evaluation follow only from answers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from privcurve.releases.released import CARD, Released
 
 ALL = [(request, kind) for name in releasable() for request, kind in requests(name)]
 FIRST = {request.learner: (request, kind) for request, kind in reversed(ALL)}
-# A choice among several; public columns; private numbers of records, in parts and of persons.
+# A choice among learners; public columns; private numbers of records, partitioned and of persons.
 QUICK = [FIRST[name] for name in ("noisy_bayes", CHOOSE)] + [
     (request, kind)
     for request, kind in ALL
@@ -54,7 +54,7 @@ def mutant(owner, name, where, why, learner="noisy_bayes"):
 
 
 def lines_of(name):
-    """The exact records of a table: what is left of them in a file tells of them."""
+    """Return the exact records of a table; a mistake writes a part of them into a file."""
     return Path(name).read_text().splitlines()[1:]
 
 
@@ -77,7 +77,7 @@ def a_domain_without_categories_that_never_occur(
 
 
 def held_out(learner, codes, labels):
-    """The exact numbers of records held out, and of those with the positive label."""
+    """Return the exact numbers of held-out records, and of positive ones."""
     return len(labels), int((labels > 0).sum())
 
 
@@ -140,7 +140,7 @@ def an_exact_number_of_records_of_a_group(original, name, counts, spread):
 @pytest.mark.parametrize(("change", "learner", "where", "why"), MUTANTS)
 def test_a_mistake_is_seen(monkeypatch, change, learner, where, why):
     change(monkeypatch)
-    # Of PrivGAM with a private number of records.
+    # For PrivGAM the case with a private number of records.
     request, kind = [one for one in ALL if one[0].learner == learner and not one[1]][
         -1 if learner == "privgam" else 0
     ]

@@ -1,4 +1,4 @@
-"""Loops that get noise decide by it as announced: at the threshold, and by all of their noise."""
+"""Loops that get noise decide by it as announced: at the threshold, and by all of the noise."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from privcurve.audit.contract_cases import CASES
 from privcurve.audit.thresholds import check_thresholds
 from privcurve.learners import one_rule, trees
 
-# Learners whose loops choose by the curator's noise.
+# Learners with loops that choose by the curator's noise.
 WITH_LOOPS = {"one_rule", "lazybb", "topdown", "distributed_topdown", "dp_bagging", "dpboost"}
 WITH_LOOPS |= {"bdpe"}
 
@@ -21,7 +21,7 @@ def test_learners_decide_at_the_threshold(case):
 
 
 def test_no_other_learner_has_such_loops():
-    # These take seconds, and ask the curator itself.
+    # These take seconds, and let the curator choose.
     skipped = {"aim", "mst", "tuned", *WITH_LOOPS}
     others = {case.learner: case for case in CASES if case.learner not in skipped}
     assert not [name for name, case in others.items() if check_thresholds(case).n_pairs]
@@ -45,7 +45,7 @@ def none(noise):
 
 
 def clipped(noise):
-    """It keeps the order of what the script's answers are."""
+    """Clip noise, but keep the order of the script's answers."""
     return np.where(np.abs(noise) > 1e3, noise, np.clip(noise, -20, 20))
 
 
