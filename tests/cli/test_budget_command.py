@@ -34,7 +34,7 @@ def told(capsys, command):
 
 
 @pytest.mark.parametrize("option", ["", " --quiet", " --json"])
-def test_a_training_that_takes_long_is_told_how_far_it_is(folder, capsys, tick, option):
+def test_a_long_training_shows_its_progress(folder, capsys, tick, option):
     tick(4)
     steps = f"release patients --learner privgam --epsilon 1{option}"
     code, _, err = told(capsys, steps)
@@ -106,7 +106,7 @@ def test_the_budget_is_shown_before_and_after_releases(folder, capsys):
     assert content["left"] == {"epsilon": 0.5, "delta": 1e-6, "neighbours": "replace-one"}
 
 
-def test_what_is_left_is_never_below_nothing(folder, capsys):
+def test_the_rest_of_a_budget_is_never_negative(folder, capsys):
     FILE.write_text(LIMITED)
     ledger = BudgetLedger(Path("releases/patients"))
     ledger.reserve(Budget(), Price(2.0, 0.0, "replace-one"), {"learner": "privgam"})
@@ -115,7 +115,7 @@ def test_what_is_left_is_never_below_nothing(folder, capsys):
     assert out.endswith("left:   epsilon = 0, delta = 1e-06\n")
 
 
-def test_a_ledger_that_was_lost_is_no_empty_one(folder, capsys):
+def test_a_lost_ledger_is_not_an_empty_one(folder, capsys):
     FILE.write_text(LIMITED)
     assert told(capsys, f"{RELEASE} 0.5")[0] == 0
     ledger = Path("releases/patients/ledger.jsonl")
@@ -166,7 +166,7 @@ def test_exit_codes_are_the_same_everywhere_and_in_each_help(folder, capsys):
         assert "3 done, but records were\nskipped; 4 a description has lines" in out, name
 
 
-def test_commands_are_quiet_or_tell_machines(folder, capsys):
+def test_commands_can_be_quiet_or_print_json(folder, capsys):
     code, out, err = told(capsys, "describe patients.csv --label sick --name new --quiet")
     assert (code, out, err) == (0, "", "")
     code, out, err = told(capsys, "describe patients.csv --label sick --name new --force --json")

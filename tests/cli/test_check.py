@@ -94,7 +94,7 @@ def test_all_problems_in_one_pass(folder):
         datasets.load("patients")
 
 
-def test_every_blank_is_named_and_what_the_schema_refuses_hides_nothing(folder):
+def test_every_blank_is_named_even_with_other_faults(folder):
     blanks = ("[0, 120]", "[Oslo, Bergen]", "[2020-01-01, 2023-12-31]", '"yes"', '"no"')
     PATH.write_text(changed(DESCRIPTION, *((old, "") for old in blanks)))
     assert [line for line, _ in faults()] == [8, 12, 15, 17, 17]
@@ -145,7 +145,7 @@ def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
     assert "'4' (1) and over 2 more" in message
 
 
-def test_a_dataset_of_another_can_be_checked_too(folder):
+def test_a_shipped_dataset_can_be_checked_too(folder):
     Path("descriptions/less.yaml").write_text(
         "title: less\nbased_on: patients\ncolumns: [{name: age, n_bins: 4}]\n"
     )
@@ -198,9 +198,7 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     assert columns_of(rows, clipped) == []
 
 
-def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_its_bounds(
-    folder, capsys
-):
+def test_a_bin_that_hides_most_of_a_column_is_reported_with_better_bins(folder, capsys):
     def advice(values, bounds, more=""):
         rows = [(k, (value,)) for k, value in enumerate(values)]
         assert columns_of(rows, f"  - {{name: x1, kind: numeric, bounds: {bounds}{more}}}\n") == []
@@ -229,7 +227,7 @@ def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_it
     assert advice([1000 + k for k in range(60)], "[0, 9]", ", clipping: expected") is None
 
 
-def test_bins_that_are_finer_follow_from_public_facts_alone():
+def test_finer_bins_follow_only_from_public_facts():
     def column(bins, spacing="equal", dates="", high=1000.0):
         return datasets.Column("x", "numeric", (0.0, high), bins, spacing=spacing, dates=dates)
 

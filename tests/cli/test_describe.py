@@ -58,7 +58,7 @@ def test_another_record_changes_bounds_in_no_draft(folder):
     assert one.text == other.text
 
 
-def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
+def test_the_order_of_markers_does_not_depend_on_records(folder):
     lines = ["x,y,sick", "1,NA,yes", "?,5,no", "3,?,yes", "4,6,no"]
     content, _ = drafted(lines)
     assert content["missing"] == ["", "?", "NA"]
@@ -66,7 +66,7 @@ def test_the_order_of_words_for_what_is_missing_counts_no_records(folder):
     assert content["missing"] == ["", "?", "NA"]
 
 
-def test_the_order_of_spellings_of_a_label_tells_of_no_record(folder, capsys):
+def test_the_order_of_spellings_of_a_label_does_not_depend_on_records(folder, capsys):
     drafts = set()
     for spelt in (("Yes", "NO", "no ", "YES", "yes"), ("no", "YES", "yes", "NO", "Yes ")):
         rows = "".join(f"{k},{spelt[k % 5]}\n" for k in range(60))
@@ -128,12 +128,12 @@ NUMBER = {
         (["NA", ""] * 9, None),
     ],
 )
-def test_what_a_column_is(folder, values, expected):
+def test_kinds_of_columns(folder, values, expected):
     made, _ = column(values)
     assert made == (None if expected is None else {"name": "x", **expected})
 
 
-def test_names_and_conventions_settle_what_they_can(folder):
+def test_names_and_conventions_decide_the_label(folder):
     # "25 %" is 25 in a text file and 0.25 in Excel: a person decides.
     lines = ["age,Sex,smokes,pct,sick", "31,F,Yes,.1,ja", "45,male,no,.9,nein", "46,m,N,25,Ja"]
     content, made = drafted(lines)
@@ -236,7 +236,7 @@ def test_one_number_beside_words_has_bounds_too(folder, number, bounds):
 
 
 @pytest.mark.parametrize("values", [["1e308", "-1.5e308", "3"], ["5e-324", "0", "1e-323"]])
-def test_numbers_at_the_ends_of_what_there_is_have_bounds(folder, values):
+def test_extreme_numbers_have_bounds(folder, values):
     assert column(values * 9, public=True)[0]["kind"] == "numeric"
 
 
@@ -249,7 +249,7 @@ def test_each_text_of_a_public_file_fits_one_group(folder, texts):
     assert next(t for t in report.tallies if t.column.name == "x").counts.other == 0
 
 
-def test_what_tells_records_or_people_apart_is_reported(folder, capsys):
+def test_columns_that_identify_records_or_people_are_reported(folder, capsys):
     once = described(capsys, of((k * 7919 % 10007 for k in range(90)), "number_of_case"))
     assert "each occurs once: remove the column if it identifies records" in once
     for values in ([f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]):
@@ -270,7 +270,7 @@ VISITS = [[f"P{k // 3}" for k in range(90)], [k // 3 * 11 for k in range(90)]]
 @pytest.mark.parametrize(
     "name", ["patient_id", "Patient", "customerId", "user id", "USUBJID", "pid"]
 )
-def test_whose_records_they_are_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
+def test_the_unit_of_privacy_is_left_to_be_decided(folder, capsys, monkeypatch, name, values):
     said = described(capsys, of(values, name))
     assert "if it names people, each has 3.0 records: decide on unit" in said
     content = yaml.safe_load(DRAFT.read_text())
@@ -310,7 +310,7 @@ def test_other_columns_name_no_persons(folder, name, values, options):
         ("{column: sick, at_most: 2}", "'sick' is the unit and the label"),
     ],
 )
-def test_a_unit_that_is_none_is_refused(folder, capsys, monkeypatch, answer, says):
+def test_an_invalid_unit_is_refused(folder, capsys, monkeypatch, answer, says):
     described(capsys, of(VISITS[0], "patient_id"))
     monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
     code, said = told(capsys, "decide", "t")
@@ -474,7 +474,7 @@ def test_a_name_that_looks_like_a_range_is_one_name(folder, capsys, header):
     assert len(mine.y) == 8
 
 
-def test_of_many_columns_those_are_shown_that_lose_something(folder, capsys, monkeypatch):
+def test_of_many_columns_only_those_with_losses_are_shown(folder, capsys, monkeypatch):
     monkeypatch.setattr(check, "MOST_SHOWN", 2)
     header = ",".join([*(f"gene{j}" for j in range(9)), "sick"])
     genes = [[str(k % 5) if k else "11"] * 8 for k in range(20)]

@@ -38,7 +38,7 @@ def test_how_a_table_is_written(folder, separator, encoding):
     assert content["n_rows"] == 2
 
 
-def test_what_spreadsheets_write_is_read(folder, capsys):
+def test_files_of_spreadsheets_are_read(folder, capsys):
     rows = [f'{20 + k};{k},5;"Oslo\nnorth";{"yes" if k % 3 else "no"}' for k in range(12)]
     plain = "\r\n".join(["age;income;town;sick", *rows]) + "\r\n"
     said = described(capsys, b"\xef\xbb\xbf" + plain.encode())
@@ -253,7 +253,7 @@ def test_a_header_of_two_lines_can_lack_a_name(folder):
     assert content["n_rows"] == 60
 
 
-def test_a_file_to_test_by(folder):
+def test_test_files(folder):
     Path("test.csv").write_text(Path("patients.csv").read_text().replace("31", "32"))
     made = draft(Path("patients.csv"), LabelChoice("sick"), name="n", test=Path("test.csv"))
     content = yaml.safe_load(made.text)
@@ -271,7 +271,7 @@ def by_another(capsys, name):
     return told(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
 
 
-def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, capsys):
+def test_a_test_file_read_by_position_has_the_same_positions(folder, capsys):
     rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
     for name, header in (("t", ",a,b,sick"), ("good", "\n,a,b,sick"), ("bad", ",b,a,sick")):
         Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
@@ -284,7 +284,7 @@ def test_a_file_to_test_by_that_is_read_by_place_has_the_same_places(folder, cap
     assert by_another(capsys, "good.csv")[0] == 0
 
 
-def test_a_file_to_test_by_is_written_as_the_other_is(folder, capsys):
+def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
     rows = "town,v,sick\n" + "".join(f"Tromsø,{k},{k % 2}\n" for k in range(20))
     Path("t.csv").write_text(rows, encoding="cp1252")
     for other, differs in (
@@ -307,7 +307,7 @@ def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
     assert "n_rows: 3" in DRAFT.read_text()
 
 
-def test_nothing_is_written_over_unless_it_is_said(folder, capsys):
+def test_nothing_is_overwritten_without_force(folder, capsys):
     path, table = Path("descriptions/patients.yaml"), Path("patients.csv")
     before, rows = path.read_text(), table.read_text()
     argv = ["describe", "patients.csv", "--label", "sick"]

@@ -204,7 +204,7 @@ def expected(data):
 
 
 @pytest.mark.parametrize("key", [*KEYS, *OTHERS])
-def test_what_a_model_was_trained_on_can_be_predicted_and_evaluated(key, capsys):
+def test_the_training_file_can_be_predicted_and_evaluated(key, capsys):
     kinds = {f.name: f.metadata.get("kinds", WITH_FILES) for f in fields(Parser)}
     if key in kinds and not set(kinds[key]) & set(WITH_FILES):
         pytest.skip("of datasets without files")
@@ -411,7 +411,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
     )
 
 
-def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
+def test_rows_of_a_sheet_are_reported_and_can_be_selected(capsys):
     _, data, _ = train(*CASES["rows"])
     workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
     answers, told = predict(capsys, "new.xlsx")
@@ -428,7 +428,7 @@ def test_rows_of_a_sheet_are_reported_and_can_be_said(capsys):
     )
 
 
-def test_how_many_records_there_are_is_not_told_where_that_is_protected(capsys):
+def test_a_protected_number_of_records_is_not_reported(capsys):
     train(*CASES["rows"])
     ask = "release mine --epsilon 1 --neighbours add-remove --set n_estimate=50"
     assert_refused(
@@ -496,7 +496,7 @@ def test_the_example_refuses_a_file_that_lacks_columns(key):
         runpy.run_path(str(EXAMPLE))["main"]("model.json", "new.csv")
 
 
-def test_models_of_before_read_files_with_names(capsys):
+def test_models_of_earlier_versions_read_files_with_names(capsys):
     _, data, _ = of({"fields": NAMES})
     content = json.loads(Path("model.json").read_text())
     del content["parser"]

@@ -72,7 +72,7 @@ def answers(capsys, options=""):
     return list(csv.reader(io.StringIO(capsys.readouterr().out)))
 
 
-def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder, capsys, fitted):
+def test_labels_are_the_users_names_with_probabilities(folder, capsys, fitted):
     header, *rows = answers(capsys, "new.csv --proba")
     assert header == ["predicted_sick", "probability of not sick", "probability of sick"]
     codes = np.array(ROWS, dtype=np.uint8)
@@ -86,7 +86,7 @@ def test_labels_are_the_users_own_names_and_probabilities_are_beside_them(folder
 
 
 @pytest.mark.parametrize("content", ['[{"a": "%s", "b": 1}]', '{"x": 1, "text": "%s"}', "%s"])
-def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
+def test_an_invalid_table_is_not_shown_in_full(folder, capsys, content):
     (folder / "new.csv").write_text(content % ("secret, " * 2000))
     assert predict() == 1
     message = capsys.readouterr().err
@@ -95,7 +95,7 @@ def test_what_is_no_table_is_not_shown_whole(folder, capsys, content):
     assert ("It seems to be JSON" in message) == (content != "%s")
 
 
-def test_nothing_is_answered_unless_everything_can_be(folder, capsys, monkeypatch):
+def test_nothing_is_predicted_unless_every_record_can_be(folder, capsys, monkeypatch):
     expected = answers(capsys)
     monkeypatch.setattr(table, "MOST_RECORDS", 2)
     assert answers(capsys) == expected
@@ -136,7 +136,7 @@ def written(monkeypatch, encoding, command):
     return code, raw.getvalue()
 
 
-def test_answers_that_standard_output_has_no_letters_for_are_refused(
+def test_predictions_that_the_encoding_of_the_output_lacks_are_refused(
     folder, capsys, fitted, monkeypatch
 ):
     domain = replace(DOMAIN, label=Label("sjúk", "not sick", "sick"))
@@ -161,7 +161,7 @@ def test_answers_that_standard_output_has_no_letters_for_are_refused(
     assert (code, b"\\u2013" in shares) == (0, True)
 
 
-def test_what_is_left_out_and_answers_that_are_all_alike_are_reported(folder, capsys):
+def test_ignored_columns_and_equal_predictions_are_reported(folder, capsys):
     ends = TABLE.replace("note", "sick").replace("\n", ",\n").replace("\n,\n", "\n\n")
     (folder / "new.csv").write_text(ends)
     assert predict("new.csv -o deep/out.csv") == 0
@@ -265,7 +265,7 @@ def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys
         assert "'age' is inf, not a finite number" in told.err
 
 
-def test_what_is_copied_of_typed_columns_is_their_text(folder, capsys):
+def test_copied_cells_of_typed_columns_are_texts(folder, capsys):
     frame = pd.DataFrame(
         {
             "number": [7, 8],
@@ -309,7 +309,7 @@ def test_all_records_may_be_skipped(folder, capsys):
     assert capsys.readouterr().out == 'predicted_sick\n""\n""\n""\n'
 
 
-def test_machines_are_told_in_json(folder, capsys):
+def test_json_output_for_programs(folder, capsys):
     (folder / "new.csv").write_text(SKIPPED)
     assert predict("new.csv -o out.csv --json --on-error skip") == 3
     content = json.loads(capsys.readouterr().out)
@@ -492,7 +492,7 @@ def test_blanks_may_be_between_fields(folder, capsys):
 
 
 @pytest.mark.parametrize("option", ["", "--quiet", "--json"])
-def test_what_takes_long_is_told_how_far_it_is(folder, capsys, monkeypatch, tick, option):
+def test_a_long_prediction_shows_its_progress(folder, capsys, monkeypatch, tick, option):
     """A table is read in pieces."""
     tick(2)
     monkeypatch.setattr(table, "MOST_RECORDS", 20)

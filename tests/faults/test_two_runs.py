@@ -12,7 +12,7 @@ def after(runs):
     return {"job": "train", "cells": runs, "part": 0.5}
 
 
-def test_the_second_is_told_that_the_folder_is_locked(project, undisturbed):
+def test_the_second_run_reports_that_the_folder_is_locked(project, undisturbed):
     first, job = project.start_and_stand_still(after(150))
     kept = project.stored_ids()
     output = project.run(ok=False)

@@ -141,7 +141,7 @@ DATASETS = {
 }
 
 
-def test_the_rooms_of_datasets_have_one_door_each():
+def test_the_packages_of_datasets_are_imported_by_their_init_only():
     for name in MODULES:
         own = name.split(".")[1] if name.startswith("datasets.") else ""
         for one in imported(name, types=True):
@@ -264,7 +264,7 @@ def made(nodes):
 OUTSIDE = [name for name in MODULES if room_of(name) != "privacy"]
 
 
-def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
+def test_only_privacy_makes_noise_ledgers_and_streams():
     makers = {(name, what) for name in OUTSIDE for what in made(nodes(name))}
     # A paper's noise.py writes the ledger, like the project's own calibrations.
     makers -= {(name, what) for name in OUTSIDE if is_of_papers(name, "noise") for what in LEDGERS}
@@ -275,7 +275,7 @@ def test_noise_ledgers_and_streams_are_made_behind_the_door_alone():
     assert not excepted - makers, "no exception any more"
 
 
-def test_what_draws_noise_is_imported_behind_the_door_alone():
+def test_only_privacy_imports_samplers():
     """An alias would hide a call of a sampler from the test above."""
     for name in OUTSIDE:
         assert "privacy.discrete" not in imported(name), name
@@ -286,7 +286,7 @@ def test_what_draws_noise_is_imported_behind_the_door_alone():
                 assert not drawn | (renamed & (LEDGERS | STREAMS)), name
 
 
-def test_compiled_loops_draw_nothing_but_where_it_is_said():
+def test_only_listed_compiled_loops_draw():
     """A kernel gets noise as an array; kernels that get a stream, and their callers, are listed."""
     drawing = {
         name
@@ -330,7 +330,7 @@ def imported_from(module, source):
         "entry = ledger.LedgerEntry('laplace', 'sums', 1.0, 1.0, 1.0)",
     ],
 )
-def test_what_is_drawn_beside_the_door_is_seen(line):
+def test_a_draw_outside_privacy_is_found(line):
     assert made(nodes_of(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n"))
     assert not made(nodes_of(f"# {line}\ntext = 'default_rng(3)'\n"))
 
@@ -458,7 +458,7 @@ def is_exact(power):
     return isinstance(base, ast.Constant) and (base.value == 2 or isinstance(base.value, int))
 
 
-def test_what_is_stored_depends_on_own_arithmetic_alone():
+def test_stored_numbers_depend_only_on_own_arithmetic():
     stored = [name for name in MODULES if room_of(name) in STORED]
     uses = {(name, use) for name in stored for use in calls(nodes(name))}
     assert not uses - set(USES), "take privcurve.kernels.arithmetic, or say here why not"
@@ -479,14 +479,14 @@ def test_what_is_stored_depends_on_own_arithmetic_alone():
         ("share**depth", POWER),
     ],
 )
-def test_what_may_differ_is_seen(line, use):
+def test_inexact_functions_are_found(line, use):
     assert calls(nodes_of(line)) == {use}
 
 
 @pytest.mark.parametrize(
     "line", ["2**k + 2.0**-k", "np.argsort(x, kind='stable')", "arithmetic.exp(x)"]
 )
-def test_what_is_exact_is_left_alone(line):
+def test_exact_functions_are_accepted(line):
     assert not calls(nodes_of(line))
 
 
@@ -516,7 +516,7 @@ def test_names_are_nouns():
     assert not wrong
 
 
-def test_names_that_say_nothing_are_seen():
+def test_meaningless_names_are_found():
     code = "def whole(asked, *found):\n    known = asked.known\n    return known.finder, 'whole'\n"
     assert len(wrong_names(nodes_of(code))) == 6
     assert not wrong_names(nodes_of("unknown = words['found'](wholes)"))

@@ -63,7 +63,7 @@ def test_anything_becomes_numbers():
         ([1, None], [1]),
     ],
 )
-def test_what_differs_in_a_bit_is_not_the_same(one, other):
+def test_states_that_differ_in_a_bit_are_different(one, other):
     assert not is_same(one, other)
     assert is_same(one, copy.deepcopy(one))
     assert is_same(float("nan"), float("nan"))
@@ -172,7 +172,7 @@ def test_noise_of_single_precision_shows():
     assert not difference(*double).violated
 
 
-def test_sides_are_looked_at_alike_when_one_has_whole_numbers_only():
+def test_sides_are_compared_equally_if_one_has_only_integers():
     noisy, counted = (lambda rng: [rng.normal()]), (lambda rng: [rng.integers(0, 2)])
     for sides in (drawn(noisy), drawn(counted)), (drawn(counted), drawn(noisy)):
         left, right, names = views(*sides, 100)
@@ -189,7 +189,7 @@ def test_many_small_hints_add_up():
     assert difference(drawn(noisy(1)), drawn(noisy(-1))).violated
 
 
-def test_what_never_changes_is_left_out():
+def test_constant_numbers_are_left_out():
     left = drawn(lambda rng: [7.0, rng.random()])
     _, _, names = views(left, left, 100)
     assert "x[0]" not in names

@@ -182,7 +182,7 @@ def test_texts_fall_into_public_groups(write_dataset):
 
 
 @pytest.mark.parametrize("word", ["other", "?"])
-def test_groups_that_are_always_there_are_no_patterns_of_others(write_dataset, word):
+def test_default_groups_are_not_patterns_of_other_groups(write_dataset, word):
     groups = {"misc": [word, "a*"]}
     assert_refused(
         write_dataset,
@@ -193,7 +193,7 @@ def test_groups_that_are_always_there_are_no_patterns_of_others(write_dataset, w
     assert coded(write_dataset, ["a", "b", ""], {**TEXT, "groups": {word: [word, "a*"]}})[0] == 0
 
 
-def test_a_column_of_many_texts_is_not_remembered_whole(monkeypatch):
+def test_a_column_of_many_texts_is_not_kept_in_memory(monkeypatch):
     from privcurve.datasets.coding import texts
     from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 
@@ -256,7 +256,7 @@ def test_parquet_gives_what_the_same_csv_gives(write_dataset):
     assert dataset.X.T.tolist() == [*expected, *[[1, 10, 9]] * 3, [0, 1, 2]]
 
 
-def test_no_value_in_parquet_is_no_word_for_it(write_dataset):
+def test_a_missing_value_in_parquet_is_not_a_marker(write_dataset):
     countries = {"name": "x", "kind": "categorical", "categories": ["NA", "SE"]}
     table = {"x": ["NA", None, "SE"], "sick": ["yes", "no", "yes"]}
     with pytest.raises(DatasetError, match=r"record 2 of .*: 'x' is missing, which is not"):
@@ -268,7 +268,7 @@ def test_no_value_in_parquet_is_no_word_for_it(write_dataset):
 
 
 @pytest.mark.parametrize(("yes", "no"), [("True", "False"), (1, 0), ("TRUE", "FALSE")])
-def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(write_dataset, yes, no):
+def test_truth_values_match_the_spelling_of_the_label(write_dataset, yes, no):
     label = {"column": "sick", "positive": yes, "negative": no}
     dataset = parquet(
         write_dataset, [NUMBER], {"x": [1.0, 2.0], "sick": [True, False]}, label=label
@@ -276,7 +276,7 @@ def test_truth_values_that_are_labels_are_spelt_as_the_label_lists_them(write_da
     assert dataset.y.tolist() == [1, -1]
 
 
-def test_numbers_of_few_digits_are_those_that_a_file_of_text_shows(write_dataset):
+def test_numbers_of_few_digits_equal_their_text(write_dataset):
     tenths = {**NUMBER, "bounds": [0, 1]}
     texts = ["0.1", "0.7", "0.3"]
     for kind in (np.float32, np.float16):
@@ -308,7 +308,7 @@ def test_parquet_that_does_not_fit_is_refused(write_dataset, values, message):
         parquet(write_dataset, [NUMBER], {**values, "sick": ["yes", "no"]})
 
 
-def test_what_is_no_parquet_is_refused(write_dataset):
+def test_an_invalid_parquet_file_is_refused(write_dataset):
     write_dataset(parser={"kind": "parquet"})
     assert_load_fails(r"data/mine.csv can't be read")
 
@@ -325,7 +325,7 @@ SHORT = {
 BIRTHS = ["12.05.45", "01.01.30", "31.12.09", "29.02.00", "1.1.69", "1.1.68"]
 
 
-def test_years_of_two_digits_are_those_from_the_pivot_on(write_dataset):
+def test_years_of_two_digits_begin_at_the_pivot(write_dataset):
     assert coded(write_dataset, BIRTHS, SHORT | {"pivot": 1930}) == [1, 0, 7, 7, 3, 3]
     later = SHORT | {"bounds": ["1969-01-01", "2048-12-31"], "pivot": 1969}
     # strptime uses the same pivot, so the checksum stays.

@@ -55,7 +55,7 @@ def test_another_description_is_noticed_by_every_reader(write_dataset, saved, ca
             compare(saved)
 
 
-def test_data_that_earlier_versions_coded_otherwise_are_coded_again(
+def test_data_encoded_otherwise_by_earlier_versions_are_encoded_again(
     write_dataset, saved, monkeypatch
 ):
     with monkeypatch.context() as earlier:
@@ -233,7 +233,7 @@ def test_a_name_twice_in_a_header(write_dataset):
     assert len(datasets.load("mine").y) == 4  # no learner of this run needs it
 
 
-def test_a_file_without_any_of_the_columns_is_one_fault(write_dataset):
+def test_a_file_without_any_column_is_one_fault(write_dataset):
     write_dataset([line.replace(",", ";") for line in LINES])
     message = assert_load_fails()
     assert "data/mine.csv has none of the columns 'age', 'town', 'sick', nor any other" in message
@@ -290,7 +290,7 @@ def test_clipped_values_are_counted_and_noted(write_dataset, n_outside, n_notes,
 
 
 @pytest.mark.parametrize("n_outside", [5, 6, 46])
-def test_a_fit_tells_of_clipped_values(write_dataset, n_outside):
+def test_a_fit_reports_clipped_values(write_dataset, n_outside):
     write_dataset(rows(n_outside), n_rows=100)
     said = f"{n_outside}% of the values of 'age'"
     frame = pd.read_csv("data/mine.csv")
@@ -321,7 +321,7 @@ def test_mostly_clipped_values_are_refused_unless_expected(write_dataset):
         assert datasets.load("mine").n_clipped == 51
 
 
-def test_preparing_tells_the_user(write_dataset, capsys):
+def test_preparing_reports_to_the_user(write_dataset, capsys):
     write_dataset(rows(30), n_rows=100)
     job.main(["prepare", "--dataset", "mine"])
     assert "\nwarning: mine: 30% of the values of 'age'" in capsys.readouterr().out

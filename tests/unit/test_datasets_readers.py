@@ -50,7 +50,7 @@ def test_fields_beyond_the_last(write_dataset):
 
 
 @pytest.mark.parametrize("kind", ["delimited", "excel"])
-def test_names_of_fields_by_place_are_compared_with_those_of_the_file(write_dataset, kind):
+def test_names_of_fields_are_compared_with_the_names_in_the_file(write_dataset, kind):
     """Fields are named by position because a file may lack a name or have it twice."""
     named, moved = ["", "age", "town", "sick"], ["", "town", "age", "sick"]
     rows = [[1, 31, "Oslo", "yes"], [2, 45, "?", "no"], [3, 130, "?", "no"], [4, 17, "?", "yes"]]
@@ -134,7 +134,7 @@ HIDDEN = [
 
 
 @pytest.mark.parametrize(("old", "new", "n"), HIDDEN)
-def test_hidden_rows_are_read_and_said_once(write_dataset, old, new, n):
+def test_hidden_rows_are_read_and_reported_once(write_dataset, old, new, n):
     sheet(write_dataset)
     rewrite(BOOK, SHEET_1, old, new)
     mine = datasets.load("mine")
@@ -143,7 +143,7 @@ def test_hidden_rows_are_read_and_said_once(write_dataset, old, new, n):
     assert mine.remarks == ((said,) if n else ())
 
 
-def test_blank_rows_are_skipped_and_said_once(write_dataset):
+def test_blank_rows_are_skipped_and_reported_once(write_dataset):
     blank = ["", " ", "", ""]
     sheet(write_dataset, [blank, *SHEET[:3], blank, blank, *SHEET[3:], blank])
     mine = datasets.load("mine")
@@ -151,7 +151,7 @@ def test_blank_rows_are_skipped_and_said_once(write_dataset):
     assert mine.remarks == (f"rows of {BOOK} without a value, which are skipped: 3",)
 
 
-def test_a_workbook_with_a_password_is_refused_with_what_to_do(write_dataset):
+def test_a_workbook_with_a_password_is_refused_with_the_remedy(write_dataset):
     write_dataset(**EXCEL)
     BOOK.write_bytes(locked_workbook())
     assert_load_fails(
@@ -204,7 +204,7 @@ def rewrite(path, part, old, new):
             archive.writestr(name, content)
 
 
-def test_what_stands_in_merged_cells_is_not_taken_for_missing(write_dataset):
+def test_merged_cells_are_not_read_as_missing(write_dataset):
     # The title, a column that is not read, and rows below the records.
     harmless = ["A1:D1", "E2:E6", "A7:D7"]
     sheet(write_dataset, merged=harmless)
@@ -219,7 +219,7 @@ def test_what_stands_in_merged_cells_is_not_taken_for_missing(write_dataset):
         assert_load_fails(message)
 
 
-def test_a_formula_that_was_never_computed_is_not_taken_for_missing(write_dataset):
+def test_a_formula_without_a_value_is_not_read_as_missing(write_dataset):
     age = {**AGE, "missing": "bin"}
     write_dataset(**{**EXCEL, "columns": [age, *EXCEL["columns"][1:]]})
     cells = [["a title"], *map(list, SHEET)]
@@ -253,7 +253,7 @@ def test_numbers_of_excel_are_no_codes_with_leading_zeros(write_dataset):
 
 
 @pytest.mark.parametrize("last", [4, 6])
-def test_a_row_of_formulas_that_were_never_computed_is_not_blank(write_dataset, last):
+def test_a_row_of_formulas_without_values_is_not_blank(write_dataset, last):
     age = {**AGE, "missing": "bin"}
     parser = {"kind": "excel", "header": True, "sheet": "Data"}
     write_dataset(
@@ -284,7 +284,7 @@ def test_a_formula_may_be_written_in_any_way(write_dataset, written):
 
 
 @pytest.mark.parametrize("listed", [["TRUE", "FALSE"], ["false", "true"], [0, 1], ["True"]])
-def test_truth_values_of_excel_are_what_the_column_lists(write_dataset, listed):
+def test_truth_values_of_excel_match_the_listed_values(write_dataset, listed):
     seen = {"name": "seen", "kind": "categorical", "categories": [*listed, "other"]}
     rows = [["seen", "sick"], [True, 1], [False, 0], [True, 0], ["so", 1]]
     sheet(write_dataset, rows, columns=[seen], unknown="other")
@@ -353,7 +353,7 @@ def longer(packed):
         *("text for labels", "short labels", "images for labels", "long", "long labels"),
     ],
 )
-def test_idx_files_that_are_none(write_dataset, images, labels, message):
+def test_invalid_idx_files(write_dataset, images, labels, message):
     write_dataset(**IDX)
     Path("data/images.gz").write_bytes(images)
     Path("data/labels.gz").write_bytes(labels)

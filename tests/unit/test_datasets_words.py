@@ -105,7 +105,7 @@ def test_public_facts_reach_the_domain_and_the_coded_data(write_dataset, tmp_pat
     assert '"public":true' not in plain.to_json()
 
 
-def test_a_variant_says_anew_what_is_public(write_dataset):
+def test_a_variant_states_again_what_is_public(write_dataset):
     write_dataset(columns=[{**AGE, "public": True}, TOWN])
     variant(public=["town"])
     assert datasets.describe("mine").domain.public_columns == (0,)
@@ -170,7 +170,7 @@ def test_parts_are_pooled_then_cut_then_balanced():
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 
 
-def test_records_of_a_file_of_its_own(many):
+def test_records_of_a_variant_with_its_own_file(many):
     many(records={"first": 5}, n_rows=5)
     assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
     # The rest of the file is not read, not even to count its records.
@@ -210,7 +210,7 @@ def test_samples_and_variants_that_cannot_be(changes, message):
 
 
 @pytest.mark.usefixtures("write_dataset")
-def test_parts_that_are_not_there():
+def test_parts_that_do_not_exist():
     variant(records=POOLED, n_rows=4)
     assert_load_fails("parts has test, but files has none", "other")
 
@@ -266,7 +266,7 @@ def test_patterns_of_names():
             names_of(pattern)
 
 
-def test_like_columns_are_one_line(write_dataset):
+def test_equal_columns_are_one_line(write_dataset):
     write_dataset(
         [",".join(map(str, [*range(k, k + 12), k % 2])) for k in range(4)],
         columns=[{"name": "p{0..11}", "kind": "numeric", "bounds": [0, 20], "source": "s"}],
@@ -296,7 +296,7 @@ def test_spacing(write_dataset):
     assert datasets.load("mine").X.ravel().tolist() == [5, 5, 7, 4]
 
 
-def test_missing_numbers_have_a_bin_of_their_own(write_dataset):
+def test_missing_numbers_have_their_own_bin(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", ",?,y,no", "?,?,z,no", "100,Oslo,w,yes"]
     write_dataset(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
     mine = datasets.load("mine")
@@ -311,7 +311,7 @@ def test_missing_numbers_have_a_bin_of_their_own(write_dataset):
     assert "(1 more like it)" in assert_load_fails("line 3 .* 'age' is missing.*missing: bin")
 
 
-def test_what_a_file_writes_for_a_missing_number(write_dataset):
+def test_markers_of_missing_numbers(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", "nan,-,y,no", "-9,-,z,no", "100,Oslo,w,yes"]
     columns = [{**AGE, "missing": "bin"}, TOWN]
     write_dataset(lines, columns=columns, missing="nan")

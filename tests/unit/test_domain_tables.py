@@ -88,7 +88,7 @@ def by_all_measures(frame, datasets=ERRORS):
     return pd.concat(tables, ignore_index=True).assign(kind=kinds.RULE)
 
 
-def test_each_measure_ranks_those_that_have_it():
+def test_each_measure_ranks_the_methods_that_have_it():
     frame = by_all_measures(runs())
     losses = frame[frame["measure"] == "log_loss"]
     assert losses["error"].tolist() == [0.6, 0.4] * 2
@@ -117,7 +117,7 @@ def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
     assert set(part["n_datasets"]) == {2}
 
 
-def test_by_each_measure_a_dataset_with_a_failed_training_counts_for_none():
+def test_a_dataset_with_a_failed_training_counts_for_no_method():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
     failed = (frame["dataset"] == "three") & (frame["method"] == "good") & (frame["repeat"] == 1)
     frame.loc[failed, ["status", "accuracy"]] = ["failed", math.nan]
@@ -143,7 +143,7 @@ def test_a_failed_training_takes_the_mean_and_the_rank():
     assert row(outcomes, "one", "base")["rank"] == 1.5
 
 
-def test_what_failed_in_its_selection_has_a_row_and_its_dataset_counts_for_none():
+def test_a_failed_selection_has_a_row_and_its_dataset_counts_for_no_method():
     frame = pd.concat([runs(), runs({"three": ERRORS["one"]})])
     frame = frame[~((frame["dataset"] == "three") & (frame["method"] == "good"))]
     outcomes = domains.error_frame(frame, [*ERRORS, "three"], METHODS, "base")
@@ -176,7 +176,7 @@ def test_an_error_without_noise_is_in_no_row_of_a_finite_epsilon():
     assert shown["Odd"].tolist() == ["–"] * 4
 
 
-def test_mean_ranks_are_of_the_datasets_that_all_have():
+def test_mean_ranks_use_the_datasets_that_all_methods_have():
     frame = table(runs())
     gone = frame[~((frame["method"] == "odd") & (frame["dataset"] == "one"))]
     ranks_of = domains.count_wins(gone).set_index("method")["mean_rank"].to_dict()
@@ -253,7 +253,7 @@ def test_equal_methods_do_not_differ():
     assert ranks.groups_of_equals(frame) == [["a", "b", "c"]]
 
 
-def test_ranks_need_two_of_each():
+def test_ranks_need_two_datasets_and_two_methods():
     assert ranks.compare_pairs(many(lambda _: {"a": 0.0})).empty
 
 
@@ -359,7 +359,7 @@ NO_FOREST = {**ALL_SETTINGS_STUDY, "paper": "boosted_dp", "learners": {"oc": OC}
         ("ensemble_wins", {}, NO_FOREST, "must have a learner dp_forest"),
     ],
 )
-def test_what_can_not_be_shown_is_refused_by_name(word, options, changes, told):
+def test_an_impossible_option_is_refused_by_name(word, options, changes, told):
     with pytest.raises(study.StudyError, match=told):
         output_request(word, options, **changes)
 
@@ -374,7 +374,7 @@ def test_a_table_of_some_neighbours_has_their_methods_and_the_baseline():
     assert {method for _, method in request.output.reads(request).curves} == set(shown)
 
 
-def test_an_method_is_named_with_what_tells_it_from_others():
+def test_a_method_is_named_with_its_differences_from_others():
     """The title has calibration, kind or δ only where two methods of the study differ in it."""
     titles = method_titles(output_request("error_table"))
     assert titles["boost~proved"].endswith(", proved, untuned budget")

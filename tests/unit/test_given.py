@@ -129,7 +129,7 @@ def test_rows_with_names_are_taken_by_name(rows, fitted, loaded):
     assert (loaded.predict_frame(rows) == fitted.predict(FRAME)).all()
 
 
-def test_names_that_do_not_tell_columns_apart_are_refused(fitted):
+def test_duplicate_column_names_are_refused(fitted):
     twice = pd.concat([FRAME, FRAME.a], axis=1)
     with pytest.raises(DatasetError, match="must have one column 'a'; it has 2"):
         fitted.predict(twice)
@@ -137,7 +137,7 @@ def test_names_that_do_not_tell_columns_apart_are_refused(fitted):
         fitted.predict(FRAME.set_axis(["x", "y"], axis=1))
 
 
-def test_the_order_is_the_schemas_where_its_owner_says_so(tmp_path):
+def test_with_in_order_the_schema_gives_the_order(tmp_path):
     array = FRAME[["a", "b"]].to_numpy()
     model = learner(unnamed="in_order")
     for rows in (array, array.tolist(), pd.DataFrame(array), csr_array(array).toarray()):
@@ -425,7 +425,7 @@ def test_no_type_follows_from_one_label(label, counted, tmp_path):
     assert files[0] == files[1] == files[2]
 
 
-def test_labels_of_several_types_are_refused_and_those_of_none():
+def test_labels_of_several_types_or_of_none_are_refused():
     for wrong, says in (
         (pick(0, "1"), "of one type; got number, text"),
         (pick(0, True), "of one type; got number, truth value"),
@@ -481,7 +481,7 @@ def test_a_loaded_model_is_explained(fitted, loaded):
 
 
 @pytest.mark.parametrize("schema", [{"a": (0, 1)}, "schema.yaml", Schema])
-def test_what_is_no_schema_is_reported(schema):
+def test_an_invalid_schema_is_reported(schema):
     with pytest.raises(
         ValueError, match=r"schema must be a privcurve\.Schema; got .*schema=Schema"
     ):
@@ -505,7 +505,7 @@ def told_of(n=5000, rows=None, **parameters):
     return [str(warning.message) for warning in caught]
 
 
-def test_python_warns_of_what_a_release_refuses():
+def test_python_warns_where_a_release_refuses():
     (told,) = told_of(random_state=0)
     assert told.startswith("random_state is a number: anyone who knows or guesses it")
     assert "0" not in told

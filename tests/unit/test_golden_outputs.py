@@ -117,7 +117,7 @@ def made(folder):
     return make_all(folder)
 
 
-def test_tables_say_what_stands_after_plus_minus(made, folder):
+def test_tables_explain_the_number_after_plus_minus(made, folder):
     for path in folder.rglob("tables/**/*.md"):
         rows, _, notes = path.read_text().partition("\n\n- ")
         assert "±" not in rows or "±" in notes, path

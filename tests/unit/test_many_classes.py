@@ -118,7 +118,7 @@ def test_labels_that_are_refused(ill: Any, case: str) -> None:
     assert says in assert_load_fails()
 
 
-def test_a_class_that_is_not_described(ill: Any) -> None:
+def test_a_class_that_the_description_lacks(ill: Any) -> None:
     ill([*LINES[:3], "7,Oslo,servere.", *LINES[4:]])
     assert assert_load_fails() == (
         "dataset 'mine': line 4 of data/mine.csv: the label 'sick' is 'servere', which is none of "

@@ -47,13 +47,13 @@ USED = [("lazybb", 5_100, 7_650), ("privgam", 3_170, 4_750), ("brc", 6_800, 10_2
     ("learner", "low", "high"),
     [one for one in USED if one[0] in registry.LEARNERS],
 )
-def test_a_table_of_20_million_records_asks_for_what_it_uses(learner, low, high):
+def test_a_job_on_20_million_records_requests_the_memory_that_it_uses(learner, low, high):
     """It asks for 1 to 1.5 times the measured memory (BRC: measured at 2 million, times ten)."""
     (one,) = cut(of_size(20_000_000, 30), learner)
     assert low <= needs.training_needs(one).memory <= high
 
 
-def test_a_small_table_asks_for_little():
+def test_a_job_on_a_small_table_requests_little():
     (one,) = cut(of_size(5_000, 8))
     assert needs.training_needs(one).memory == 500
     assert needs.preparing_needs(describe("adult")).memory == 400
@@ -73,7 +73,7 @@ def used(learner, n_rows, n_columns, folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in other units")
-def test_estimates_are_what_a_training_uses(tmp_path):
+def test_estimates_match_the_memory_of_a_training(tmp_path):
     """The memory for more records is estimated within a factor of 1.5."""
     learner, n_columns = "brc", 30
     few, many = 50_000, 650_000
@@ -86,7 +86,7 @@ def test_estimates_are_what_a_training_uses(tmp_path):
     assert small < needs.TRAINING * MIB
 
 
-def test_more_is_asked_for_what_takes_more():
+def test_larger_jobs_request_more():
     (one,), (twice,) = cut(of_size(10**7, 20)), cut(of_size(2 * 10**7, 20))
     assert needs.training_needs(twice).memory > 1.7 * needs.training_needs(one).memory
     wide = of_size(10**7, 20)
@@ -103,12 +103,12 @@ def test_more_is_asked_for_what_takes_more():
     assert needs.output_memory(1000, [description]) > needs.output_memory(1000, []) == 1000
 
 
-def test_a_learner_that_nobody_has_measured_is_taken_for_the_largest():
+def test_an_unmeasured_learner_requests_as_much_as_the_largest():
     largest = max(registry.training_bytes(name, 10**6, 30) for name in registry.LEARNERS)
     assert registry.training_bytes("one_of_my_own", 10**6, 30) == largest
 
 
-def test_a_choice_of_settings_takes_what_the_learner_takes():
+def test_a_selection_of_settings_requests_what_the_learner_requests():
     tune = {"grid": {"n_rounds": [5, 9]}}
     (tuned,) = cut(of_size(10**7, 30), "lazybb", tune=tune)
     (plain,) = cut(of_size(10**7, 30), "lazybb")
@@ -116,7 +116,7 @@ def test_a_choice_of_settings_takes_what_the_learner_takes():
     assert needs.training_needs(tuned).memory == needs.training_needs(plain).memory
 
 
-def test_methods_that_share_a_start_ask_for_what_the_largest_takes():
+def test_methods_that_share_a_start_request_what_the_largest_needs():
     about = of_size(10**6, 30)
     same = [cut(about)[0], cut(about, "majority_class")[0]]
     assert memory_of(*same) == memory_of(same[0])

@@ -27,7 +27,7 @@ def local(write_dataset):
     return write
 
 
-def test_one_s_own_are_found_and_say_little(local):
+def test_a_users_descriptions_are_found_and_may_be_short(local):
     local(title=None, citation=None, licence=None, columns=UNSOURCED)
     mine = datasets.describe("mine")
     assert "mine" in datasets.names()
@@ -65,25 +65,25 @@ def test_files_of_others_need_all(local):
         ({"files": {"train": {"sha256": "0" * 64}}}, "files.train: missing key 'local'"),
     ],
 )
-def test_without_its_file_a_description_is_not_asked_whose_it_is(local, changes, message):
+def test_without_its_file_a_description_needs_no_owner(local, changes, message):
     local(columns=UNSOURCED, **dict.fromkeys(("title", "citation", "licence")), **changes)
     fault, *hint = assert_load_fails().splitlines()
     assert message in fault
     assert len(hint) == 1
 
 
-def test_a_variant_without_its_base_is_told_of_based_on(local):
+def test_a_variant_without_its_base_is_reported(local):
     local(n_bins=5, parser=None, label=None)
     said = assert_load_fails()
     assert "n_bins: does not belong here: it stands in a column, or beside based_on" in said
     assert "missing key 'label': a description of its own has" in said
 
 
-def test_an_unknown_name_says_where_and_how(local):
+def test_an_unknown_name_is_reported_with_folders_and_remedy(local):
     with pytest.raises(DatasetError, match=r"descriptions/nobody.yaml.*privcurve describe"):
         datasets.describe("nobody")
 
 
-def test_what_is_left_blank_says_who_tells_more(local):
+def test_a_blank_is_reported_with_the_command_that_fills_it(local):
     local(columns=[{"name": "age", "kind": "numeric", "bounds": None}])
     assert_load_fails("columns.age.bounds: nothing is written there\npriv")

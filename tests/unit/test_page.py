@@ -54,7 +54,7 @@ def words(path):
         ),
     ],
 )
-def test_a_standard_error_says_what_it_covers(scored_on, says):
+def test_a_standard_error_is_explained(scored_on, says):
     assert says in errors_key("auc", scored_on)
 
 
@@ -69,7 +69,7 @@ def test_one_small_file_that_names_no_other_and_runs_no_program(made):
     assert "A rule &lt;/script&gt; &amp; more" in text
 
 
-def test_the_page_says_what_the_terminal_says(made, outputs):
+def test_the_page_has_the_sentences_of_the_terminal(made, outputs):
     """The page has the sentences of the terminal at every ε, with models without privacy."""
     said = words(made)
     for dataset in outputs["accuracy"].study.datasets:
@@ -97,7 +97,7 @@ def test_datasets_of_one_title_have_a_section_each(tmp_path, monkeypatch):
     assert "Patients (toy-line-fine)" in said
 
 
-def test_every_score_is_that_of_the_table(made):
+def test_every_score_is_in_the_table(made):
     table = texts(made.parents[1] / "tables/tiny/accuracy.csv")
     said = words(made)
     assert set(table["accuracy"]) != {""}
@@ -168,7 +168,7 @@ def test_a_curve_has_a_gap_where_a_training_has_failed():
     assert [one.html.count('<i class="dot') for one in drawn] == [4, 3]
 
 
-def test_names_beside_curves_are_apart_and_near_their_ends():
+def test_names_next_to_curves_are_apart_and_near_their_ends():
     places = [0.0, 0.01, 0.02, 0.5, 0.52, 0.99, 1.0]
     moved = pictures._spread_names(places)
     gaps = [b - a for a, b in itertools.pairwise(moved)]

@@ -68,7 +68,7 @@ OTHERS = [
 @pytest.mark.parametrize(
     "setting", [*SETTINGS, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)], ids=str
 )
-def test_a_release_in_parts_is_that_in_one_memory(write_public_dataset, setting):
+def test_a_release_in_parts_equals_a_release_in_one_memory(write_public_dataset, setting):
     texts = set()
     for number, rows in enumerate((None, N, 100, 37), 1):
         write_public_dataset(rows)
@@ -87,7 +87,9 @@ CLASSES = {"label": {"column": "town", "classes": ["Bergen", "Oslo", "?"]}}
     ],
     ids=str,
 )
-def test_so_it_is_of_three_classes(write_public_dataset, setting):
+def test_a_release_in_parts_equals_one_in_one_memory_for_three_classes(
+    write_public_dataset, setting
+):
     texts = set()
     for number, rows in enumerate((None, 90), 1):
         write_public_dataset(rows, columns=[COLUMNS[0], COLUMNS[2]], **CLASSES)
@@ -136,7 +138,7 @@ def test_parts_have_the_checksum_and_the_records_of_one_memory(write_public_data
     assert len(list(Path("coded").glob("*parts-*/*.npy"))) == 2 * len(again.parts) == 28
 
 
-def test_what_is_coded_in_another_form_is_coded_again(write_public_dataset):
+def test_data_encoded_in_another_form_are_encoded_again(write_public_dataset):
     write_public_dataset(100)
     datasets.prepare("mine", "coded")
     write_public_dataset()
@@ -192,7 +194,7 @@ class Counting:
         return self.n
 
 
-def test_what_failed_half_way_answers_nothing_more(write_public_dataset):
+def test_a_part_that_failed_half_way_answers_no_more(write_public_dataset):
     write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     held = parts.OpenPart(part, Counting)
@@ -244,7 +246,7 @@ def test_a_learner_that_needs_one_memory_is_refused_before_coding(
         registry.make("lazybb", domain).fit_records(none, [{}], [Curator(np.random.default_rng(0))])
 
 
-def test_an_ordinary_table_is_one_part_whoever_adds_up(write_public_dataset, capsys):
+def test_an_ordinary_table_is_one_part_with_any_executor(write_public_dataset, capsys):
     write_public_dataset()
     for number, how in enumerate((["--engine", "dask"], ["--scheduler", "tcp://127.0.0.1:1"])):
         words = ["--epsilon", "1", "--learner", "noisy_bayes", "--seed", "1", *how]
@@ -252,7 +254,7 @@ def test_an_ordinary_table_is_one_part_whoever_adds_up(write_public_dataset, cap
         assert "mine is one part, which trains here" in capsys.readouterr().err
 
 
-def test_what_needs_all_records_in_memory_says_so(write_public_dataset):
+def test_operations_that_need_all_records_in_memory_say_so(write_public_dataset):
     write_public_dataset(100)
     datasets.prepare("mine", "coded")
     with pytest.raises(DatasetError, match=r"mine must be in memory .* rows_per_part: 0 in"):
@@ -266,7 +268,7 @@ def test_parts_are_of_all_records(write_public_dataset):
 
 
 @pytest.mark.parametrize("damage", ["codes", "labels", "cut", "empty", "gone"])
-def test_a_part_that_is_not_what_was_coded_is_refused(write_public_dataset, damage):
+def test_a_changed_part_is_refused(write_public_dataset, damage):
     write_public_dataset(100)
     (part, *_) = datasets.prepare("mine", "coded").parts
     path = Path(part.path)
@@ -321,7 +323,7 @@ def stopped(write_public_dataset, monkeypatch):
     return expected
 
 
-def test_what_was_stopped_is_resumed_and_epsilon_is_spent_once(stopped):
+def test_a_stopped_release_is_resumed_and_epsilon_is_spent_once(stopped):
     ledger = BudgetLedger(Path("releases/mine"))
     assert [one.state for one in ledger.releases()] == [RESERVED]
     released = release(gam(), seed=SEED, resume=True)

@@ -167,9 +167,7 @@ def test_a_worker_that_is_killed_changes_nothing(machines, expected, at_question
 
 @needs_dask
 @pytest.mark.slow
-def test_a_release_whose_workers_are_all_lost_does_not_wait_for_ever(
-    machines, expected, at_question, monkeypatch
-):
+def test_a_release_without_remaining_workers_ends(machines, expected, at_question, monkeypatch):
     monkeypatch.setattr(parts, "WAIT", 1)
     at_question(2, lambda: [worker.kill() for worker in machines.workers])
     with pytest.raises(ReleaseError, match=r"could not query all parts: .* workers .*--resume"):
@@ -230,7 +228,7 @@ def test_a_release_without_workers_can_be_resumed_on_this_machine(machines, expe
 
 
 @needs_dask
-def test_what_stands_for_a_part_is_sent_without_its_records(write_public_dataset):
+def test_the_recipe_of_a_part_is_sent_without_its_records(write_public_dataset):
     import cloudpickle
 
     write_public_dataset(100)

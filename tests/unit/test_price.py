@@ -108,7 +108,7 @@ def test_raw_columns_match_the_file(folder):
     assert np.nanmax(codes.X[:, 0]) == 9
 
 
-def test_of_too_many_categories_the_rarest_share_one(folder):
+def test_the_rarest_of_too_many_categories_share_one(folder):
     table = shop()
     table["page"] = [f"p{k // 2 if k < 200 else k}" for k in range(N)]
     write(table)
@@ -211,7 +211,7 @@ def test_the_raw_score_is_that_of_scikit_learn_on_the_same_splits(folder, shares
     assert means.loc["raw", "accuracy"] > means.loc["raw_codes", "accuracy"] + 0.15
 
 
-def test_where_there_are_records_for_testing_these_are_scored(folder):
+def test_test_records_are_scored_if_there_are_any(folder):
     table, tested = shop(), shop(N + 90).iloc[N:]
     tested.to_csv("test.csv", index=False)
     files = {"train": {"local": "shop.csv"}, "test": {"local": "test.csv"}}
@@ -309,7 +309,7 @@ FREE = scored("free", math.inf, [0.919, 0.928, 0.911, 0.918])
 MAJORITY = scored("majority", math.inf, [0.8] * 4, learner="majority_class")
 
 
-def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
+def test_the_sentence_adds_up_and_names_models_and_noise():
     rule = {"calibration": "proved", "kind": "rule"}
     good = scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule)
     near = scored("gam", 2.0, [0.93, 0.90, 0.92, 0.923], **rule)
@@ -332,7 +332,7 @@ def test_the_sentence_adds_up_names_the_models_and_says_what_is_noise():
     )
 
 
-def test_where_nothing_is_by_rule_coding_alone_is_priced():
+def test_without_a_method_by_rule_only_encoding_is_priced():
     not_covered = scored(
         "best", 1.0, [0.8, 0.81, 0.8, 0.8], calibration="proved", kind="best setting"
     )
@@ -343,7 +343,7 @@ def test_where_nothing_is_by_rule_coding_alone_is_priced():
     assert "lost by coding −0.028 ± 0.004" in priced(RAW, better, not_covered).loc[1, "sentence"]
 
 
-def test_the_raw_columns_are_not_what_is_taken_for_without_privacy():
+def test_the_model_on_raw_columns_is_not_used_as_without_privacy():
     rule = {"calibration": "proved", "kind": "rule"}
     models = (RAW, FREE, MAJORITY, scored("gam", 1.0, [0.90, 0.91, 0.89, 0.90], **rule))
     frame = pd.DataFrame([means for _, means in models])

@@ -240,7 +240,7 @@ def by_road(road, parser, most):
     return records, problems.messages, problems.n_unread
 
 
-def test_arrow_reads_what_the_exact_road_reads(monkeypatch):
+def test_arrow_reads_the_same_records_as_the_exact_reader(monkeypatch):
     by_arrow = []
     together = delimited._read_by_arrow
 
@@ -360,7 +360,7 @@ def check_predictions(columns, model, path):
         assert (REFUSED if at_once == REFUSED else [row[0] for row in at_once]) == names
 
 
-def test_a_saved_model_says_of_a_table_what_it_says_of_each_row(model, tmp_path_factory):
+def test_a_saved_model_predicts_a_table_like_its_single_rows(model, tmp_path_factory):
     path = tmp_path_factory.mktemp("predictions")
     strategy = tables(TEXTS, nothing=False, of=ALL)
     how = settings(max_examples=2, suppress_health_check=list(HealthCheck))

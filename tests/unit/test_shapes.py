@@ -104,12 +104,12 @@ def test_the_figure_has_one_scale_and_an_axis_that_suits_the_bins(told):
         ({"given": {"delta": 0.5}}, "gam has no delta = 0.5 in this study"),
     ],
 )
-def test_what_has_no_shapes_is_refused(change, says):
+def test_a_model_without_shapes_is_refused(change, says):
     with pytest.raises(StudyError, match=f"^tiny: outputs: .*{re.escape(says)}"):
         ask(**change)
 
 
-def test_what_the_model_hangs_on_is_said_and_nothing_of_the_study_is_read():
+def test_the_output_depends_on_the_model_and_reads_no_study():
     reads = ask().reads
     assert (reads.curves, reads.data) == ((), ("toy-line",))
     assert ask(given={"delta": 1e-5}).reads.facts != reads.facts

@@ -37,7 +37,7 @@ def two(name="other", **changes):
     return study_mapping({"boost": boosted, name: {**spec, "title": "other", **changes}})
 
 
-def test_methods_and_points_are_the_whole_product():
+def test_methods_and_points_are_the_full_product():
     made = study_with(LEARNERS, "s")
     assert list(made.methods) == ["boost~proved", "boost~published", "majority"]
     assert len(made.methods["boost~proved"].points) == 2 * 2 * 3
@@ -47,7 +47,7 @@ def test_methods_and_points_are_the_whole_product():
     assert made.figure == "s"
 
 
-def test_what_has_no_effect_may_be_at_its_default():
+def test_keys_without_effect_may_be_at_their_default():
     made = study.from_mapping(boost(fixed={"depth": 3, "leaves": "labels"}), "s", "s.yaml")
     assert made.methods["boost~proved"].settings == (
         {"depth": 3, "leaves": "labels", "n_rounds": 5},
@@ -98,7 +98,7 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
         (two("Boost"), "Boost: its name must differ from boost~proved"),
     ],
 )
-def test_what_is_not_allowed_is_named(raw, says):
+def test_invalid_keys_are_named(raw, says):
     with pytest.raises(study.StudyError, match=f"^s.yaml: learners: .*{re.escape(says)}"):
         study.from_mapping(raw, "s", "s.yaml")
 
@@ -146,14 +146,14 @@ def test_canonical_text_ignores_order_and_number_type():
     assert canonical.text({"b": 1.0, "a": 0.5}) == canonical.text({"a": 0.5, "b": 1})
 
 
-def test_many_texts_have_the_digest_that_they_had():
+def test_many_texts_keep_their_digest():
     pairs = [("1", '{"a":1}'), ("inf", "ä")]
     others = ("lazybb", None, 1e-6, 5, (0.2, 10), {"b": 1.0})
     assert canonical.digest_of_texts(pairs, *others) == canonical.digest([pairs, *others])
     assert canonical.digest_of_texts([], 1) == canonical.digest([[], 1])
 
 
-def test_a_metric_that_is_none_is_named_with_those_that_there_are():
+def test_an_unknown_metric_is_named_with_the_known_ones():
     with pytest.raises(
         StudyError, match=r"s.yaml: metric must be one of: accuracy, .*; got 'precision'"
     ):

@@ -43,7 +43,7 @@ def offer(monkeypatch, *relations):
     monkeypatch.setattr(registry, "LEARNERS", {**registry.LEARNERS, "lazybb": entry})
 
 
-def test_words_at_their_defaults_change_no_id_and_no_digest():
+def test_keys_at_their_defaults_change_no_id_and_no_digest():
     plain = made()
     said = made(
         neighbours=REPLACE_ONE,
@@ -69,7 +69,7 @@ def test_words_at_their_defaults_change_no_id_and_no_digest():
         {"select": "all", "outputs": ["runs"]},
     ],
 )
-def test_words_that_ask_for_other_runs_change_the_digest(changes):
+def test_keys_that_change_the_runs_change_the_digest(changes):
     assert jobs(made()).digests != jobs(made(**changes)).digests
 
 
@@ -96,7 +96,7 @@ def test_a_metric_is_a_reason_to_select_again_and_not_to_train():
         ({"select": "all", "outputs": ["a"], "metric": "auc"}, "'metric' selects"),
     ],
 )
-def test_words_that_contradict_each_other_are_named(changes, says):
+def test_contradicting_keys_are_named(changes, says):
     with pytest.raises(study.StudyError, match=f"^s.yaml: .*{re.escape(says)}"):
         made(**changes)
 
@@ -119,7 +119,7 @@ def test_words_that_contradict_each_other_are_named(changes, says):
         ({"learner": "majority_class", "grid": {}, "neighbours": REPLACE_ONE}, "is not private"),
     ],
 )
-def test_what_a_learner_can_not_be_asked_is_named(changes, says):
+def test_a_value_that_a_learner_does_not_offer_is_named(changes, says):
     with pytest.raises(study.StudyError, match=f"^s.yaml: learners: boost: .*{re.escape(says)}"):
         made({"boost": {**BOOST, **changes}})
 
@@ -133,7 +133,7 @@ def test_shares_are_checked(shares, says):
         made(train_shares=shares)
 
 
-def test_what_is_varied_is_an_method_of_its_own():
+def test_a_varied_value_is_a_method_of_its_own():
     vary = {"learning_rate": [0.25, 0.5], "mechanism": ["auto", "exponential"]}
     one = made({"boost": {**BOOST, "vary": vary, "deltas": [1e-5]}}, train_shares=[0.1, 1])
     assert len(one.methods) == 2 * 2 * 2
@@ -172,7 +172,7 @@ def test_a_relation_reaches_the_learner_and_the_id_where_it_is_not_the_default(m
         assert (ids(one, method.name) == plain) == (expected is None)
 
 
-def test_a_learner_without_privacy_is_told_what_is_public():
+def test_a_learner_without_privacy_gets_the_public_columns():
     learners = {"boost": BOOST, "lr": {"learner": "logistic_regression"}}
     assert made(learners).methods["lr"].claim == REPLACE_ONE
     method = made(learners, neighbours=PRIVATE_COLUMNS).methods["lr"]
@@ -181,7 +181,7 @@ def test_a_learner_without_privacy_is_told_what_is_public():
         made({"lr": {"learner": "logistic_regression", "neighbours": PRIVATE_COLUMNS}})
 
 
-def test_a_learner_that_promises_more_than_is_asked_runs_as_it_is():
+def test_a_learner_with_a_stronger_relation_runs_unchanged():
     learners = {"boost": BOOST, "bag": {"learner": "dp_bagging"}, "pate": {"learner": "pate"}}
     one = made(learners, neighbours=PRIVATE_COLUMNS)
     assert one.methods["boost~proved"].relation == PRIVATE_COLUMNS
@@ -199,7 +199,7 @@ def notes(one, **domain):
     )
 
 
-def test_public_facts_must_be_said_to_be_public():
+def test_public_facts_must_be_declared_public():
     with pytest.raises(study.StudyError, match="no learner of the study offers 'private-columns'"):
         notes(made({"bag": {"learner": "dp_bagging"}}, neighbours=PRIVATE_COLUMNS))
     one = made(neighbours=PRIVATE_COLUMNS)
@@ -214,7 +214,7 @@ def test_public_facts_must_be_said_to_be_public():
     assert notes(one, label=label, columns=private) == []
 
 
-def test_a_delta_that_shows_a_record_is_warned_of():
+def test_a_delta_that_reveals_a_record_gives_a_warning():
     n_rows = datasets.describe("toy-line").n_rows
     spec = {**BOOST, "deltas": [0, 0.5 / n_rows, 1 / n_rows]}
     (note,) = notes(made({"boost": spec}))

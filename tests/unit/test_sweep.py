@@ -52,7 +52,7 @@ def test_a_learner_without_the_parameter_is_a_horizontal_line(runs):
     assert shown["accuracy"].tolist() == [pytest.approx(0.65)]
 
 
-def test_levels_on_each_other_take_turns_and_one_that_failed_is_in_no_legend(runs):
+def test_equal_levels_alternate_and_a_failed_level_is_not_in_the_legend(runs):
     frame = named(sweep.trainings(runs[runs["method"] == "boost"], METHODS, AXES, {}))
     flat = pd.DataFrame(
         [
@@ -76,7 +76,7 @@ def test_a_level_that_varies_is_refused(runs):
         sweep.trainings(twice[twice["method"] == "lr"], METHODS, AXES.without_x(), {})
 
 
-def test_only_parameters_are_said_to_vary(runs):
+def test_only_parameters_are_reported_as_varying(runs):
     """Scores and times differ between any two trainings."""
     deeper = runs.assign(
         setting=[json.dumps({**json.loads(text), "depth": 2}) for text in runs["setting"]],
@@ -111,7 +111,7 @@ def test_a_parameter_called_entry_does_not_hide_the_names_of_methods(tmp_path, m
         x.output.check(x)
 
 
-def test_what_makes_no_difference_to_a_level_is_not_said(runs):
+def test_parameters_without_effect_on_a_level_are_not_named(runs):
     axes = dataclasses.replace(AXES, lines=("entry", "share", "n_rounds")).without_x()
     lone = runs[runs["method"] == "lr"]
     shares = [lone.assign(method=f"lr {share}", share=share) for share in (0.1, 1)]
@@ -125,7 +125,7 @@ def test_what_makes_no_difference_to_a_level_is_not_said(runs):
     assert len(differ) == 2 * len(lone)
 
 
-def test_that_every_training_failed_is_said(runs):
+def test_a_method_without_successful_trainings_is_reported(runs):
     with pytest.raises(ValueError, match="at least one training must have a result"):
         sweep.trainings(runs[:0], METHODS, AXES, {})
 
@@ -135,7 +135,7 @@ def test_axes_without_x_keep_lines_and_panels():
     assert dataclasses.replace(AXES, lines=()).without_x().keys == ["dataset"]
 
 
-def test_what_a_learner_measures_is_a_column_like_any_other(runs):
+def test_a_learners_measures_are_columns_like_any_other(runs):
     boosted = runs[runs["method"] == "boost"].assign(measures='{"n_nodes":7,"n_rounds":99}')
     frame = sweep.describe_runs(boosted, METHODS)
     assert set(frame["n_nodes"]) == {7}
