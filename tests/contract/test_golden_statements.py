@@ -127,7 +127,7 @@ LONG = ("distributed_topdown", "tuned")
 def test_statements_ledgers_and_models_are_as_recorded(name):
     expected = recorded(name)
     cases = {label: case for label, *case in golden_cases.cases(name)}
-    assert list(cases) == list(expected)
+    assert cases.keys() == expected.keys()
     faults = {
         label: differences(record(name, *case), expected[label]) for label, case in cases.items()
     }

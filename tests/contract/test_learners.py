@@ -1,7 +1,10 @@
 """Requirements on every learner; an entry in the registry is enough to be tested."""
 
+import inspect
 import pickle
+import re
 from dataclasses import fields, replace
+from inspect import get_annotations
 
 import joblib
 import numpy as np
@@ -25,7 +28,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from privcurve.audit.pairs import records
 from privcurve.learners import registry
-from privcurve.learners.entry import Facts
+from privcurve.learners.entries import of_papers
+from privcurve.learners.entry import Facts, parameters_of
 from privcurve.learners.registry import LEARNERS, entry, estimator_class, missing_package
 from privcurve.privacy.accountants.compose import BASIC
 from privcurve.privacy.curator import Curator
@@ -99,6 +103,21 @@ def test_defaults_and_public_facts_match_the_estimator(name):
     assert all(p.admits(p.default) for p in learner.parameters.values())
     assert set(learner.needs) <= set(signature) & {f.name for f in fields(Facts)}
     registry.check_parameters(name, learner.defaults)
+
+
+@each_learner
+def test_each_hyperparameter_is_declared_once(name):
+    """With its default and range, in a module that a plan imports; docstrings repeat neither."""
+    kind, learner = estimator_class(name), entry(name)
+    assert learner.parameters == parameters_of(kind)
+    light = {"privcurve.learners.entries.parameters", *of_papers.PACKAGES.values()}
+    for key in learner.parameters:
+        (declaring,) = (
+            one for one in kind.__mro__ if key in {*vars(one)} & {*get_annotations(one)}
+        )
+        assert declaring.__module__ in light, f"{declaring} must not declare {key}"
+    text = inspect.getdoc(kind).partition("Parameters\n---")[2].partition("Attributes\n---")[0]
+    assert not re.findall(r"\bin [(\[]-?\d[\d.]*, .*?[)\]]", text)
 
 
 @each_learner

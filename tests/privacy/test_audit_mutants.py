@@ -91,7 +91,7 @@ def mutant_of(c):
         share = 1 / (2.5 if c.learner == "one_rule" else 3)
         share *= 1 if c.calibration == PROVED else 1 / 2
         if c.method == SAMPLED and c.learner == "lazybb":
-            # A third of the noise hides the event in so few trainings; with none it never occurs.
+            # With a third of the noise so few trainings show no event; without noise none occurs.
             share = 1 / 10
         return lambda patch: BREAK[c.learner](patch, share), 30_000
     trainings = {"aim": 600, "dpboost": 1000, "privgam": 400, "dp_bagging": 200, "brc": 200}

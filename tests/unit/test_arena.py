@@ -189,7 +189,7 @@ def test_the_colours_of_the_arena_tell_all_methods_apart():
     frame = made_up([0.1])
     row = frame[frame["method"] == GAM]
     shown = pd.concat([row.assign(method=name, title=name) for name in options["shown"]])
-    looks = output.looks_of(shown, output.titles_of(shown))
+    looks = output.looks_of(shown)
     assert len({look["color"] for look in looks.values()}) == len(options["shown"])
 
 

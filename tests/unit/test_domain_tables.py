@@ -10,6 +10,7 @@ from made_up_study import ALL_SETTINGS_STUDY, BOOST, output_request
 from privcurve.analysis import measures, ranks
 from privcurve.experiments import kinds, study
 from privcurve.experiments.results import IncompleteError
+from privcurve.figures import style
 from privcurve.outputs import error_table as domains
 from privcurve.outputs import mean_ranks
 from privcurve.outputs.error_table import method_titles
@@ -103,9 +104,16 @@ def test_each_measure_ranks_the_methods_that_have_it():
     critical = tests.groupby("measure")["critical_difference"].first()
     assert critical["auc"] == pytest.approx(ranks.critical_difference(3, 2))
     assert critical["log_loss"] == pytest.approx(ranks.critical_difference(2, 2))
-    panels = mean_ranks.draw(tests, TITLES).axes
+    panels = drawn(tests, TITLES).axes
     named = [panel.get_title(loc="left").partition("  ")[0] for panel in panels]
     assert named == [f"ε = 1, by {name}" for name in ("error", "1 − AUC", "log loss")]
+
+
+def drawn(tests, titles):
+    """Return the figure of mean ranks of methods that are proved, by rule unless all are tuned."""
+    way, zero = dict.fromkeys(titles, "proved"), dict.fromkeys(titles, 0.0)
+    thin = tests.loc[tests["ranked"] == mean_ranks.NOT_COVERED, "method"]
+    return mean_ranks.draw(tests, titles, style.curve_styles(titles, way, zero, {*thin}))
 
 
 def test_a_method_that_lacks_a_measure_on_one_dataset_is_not_ranked_by_it():
@@ -220,7 +228,7 @@ def test_learners_chosen_without_privacy_are_ranked_apart():
     assert list(frame["ranked"]) == [mean_ranks.COVERED, mean_ranks.NOT_COVERED]
     assert list(frame["method"]) == ["a", "c"]
     assert frame["mean_rank"].tolist() == [1, 1]
-    assert len(mean_ranks.draw(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
+    assert len(drawn(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
 
 
 def many(gaps):
@@ -258,7 +266,7 @@ def test_ranks_need_two_datasets_and_two_methods():
 
 
 def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
-    monkeypatch.setattr(mean_ranks, "draw", lambda frame, titles: None)
+    monkeypatch.setattr(mean_ranks, "draw", lambda *_: None)
     two = {"datasets": ["toy-line", "toy-line-fine"]}
     third = pd.concat([runs(), runs({"three": {**ERRORS["one"], "good": [0.9] * 4}})])
     names = {"one": "toy-line", "two": "toy-line-fine", "three": "banknote"}
@@ -286,7 +294,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
 def test_the_diagram_draws_a_line_an_method_and_its_bars():
     errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
     frame = mean_ranks.rank_by_kind(errors.assign(kind=kinds.RULE))
-    figure = mean_ranks.draw(frame, {"a": "First", "b": "Second", "c": "Third"})
+    figure = drawn(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes
     texts = [text.get_text() for text in panel.texts]
     assert any(text.startswith("First 1.") or text.startswith("Second 1.") for text in texts)

@@ -8,22 +8,17 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from matplotlib.text import Annotation
 from small_study import study_with
 
-from privcurve.analysis.keys import method_of
 from privcurve.experiments import kinds, study
 from privcurve.experiments.results import IncompleteError
 from privcurve.figures import style
-from privcurve.learners import registry
-from privcurve.learners.entries import by_rule
 from privcurve.numerals import power
 from privcurve.outputs import learning_curves as curves
 from privcurve.outputs.base import request_output
 from privcurve.outputs.registry import OUTPUTS
 from privcurve.stored import spoken_frame
-from privcurve.workflow.reading import study_files
 
 ROOT = Path(__file__).parents[2]
 EPSILONS = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 1, 3, 5]
@@ -175,29 +170,6 @@ def test_a_private_learner_without_noise_is_a_line_of_its_own_colour():
     assert set(limit.get_ydata()) == {float(extra["accuracy"].iloc[0])}
     names = [text.get_text() for text in panel.texts]
     assert any("LazyBB, 1-rules, no noise" in name for name in names)
-
-
-def test_a_method_looks_the_same_next_to_any_other():
-    studies = [yaml.safe_load(path.read_text()) for path in study_files({}, ROOT).values()]
-    studies.append({"learners": by_rule.LEARNERS, "outputs": ["learning_curves"]})
-    assert len(studies) > 5
-    looks = {}
-    for content in studies:
-        methods = list(content.get("learners", ()))
-        lines = ("lr", "lr_public", "gb", "majority")
-        private = [name for name in methods if name not in lines]
-        pairs = style.method_looks(private)
-        assert len(set(pairs.values())) == len(private)
-        # Curves differ in marker as well as in colour, while markers last.
-        markers = {marker for _, marker in pairs.values()}
-        if "learning_curves" in content.get("outputs", ()):
-            assert len(markers) == min(len(private), len(style.MARKERS))
-        limits = style.baseline_dashes(name for name in methods if name not in private)
-        for name, look in [*pairs.items(), *limits.items()]:
-            assert looks.setdefault(name, look) == look
-    alone = {name: style.method_looks([name])[name] for name in ("mine", "another", "third")}
-    assert len({colour for colour, _ in style.method_looks(alone).values()}) == 3
-    assert style.method_looks(["mine", "lazybb_1r"])["lazybb_1r"] == looks["lazybb_1r"]
 
 
 def test_ticks_are_as_people_write_them():
@@ -441,19 +413,3 @@ def test_more_than_six_curves_in_a_panel_are_refused():
 
 def test_powers_of_ten_are_written_as_such():
     assert [power(x) for x in (1e-5, 2.5e-7, 0.01, 1e10)] == ["10⁻⁵", "2.5·10⁻⁷", "0.01", "10¹⁰"]
-
-
-def test_no_two_methods_of_a_panel_share_a_colour_where_there_are_enough(monkeypatch):
-    monkeypatch.setattr(registry, "missing_package", lambda learner: None)
-    n_checked = 0
-    for name, path in study_files({}, ROOT).items():
-        made = study.load(path)
-        for word, options in made.outputs:
-            wanted = options.get("learners")
-            private = [method_of(one.base) for one in made.methods.values() if one.calibration]
-            entries = {one for one in private if not wanted or one in wanted}
-            if word == "learning_curves" and len(entries) <= len(style.COLOURS):
-                colours = {colour for colour, _ in style.method_looks(entries).values()}
-                assert len(colours) == len(entries), name
-                n_checked += 1
-    assert n_checked > 5

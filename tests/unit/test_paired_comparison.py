@@ -7,6 +7,7 @@ import pytest
 from made_up_study import output_request, write_made_up_study
 
 from privcurve.experiments import study
+from privcurve.figures import style
 from privcurve.outputs import comparison
 
 # Student's quantiles at .975 with 1 and 3 degrees of freedom.
@@ -195,9 +196,10 @@ def test_the_figure_marks_differences_in_points():
     values["two"] = {"base": BASE, "a": shifted(-0.01, 0.01, 0.03, 0.01)}
     each = comparison.compare_by_dataset(runs(values), "base", ["a"])
     table = comparison.compare_over_datasets(each, "base").assign(kind=["rule"])
-    (panel,) = comparison.draw(table, each, {"a": "A method"}, "the base").axes
+    looks = style.curve_styles("a", {"a": "proved"}, {"a": 0.0})
+    (panel,) = comparison.draw(table, each, {"a": "A method"}, looks, "the base").axes
     dots = next(line for line in panel.get_lines() if line.get_marker() == ".")
     assert dots.get_xdata() == pytest.approx([2, 1])
     assert [text.get_text() for text in panel.get_yticklabels()] == ["A method"]
     with pytest.raises(ValueError, match="must have rows to draw"):
-        comparison.draw(table.iloc[:0], each, {"a": "A method"}, "the base")
+        comparison.draw(table.iloc[:0], each, {"a": "A method"}, looks, "the base")
