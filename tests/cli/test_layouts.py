@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 import yaml
 from pyarrow import parquet
-from raw_files import idx, workbook
+from raw_files import idx_bytes, write_workbook
 from refusals import assert_refused
 
 from privcurve import datasets, models
@@ -99,7 +99,7 @@ CASES = {
         {"A": [NAMES, *SHEET, [780.0, 1560.0, "", ""], ["all", "", "", ""]]},
         TABLE,
     ),
-    "blocks": ({"kind": "idx", "fields": ["dot"], "blocks": 2}, idx(PIXELS), IMAGES),
+    "blocks": ({"kind": "idx", "fields": ["dot"], "blocks": 2}, idx_bytes(PIXELS), IMAGES),
 }
 OTHERS = {
     "equal names": (
@@ -169,7 +169,7 @@ def write(path, content):
     if callable(content):
         content(path)
     elif isinstance(content, dict):
-        workbook(Path(path), content)
+        write_workbook(Path(path), content)
     else:
         Path(path).write_bytes(content if isinstance(content, bytes) else content.encode())
 
@@ -180,7 +180,7 @@ def train(parser, content, description, path=""):
     path = path or NAMES_OF.get(parser["kind"], "mine.txt")
     write(path, content)
     if parser["kind"] == "idx":
-        write("labels.idx", idx([int(row[3] == "yes") for row in ROWS]))
+        write("labels.idx", idx_bytes([int(row[3] == "yes") for row in ROWS]))
     keys = {"n_rows": 40, "files": {"train": {"local": path}}, **description, "parser": parser}
     Path("descriptions").mkdir(exist_ok=True)
     Path("descriptions/mine.yaml").write_text(yaml.safe_dump(keys, sort_keys=False))
@@ -266,7 +266,7 @@ def test_names_in_the_first_line_are_understood_by_any_model(capsys):
             write("new.csv", content)
             assert predict(capsys, "new.csv")[0] == expected(data)
     write_parquet("new.parquet")
-    workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET]})
+    write_workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET]})
     for file in ("new.parquet", "new.xlsx"):
         assert predict(capsys, file)[0] == expected(data)
     # New records have no label.
@@ -413,7 +413,7 @@ def test_the_encoding_of_the_training_is_not_forced_on_others(capsys):
 
 def test_rows_of_a_sheet_are_reported_and_can_be_selected(capsys):
     _, data, _ = train(*CASES["rows"])
-    workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
+    write_workbook(Path("new.xlsx"), {"A": [NAMES, *SHEET[:7], [780.0, 1560.0, "", ""]]})
     answers, told = predict(capsys, "new.xlsx")
     assert (len(answers), "all 8 rows are read as records" in told) == (8, True)
     answers, told = predict(capsys, "new.xlsx", "--rows 7")
@@ -442,7 +442,7 @@ def test_images_need_their_labels_to_be_evaluated(capsys):
     assert_refused(
         Path(), capsys, "evaluate model.json mine.idx", r"images without labels.*\(--labels\)"
     )
-    write("new.idx", idx(np.zeros((2, 4, 4), dtype=np.uint8)))
+    write("new.idx", idx_bytes(np.zeros((2, 4, 4), dtype=np.uint8)))
     message = (
         "has 4 numbers per image .4 × 4 pixels in blocks of 2., but the model was trained on 1"
     )

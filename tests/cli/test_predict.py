@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from raw_files import workbook
+from raw_files import write_workbook
 from refusals import assert_refused
 
 from privcurve import errors, models
@@ -252,7 +252,7 @@ def test_each_fault_of_a_skipped_record_is_reported_in_every_form(folder, capsys
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
     for name in ("new.parquet", "new.pq"):
         frame.to_parquet(folder / name)
-    workbook(folder / "new.xlsx", {"Data": [list(frame), *frame.values.tolist()]})
+    write_workbook(folder / "new.xlsx", {"Data": [list(frame), *frame.values.tolist()]})
     expected = None
     for name in ("new.csv", "new.parquet", "new.pq", "new.xlsx"):
         assert predict(f"{name} --id id --id age --on-error skip") == 3
@@ -321,7 +321,7 @@ def test_json_output_for_programs(folder, capsys):
 def test_a_sheet_is_named(folder, capsys):
     frame = pd.read_csv(folder / "new.csv", keep_default_na=False)
     cells = [list(frame), *frame.values.tolist()]
-    workbook(folder / "new.xlsx", {"notes": [["a"], [1]], "May 2024": cells})
+    write_workbook(folder / "new.xlsx", {"notes": [["a"], [1]], "May 2024": cells})
     expected = answers(capsys, "new.csv --proba")
     assert answers(capsys, "new.xlsx --sheet 'May 2024' --proba") == expected
     assert predict("new.xlsx --sheet 'May 2024' -o out.csv --json") == 0

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, majority_with_release
 from mistakes_any import replacement_of
 
 from privcurve.audit.contract import Case, check_at_size
@@ -360,7 +360,7 @@ def test_an_error_that_a_learner_catches_ends_its_fit(look):
         curator.number(MARGIN, (records.counts * records.labels).sum())
 
     with pytest.raises(SealedError, match=r"noisy_majority: .*line \d+ \("):
-        broken(release, epsilon=1.0).fit(X, Y)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_fit_looks_only_where_nothing_is_private():
@@ -368,9 +368,9 @@ def test_a_fit_looks_only_where_nothing_is_private():
         self.margin_ = float((records.counts * records.labels).sum())
         self.n_records_ = records.n
 
-    assert broken(release, epsilon=np.inf).fit(X, Y).margin_ == (2 * Y - 1).sum()
+    assert majority_with_release(release, epsilon=np.inf).fit(X, Y).margin_ == (2 * Y - 1).sum()
     with pytest.raises(SealedError, match=r"noisy_majority: .*line \d+ \(self.margin_ = float"):
-        broken(release).fit(X, Y)
+        majority_with_release(release).fit(X, Y)
 
 
 class Told(float):
@@ -397,7 +397,7 @@ def test_nothing_sealed_is_left_on_a_model_or_in_a_module(hide):
         self.margin_ = Told(curator.number(MARGIN, margin))
         hide(self, margin)
 
-    model = broken(release)
+    model = majority_with_release(release)
     model.classes = type("Labels", (list,), {})([0, 1])
     with pytest.raises(SealedError):
         model.fit(X, Y)
@@ -409,7 +409,7 @@ def test_a_circle_of_sealed_values_that_is_garbage_is_no_leak():
         (circle := [margin]).append(circle)
         self.margin_ = curator.number(MARGIN, margin)
 
-    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert np.isfinite(majority_with_release(release).fit(X, Y).margin_)
 
 
 def test_public_coins_tell_nothing_of_noise():
@@ -421,7 +421,7 @@ def test_public_coins_tell_nothing_of_noise():
 
     exact = (2 * Y - 1).sum()
     for seed in range(5):
-        model = broken(release, random_state=np.random.default_rng(seed)).fit(X, Y)
+        model = majority_with_release(release, random_state=np.random.default_rng(seed)).fit(X, Y)
         assert abs(model.margin_ - exact) > 1e-3
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from own_dataset import DESCRIPTION, LINES, assert_load_fails
-from raw_files import workbook
+from raw_files import write_workbook
 
 from privcurve import datasets
 from privcurve.datasets import Column, DatasetError, Domain, Label
@@ -185,7 +185,7 @@ def test_a_workbook_that_unpacks_to_too_much_is_not_read(write_dataset):
     )
     rows = [LINES[0].split(","), *[[31, "Oslo", "x", "yes"]] * 5000]
     path = Path("data/mine.xlsx")
-    workbook(path, {"Data": rows})
+    write_workbook(path, {"Data": rows})
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from announced_vote import announcing
+from announced_vote import with_announced_sensitivity
 
 import privcurve
 from privcurve.audit.__main__ import main as audit
@@ -340,7 +340,7 @@ def test_a_smaller_sensitivity_than_the_derived_one_is_refused(mean_vote):
 
 
 def test_a_wrong_sensitivity_is_refused_with_the_two_tables(mean_vote, capsys):
-    right = announcing(mean_vote.read_text())
+    right = with_announced_sensitivity(mean_vote.read_text())
     wrong = right.replace("l1=2 * d, l2=2 * d**0.5", "l1=d, l2=d**0.5")
     assert wrong != right
     mean_vote.write_text(wrong)
@@ -400,7 +400,7 @@ def test_the_contract_tries_all_that_a_learner_offers_with_the_settings_of_its_f
 
 
 def test_a_number_that_multiplies_only_sums_is_found_at_its_end(mean_vote):
-    text = announcing(mean_vote.read_text())
+    text = with_announced_sensitivity(mean_vote.read_text())
     weight = '    parameters={"weight": Parameter(1.0, float, low=0, high=10, open_low=True)},\n'
     for old, new in {
         "    approximate=True,\n": weight,

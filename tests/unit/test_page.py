@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from page_of_a_study import make_page, texts
+from page_of_a_study import csv_texts, make_leaderboard_page
 
 from privcurve.figures import page, pictures, style
 from privcurve.outputs import leaderboard
@@ -26,7 +26,7 @@ TEXT, DRAWN = 4.5, 3.0
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("page"))
+    return make_leaderboard_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
@@ -92,13 +92,13 @@ def test_a_wish_is_answered_by_its_metric_whatever_the_study_ranks_by(outputs, m
 @pytest.mark.slow
 def test_datasets_of_one_title_have_a_section_each(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "dataset_title", lambda name: "Patients")
-    said = words(make_page(tmp_path))
+    said = words(make_leaderboard_page(tmp_path))
     assert "Patients (toy-line)" in said
     assert "Patients (toy-line-fine)" in said
 
 
 def test_every_score_is_in_the_table(made):
-    table = texts(made.parents[1] / "tables/tiny/accuracy.csv")
+    table = csv_texts(made.parents[1] / "tables/tiny/accuracy.csv")
     said = words(made)
     assert set(table["accuracy"]) != {""}
     for row in table.to_dict("records"):
@@ -110,7 +110,7 @@ def test_every_score_is_in_the_table(made):
 def test_settings_ledgers_and_the_worst_that_the_audit_found(made):
     said = words(made)
     assert "n_rounds = 9" in said
-    (ledger,) = set(texts(made.parents[1] / "tables/tiny/ledgers.csv").query(
+    (ledger,) = set(csv_texts(made.parents[1] / "tables/tiny/ledgers.csv").query(
         "method == 'rule~certified' and dataset == 'toy-line'")["ledger"])  # fmt: skip
     assert ledger.removeprefix("The model is made of ") in said
     # The page omits audit results beyond the statement.
@@ -126,7 +126,7 @@ def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path
         "description_of",
         lambda name: replace(describe(name), public_benchmark=name != "toy-line-fine"),
     )
-    text = make_page(tmp_path).read_text("utf-8")
+    text = make_leaderboard_page(tmp_path).read_text("utf-8")
     top, _, below = text.partition("<nav>")
     assert leaderboard.OWNERS in top
     assert len(leaderboard.OWNERS) < 100
@@ -138,7 +138,7 @@ def test_the_page_of_private_records_warns_in_one_line_at_its_top(made, tmp_path
 @pytest.mark.slow
 def test_one_epsilon_is_a_ranking_of_dots_and_several_are_curves(made, tmp_path):
     assert '<div class="curves"' in made.read_text("utf-8")
-    alone = make_page(tmp_path, epsilons=[1]).read_text("utf-8")
+    alone = make_leaderboard_page(tmp_path, epsilons=[1]).read_text("utf-8")
     assert '<div class="curves"' not in alone
     rows = re.findall(r'<div class="row (\w+)" title="([^"]*), ε = 1: (\S+) ', alone)
     # Two datasets with three measures each; some learners have no colour.

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from own_release import release_request
-from page_of_a_study import make_page
+from page_of_a_study import make_leaderboard_page
 
 from privcurve.releases.release import release
 from privcurve.releases.released import PAGE
@@ -23,12 +23,12 @@ PHONE, DESK, SHEET = (390, 844), (1280, 1000), (794, 1123)
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("page"))
+    return make_leaderboard_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
 def dots(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("dots"), epsilons=[1])
+    return make_leaderboard_page(tmp_path_factory.mktemp("dots"), epsilons=[1])
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import pytest
 from any_table import COLUMNS, EXCEL, LABEL, TEXTS, TYPED, named, one_by_one, tables
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from raw_files import workbook
+from raw_files import write_workbook
 
 from privcurve import models
 from privcurve.cli import main
@@ -141,7 +141,7 @@ def from_csv(domain, columns, path):
 
 def from_excel(domain, columns, path):
     rows = [[*row, 1] for row in zip(*columns.values(), strict=True)]
-    workbook(path / "new.xlsx", {"Data": [[*columns, FILLED], *rows]})
+    write_workbook(path / "new.xlsx", {"Data": [[*columns, FILLED], *rows]})
     return read(domain, path / "new.xlsx")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from announced_vote import announcing
+from announced_vote import with_announced_sensitivity
 from small_study import study_with
 from test_own_learners import forget
 
@@ -115,7 +115,7 @@ def folder(tmp_path, monkeypatch):
     own._compute_version.cache_clear()
     (tmp_path / "learners").mkdir()
     text, *_ = re.findall(r"```python\n(.*?)```", TUTORIAL.read_text(), re.DOTALL)
-    honest = announcing(text)
+    honest = with_announced_sensitivity(text)
     bounds = "l1=2 * d, l2=2 * d**0.5"
     assert bounds in honest
     cheat = honest.replace(bounds, "l1=0.02 * d, l2=0.02 * d**0.5")
