@@ -29,7 +29,7 @@ def draft_column(values, **options):
     return (entries[0] if entries else None), made
 
 
-def run_command(capsys, *argv):
+def run(capsys, *argv):
     """Run a command; return its exit code and its output."""
     code = main.main(list(argv))
     seen = capsys.readouterr()
@@ -39,7 +39,7 @@ def run_command(capsys, *argv):
 def describe_file(capsys, content, name="t.csv"):
     """Write a file and draft its description with the command; return the output."""
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    code, said = run_command(capsys, "describe", name, "--label", "sick", "--force")
+    code, said = run(capsys, "describe", name, "--label", "sick", "--force")
     assert code == 0, said
     return said
 

@@ -16,7 +16,7 @@ from privcurve.experiments.splits import draw_held_out
 PATH = Path("descriptions/patients.yaml")
 
 
-def changed(text, *changes):
+def replace_all(text, *changes):
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -47,7 +47,7 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
     Path("patients.csv").write_text(TABLE.replace("2020-01-05,yes", "2020-01-05,no"))
     if classes:
         label = 'positive: "yes", negative: "no"', 'classes: ["no", maybe, "yes"]'
-        PATH.write_text(changed(DESCRIPTION, label))
+        PATH.write_text(replace_all(DESCRIPTION, label))
     assert main.main(["check", "patients"]) == 0
     told = capsys.readouterr().out
     lines = PATH.read_text().splitlines()
@@ -80,7 +80,7 @@ def test_lines_of_separators_alone_are_no_records(folder, capsys):
 def test_all_problems_in_one_pass(folder):
     towns = "kind: text\n    groups: [Oslo, Bergen]", "kind: categorical\n    categories: [Oslo]"
     changes = ("n_rows: 5", "n_rows: 6"), ("[0, 120]", ""), ("2020-01-01", "2020-01-31")
-    PATH.write_text(changed(DESCRIPTION, *changes, towns, ('"no"', '"never"')))
+    PATH.write_text(replace_all(DESCRIPTION, *changes, towns, ('"no"', '"never"')))
     Path("patients.csv").write_text(TABLE.replace("2021-01-05", "soon"))
     assert [(line, message.split(":")[0][:44]) for line, message in faults()] == [
         (1, "the file holds 5 records, not 6. If it is the one"[:44]),
@@ -96,11 +96,11 @@ def test_all_problems_in_one_pass(folder):
 
 def test_every_blank_is_named_even_with_other_faults(folder):
     blanks = ("[0, 120]", "[Oslo, Bergen]", "[2020-01-01, 2023-12-31]", '"yes"', '"no"')
-    PATH.write_text(changed(DESCRIPTION, *((old, "") for old in blanks)))
+    PATH.write_text(replace_all(DESCRIPTION, *((old, "") for old in blanks)))
     assert [line for line, _ in faults()] == [8, 12, 15, 17, 17]
     assert not check("patients").tallies
     PATH.write_text(
-        changed(DESCRIPTION, ("bounds: [0, 120]", "bound: [0, 120]"), ("[Oslo, Bergen]", ""))
+        replace_all(DESCRIPTION, ("bounds: [0, 120]", "bound: [0, 120]"), ("[Oslo, Bergen]", ""))
     )
     messages = " ".join(message for _, message in faults())
     assert "unknown key 'bound'" in messages
@@ -108,7 +108,7 @@ def test_every_blank_is_named_even_with_other_faults(folder):
     assert [tally.column.name for tally in check("patients").tallies] == ["day"]
 
 
-def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
+def faults_with_test_file(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
     """Describe the table with a test file; return the faults."""
     Path("test.csv").write_text(TABLE.splitlines()[0] + "\n" + test)
     files = f"n_rows: {n_rows}\nn_test: {test.count(chr(10))}\n{records}"
@@ -118,21 +118,21 @@ def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
 
 
 def test_each_part_is_checked_by_itself(folder):
-    assert by_another() == []
+    assert faults_with_test_file() == []
     # The training labels must have two classes; test records may have one label.
     Path("patients.csv").write_text(TABLE.replace(",yes", ",no"))
-    assert "all records have the label 'no'" in by_another()[0][1]
+    assert "all records have the label 'no'" in faults_with_test_file()[0][1]
     Path("patients.csv").write_text(TABLE)
     # One record of six, but the only test record.
-    ((line, message),) = by_another(test="P9,999,Oslo,2020-01-05,yes\n")
+    ((line, message),) = faults_with_test_file(test="P9,999,Oslo,2020-01-05,yes\n")
     assert (line, message[:48]) == (9, "100% of the values of 'age' (test) lie outside i")
     with pytest.raises(datasets.DatasetError, match=r"100% of the values of 'age' \(test\)"):
         datasets.load("patients")
-    ((line, message),) = by_another(test=TABLE.partition("\n")[2])
+    ((line, message),) = faults_with_test_file(test=TABLE.partition("\n")[2])
     assert (line, "byte for byte the same" in message) == (3, True)
     # Left-out records are counted.
-    assert by_another("records: {balance: first}\n", 4) == []
-    ((line, message),) = by_another("records: {balance: first}\n", 5)
+    assert faults_with_test_file("records: {balance: first}\n", 4) == []
+    ((line, message),) = faults_with_test_file("records: {balance: first}\n", 5)
     assert (line, message[:24]) == (3, "records leaves 4 records")
 
 
@@ -157,7 +157,7 @@ def test_a_shipped_dataset_can_be_checked_too(folder):
 def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
     plain = datasets.load("patients")
     blanks = ("[Oslo, Bergen]", '[" Oslo", "Bergen "]'), ('"yes"', '"yes "'), ("NA]", '" NA"]')
-    PATH.write_text(changed(DESCRIPTION, *blanks))
+    PATH.write_text(replace_all(DESCRIPTION, *blanks))
     assert check("patients").is_ready
     again = datasets.load("patients")
     assert (again.X == plain.X).all()

@@ -251,7 +251,7 @@ DESCRIPTION = {
 
 
 @pytest.fixture
-def mine(folder, monkeypatch):
+def private_records(folder, monkeypatch):
     """Write private records."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
@@ -260,7 +260,7 @@ def mine(folder, monkeypatch):
     (folder / "descriptions/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION))
 
 
-def test_private_records_get_a_secret_seed(folder, mine):
+def test_private_records_get_a_secret_seed(folder, private_records):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
@@ -272,7 +272,7 @@ def test_private_records_get_a_secret_seed(folder, mine):
 
 
 def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
-    folder, mine, monkeypatch, capsys
+    folder, private_records, monkeypatch, capsys
 ):
     monkeypatch.setattr(compare, "report", lambda made: "")
     ran = []
@@ -309,7 +309,7 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert [said in card for card in cards] == [False, True]
 
 
-def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
+def test_an_undecided_draft_is_named_with_its_lines(folder, private_records, capsys):
     path = Path("descriptions/mine.yaml")
     path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
     line = path.read_text().splitlines().index("- categories:") + 1
@@ -411,7 +411,7 @@ def test_progress_shows_the_remaining_time_of_long_runs():
     ]
 
 
-def test_a_comparison_can_print_json_or_be_quiet(folder, mine, monkeypatch, capsys):
+def test_a_comparison_can_print_json_or_be_quiet(folder, private_records, monkeypatch, capsys):
     ran = []
     monkeypatch.setattr(running, "run", lambda *_, **options: ran.append(options["quiet"]))
     monkeypatch.setattr(compare, "_content", lambda made: {"dataset": "mine"})
@@ -429,7 +429,7 @@ def test_a_comparison_can_print_json_or_be_quiet(folder, mine, monkeypatch, caps
     assert "leave it out" in capsys.readouterr().err
 
 
-def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys):
+def test_a_comparison_warns_of_clipped_values(folder, private_records, monkeypatch, capsys):
     """Messages of encoding go to the log of the run; the command prints a summary."""
     rows = "".join(f"{k},{'yes' if k % 3 else 'no'}\n" for k in range(40))
     Path("mine.csv").write_text("age,label\n" + rows)
@@ -502,7 +502,9 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
 
 
 @pytest.mark.slow
-def test_without_snakemake_too_changed_records_change_the_page(folder, mine, library_alone, capsys):
+def test_without_snakemake_too_changed_records_change_the_page(
+    folder, private_records, library_alone, capsys
+):
     page = Path("results/compare_mine/leaderboard.html")
     for every in (2, 3):
         rows = (f"{'red' if k % 2 else 'blue'},{'no' if k % every else 'yes'}" for k in range(40))
@@ -512,7 +514,9 @@ def test_without_snakemake_too_changed_records_change_the_page(folder, mine, lib
         assert re.search(r"^At ε = 1 .*$", said, re.MULTILINE)[0] in page.read_text("utf-8")
 
 
-def test_without_snakemake_too_a_failed_step_names_the_reason(folder, mine, library_alone):
+def test_without_snakemake_too_a_failed_step_names_the_reason(
+    folder, private_records, library_alone
+):
     made = comparison.prepare("mine", [1])
     Path("mine.csv").write_text("colour,label\ngreen,no\n")
     with pytest.raises(running.RunError, match="green"):

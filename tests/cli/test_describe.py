@@ -14,7 +14,7 @@ from drafting import (
     draft_column,
     draft_table,
     fill_bounds,
-    run_command,
+    run,
     table_with,
 )
 
@@ -30,7 +30,7 @@ from privcurve.datasets.describing import profile
 
 def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(folder, capsys):
     messy.write(folder / "clinic.csv")
-    screen = run_command(capsys, "describe", "clinic.csv", "--label", "sick")[1]
+    screen = run(capsys, "describe", "clinic.csv", "--label", "sick")[1]
     path = Path("descriptions/clinic.yaml")
     text = path.read_text()
     # Only the screen shows towns, codes, extremes of numbers and dates.
@@ -53,7 +53,7 @@ def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(
     assert set(content["missing"]) == set(messy.GAPS)
     assert content["label"] == {"column": "sick", "positive": ["yes"], "negative": ["no"]}
     path.write_text(messy.decide(text))
-    assert "ready: privcurve compare clinic" in run_command(capsys, "check", "clinic")[1]
+    assert "ready: privcurve compare clinic" in run(capsys, "check", "clinic")[1]
     data = datasets.load("clinic")
     assert len(data.y) == 400
     assert data.n_clipped < 0.01 * data.X.size
@@ -286,14 +286,14 @@ def test_the_unit_of_privacy_is_left_to_be_decided(folder, capsys, monkeypatch, 
     content = yaml.safe_load(DRAFT.read_text())
     assert content["unit"] is None
     assert [entry["name"] for entry in content["columns"]] == ["age"]
-    code, said = run_command(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert (code, "decide on unit of the records: {column: …, at_most: …}" in said) == (4, True)
     for answer, n in ((f"{{column: {name}, at_most: 2}}", 60), ("none", 90)):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
         describe_file(capsys, table_with(values, name))
-        assert run_command(capsys, "decide", "t")[0] == 0
+        assert run(capsys, "decide", "t")[0] == 0
         DRAFT.write_text(DRAFT.read_text().replace("n_rows: 90", f"n_rows: {n}"))
-        code, said = run_command(capsys, "check", "t")
+        code, said = run(capsys, "check", "t")
         assert code == 0, said
         assert len(datasets.load("t").y) == n
 
@@ -323,7 +323,7 @@ def test_other_columns_name_no_persons(folder, name, values, options):
 def test_an_invalid_unit_is_refused(folder, capsys, monkeypatch, answer, says):
     describe_file(capsys, table_with(VISITS[0], "patient_id"))
     monkeypatch.setattr("sys.stdin", io.StringIO(answer + "\n"))
-    code, said = run_command(capsys, "decide", "t")
+    code, said = run(capsys, "decide", "t")
     assert code == 1
     assert says in said
 
@@ -406,7 +406,7 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
     for bounds in ("bounds: [0, 200000]", "bounds: [0, 2000]"):
         text = text.replace("bounds:  # decide: [lowest, highest] possible", bounds, 1)
     DRAFT.write_text(text)
-    code, said = run_command(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert code == 0, said
     x, n = datasets.describe("t").domain.columns
     X = datasets.load("t").X
@@ -414,7 +414,7 @@ def test_amounts_with_marks_between_thousands_are_numbers(folder, capsys):
     assert X[:, 1].tolist() == code_by_edges(np.array(wholes), n.edges).tolist()
     # Without the key `thousands` values are refused, and check suggests the key.
     DRAFT.write_text(text.replace('thousands: "."\n', ""))
-    code, said = run_command(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert code == 1
     assert """If '.' stands between thousands there, say thousands: ".".""" in said
 
@@ -424,13 +424,9 @@ def test_new_records_have_marks_between_thousands_too(folder, capsys, monkeypatc
     rows = [f"{german(900 + 40 * k)};{'yes' if k > 30 else 'no'}" for k in range(60)]
     describe_file(capsys, "\n".join(["x;sick", *rows]) + "\n")
     fill_bounds("[0, 4000]")
-    assert (
-        run_command(capsys, "release", "t", "--epsilon", "20", "--learner", "noisy_bayes")[0] == 0
-    )
+    assert run(capsys, "release", "t", "--epsilon", "20", "--learner", "noisy_bayes")[0] == 0
     (folder / "new.csv").write_text("x;k\n1.000,50;a\n3.000,5;b\n3 000;c\n3.00;d\n")
-    code, said = run_command(
-        capsys, "predict", "releases/t/1/model.json", "new.csv", "--on-error", "skip"
-    )
+    code, said = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--on-error", "skip")
     assert code == 3
     assert said.splitlines()[:5] == ["predicted_sick", "no", "yes", '""', '""']
     assert "line 5 of new.csv: 'x' is '3.00', not a number" in said
@@ -473,7 +469,7 @@ def test_one_column_does_not_decide_how_more_others_are_read(folder, capsys):
 def test_a_column_may_have_any_name(folder, capsys, name):
     describe_file(capsys, f'"{name}",sick\n' + "".join(f"{k / 7},{k % 2}\n" for k in range(20)))
     fill_bounds("[0, 9]")
-    code, said = run_command(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert code == 0, said
     assert checked("t").tallies[0].column.name == name.strip()
 
@@ -499,7 +495,7 @@ def test_of_many_columns_only_those_with_losses_are_shown(folder, capsys, monkey
     ]
     describe_file(capsys, "\n".join([header, *rows]) + "\n")
     fill_bounds("[0, 9]")
-    code, said = run_command(capsys, "check", "t")
+    code, said = run(capsys, "check", "t")
     assert code == 0, said
     shown = [line.split()[0] for line in said.splitlines() if "gene" in line]
     assert shown == ["gene0", "gene1", "gene8"]
@@ -582,22 +578,22 @@ def test_three_classes_from_a_raw_table_to_predictions(folder, capsys, monkeypat
     words = np.array(["mild", "moderate", "severe, or worse"])
     rows = [f'{s:.2f},{t},"{words[int(s / 3.4)]}"' for s, t in zip(sugar, "xy" * 200, strict=True)]
     (folder / "t.csv").write_text("\n".join(["sugar,town,grade", *rows]) + "\n")
-    assert run_command(capsys, "describe", "t.csv", "--label", "grade")[0] == 0
+    assert run(capsys, "describe", "t.csv", "--label", "grade")[0] == 0
     text = DRAFT.read_text()
     assert "severe" not in text
-    assert run_command(capsys, "check", "t")[0] == 4
+    assert run(capsys, "check", "t")[0] == 4
     answers = "0, 10\nx, y\nmild, moderate, 'severe, or worse'\n"
     monkeypatch.setattr("sys.stdin", io.StringIO(answers))
-    code, said = run_command(capsys, "decide", "t")
+    code, said = run(capsys, "decide", "t")
     assert code == 0, said
-    assert "ready: privcurve compare t" in run_command(capsys, "check", "t")[1]
-    code, said = run_command(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
+    assert "ready: privcurve compare t" in run(capsys, "check", "t")[1]
+    code, said = run(capsys, "release", "t", "--epsilon", "8", "--delta", "1e-6")
     assert code == 0, said
     for form in ("md", "html"):
         card = Path(f"releases/t/1/card.{form}").read_text()
         assert "grade: mild, moderate, severe, or worse" in card
     (folder / "new.csv").write_text("town,sugar\nx,0.5\ny,9.5\n")
-    code, said = run_command(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
+    code, said = run(capsys, "predict", "releases/t/1/model.json", "new.csv", "--proba")
     header, *lines = csv.reader(io.StringIO(said))
     assert header == ["predicted_grade", *(f"probability of {word}" for word in words)]
     assert [line[0] for line in lines] == ["mild", "severe, or worse"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import yaml
-from drafting import DRAFT, describe_file, draft_table, fill_bounds, run_command
+from drafting import DRAFT, describe_file, draft_table, fill_bounds, run
 from pyarrow import parquet
 from raw_files import write_workbook
 
@@ -50,7 +50,7 @@ def test_files_of_spreadsheets_are_read(folder, capsys):
     # A compressed file may have any name.
     assert "12 records" in describe_file(capsys, gzip.compress(plain.encode()))
     (folder / "patients.csv").write_bytes(gzip.compress((folder / "patients.csv").read_bytes()))
-    code, said = run_command(capsys, "check", "patients")
+    code, said = run(capsys, "check", "patients")
     assert (code, "patients: 5 records" in said) == (0, True)
 
 
@@ -71,7 +71,7 @@ def test_no_record_is_swallowed_by_another(folder, capsys, header, row, odd, say
     for n_odd in (1, 2):
         lines = [header, *([row] * 9 + [odd]) * n_odd, row]
         Path("t.csv").write_text("\n".join(lines) + "\n")
-        code, said = run_command(capsys, "describe", "t.csv", "--label", "sick")
+        code, said = run(capsys, "describe", "t.csv", "--label", "sick")
         assert (code, says in said) == (1, True), said
     # A quoted value may have several lines; a quote inside an unquoted value is literal.
     describe_file(capsys, "age,sick,note\n" + '1,yes,"a\n""b"", c"\n2,no,5" disk\n' * 9)
@@ -108,7 +108,7 @@ GERMAN = [
 )
 def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label):
     Path("t.csv").write_text("\n".join(lines) + "\n")
-    code, said = run_command(capsys, "describe", "t.csv", "--label", label)
+    code, said = run(capsys, "describe", "t.csv", "--label", label)
     assert code == 1
     assert "--no-header" in said
     assert "rename these columns" in said
@@ -121,11 +121,11 @@ def test_a_record_is_not_taken_for_names_of_columns(folder, capsys, lines, label
 def test_a_record_is_not_taken_for_names_in_sheets_and_frames_either(folder, capsys):
     rows = [line.split(",") for line in patients(60)]
     write_workbook(Path("t.xlsx"), {"Sheet": rows})
-    code, said = run_command(capsys, "describe", "t.xlsx", "--label", "smoker")
+    code, said = run(capsys, "describe", "t.xlsx", "--label", "smoker")
     assert (code, "--no-header" in said, "Moss" in said) == (1, True, False)
     frame = pd.DataFrame(rows[1:], columns=rows[0])
     frame.to_parquet("t.parquet")
-    _, of_file = run_command(capsys, "describe", "t.parquet", "--label", "smoker")
+    _, of_file = run(capsys, "describe", "t.parquet", "--label", "smoker")
     with pytest.raises(DatasetError) as error:
         Schema.draft(frame, "smoker")
     for said in (of_file, str(error.value)):
@@ -152,7 +152,7 @@ def test_names_are_names_though_some_are_like_a_value(folder, capsys):
     rows = [f"{20 + k % 50},{k % 9},{k / 7},{'spam' if k % 3 else 'ham'}" for k in range(60)]
     for header in ("age,visits,cost,spam", "age,2020,cost,spam", "age,cost,cost,spam"):
         Path("t.csv").write_text("\n".join([header, *rows]) + "\n")
-        code, said = run_command(capsys, "describe", "t.csv", "--label", "spam", "--force")
+        code, said = run(capsys, "describe", "t.csv", "--label", "spam", "--force")
         assert (code, DRAFT.exists()) == (0, True), said
     frame = pd.DataFrame({str(k): range(20, 50) for k in range(3)} | {"y": ["a", "b"] * 15})
     assert Schema.draft(frame, "y").names == ["0", "1", "2"]
@@ -192,47 +192,47 @@ def test_sheets_of_excel_are_named_as_they_are_read_or_not(folder, capsys):
         assert made.format.parser.get("fields") == fields
         assert (made.n_rows, list(made.columns)[1]) == (2, fields[1] if fields else "2020")
     said = "2 records, 3 columns; excel, the sheet '2020'; not read: '2021' (--sheet)"
-    assert said in run_command(capsys, "describe", "t.xlsx", "--label", "sick")[1]
+    assert said in run(capsys, "describe", "t.xlsx", "--label", "sick")[1]
 
 
 def test_a_sheet_is_named_and_the_draft_reads_it(folder, capsys):
     rows = [["dose", "sick"], *([k, "yes" if k % 3 else "no"] for k in range(20))]
     write_workbook(Path("t.xlsx"), {"About": [["x"]], "Data": rows, "Empty": [[""]]})
-    code, said = run_command(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
+    code, said = run(capsys, "describe", "t.xlsx", "--label", "sick", "--sheet", "Data")
     assert (code, "the sheet 'Data'; not read: 'About', 'Empty'" in said) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert content["parser"] == {"kind": "excel", "sheet": "Data", "header": True}
     fill_bounds("[0, 100]")
-    assert run_command(capsys, "check", "t")[0] == 0
+    assert run(capsys, "check", "t")[0] == 0
     again = ["describe", "t.xlsx", "--label", "sick", "--force", "--sheet"]
-    code, said = run_command(capsys, *again, "data")
+    code, said = run(capsys, *again, "data")
     wrong = "the sheet must be one of About, Data, Empty; got 'data'; did you mean 'Data'?"
     assert (code, wrong in said) == (1, True), said
-    code, said = run_command(capsys, *again, "Empty")
+    code, said = run(capsys, *again, "Empty")
     assert (code, "the sheet 'Empty' is empty: name another one with --sheet" in said) == (1, True)
     Path("t.csv").write_text("a,sick\n1,yes\n2,no\n")
-    code, said = run_command(capsys, "describe", "t.csv", *again[2:], "Data")
+    code, said = run(capsys, "describe", "t.csv", *again[2:], "Data")
     assert (code, "t.csv is not an Excel file, so it has no sheets" in said) == (1, True)
 
 
 def test_a_column_of_parquet_has_a_name(folder, capsys):
     parquet.write_table(pa.table([[1, 2], ["y", "n"]], names=["", "sick"]), "t.parquet")
-    code, said = run_command(capsys, "describe", "t.parquet", "--label", "sick")
+    code, said = run(capsys, "describe", "t.parquet", "--label", "sick")
     assert (code, "its column 1 has no name" in said) == (1, True)
 
 
 def test_parquet_files(folder, capsys):
     table = {"x": [1.5, None, 3.0], "sick": [True, False, True], "y": pa.array([7, 8, None])}
     parquet.write_table(pa.table(table | {"l": [[1], [2], [3]]}), "t.parquet")
-    code, said = run_command(capsys, "describe", "t.parquet", "--label", "sick")
+    code, said = run(capsys, "describe", "t.parquet", "--label", "sick")
     assert (code, "lists or objects: not supported" in said) == (0, True)
     content = yaml.safe_load(DRAFT.read_text())
     assert [entry["kind"] for entry in content["columns"]] == ["numeric", "numeric"]
     assert content["label"]["positive"] == ["true"]
     assert "# not used: l\n" in DRAFT.read_text()
     fill_bounds("[0, 9]")
-    assert run_command(capsys, "check", "t")[0] == 0
-    code, said = run_command(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
+    assert run(capsys, "check", "t")[0] == 0
+    code, said = run(capsys, "describe", "t.parquet", "--label", "l", "--name", "u")
     assert (code, "the label 'l' must have one value per record; it holds lists or" in said) == (
         1,
         True,
@@ -240,7 +240,7 @@ def test_parquet_files(folder, capsys):
     # An index of row names is not a column.
     frame = pd.DataFrame({"age": [k * 7 % 60 for k in range(80)], "sick": ["yes", "no"] * 40})
     frame.sample(60, random_state=0).to_parquet("t.parquet")
-    said = run_command(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
+    said = run(capsys, "describe", "t.parquet", "--label", "sick", "--force")[1]
     assert "__index_level_0__  not used     row names" in said
     assert "# not used: __index_level_0__" in DRAFT.read_text()
 
@@ -266,22 +266,22 @@ def test_test_files(folder):
     assert any("line 6 of test.csv must have 5 fields; it has 6" in fault for fault in made.faults)
 
 
-def by_another(capsys, name):
+def describe_with_test_file(capsys, name):
     """Draft the description of t.csv with a test file; return code and output."""
-    return run_command(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
+    return run(capsys, "describe", "t.csv", "--label", "sick", "--force", "--test", name)
 
 
 def test_a_test_file_read_by_position_has_the_same_positions(folder, capsys):
     rows = [f"{k},{k % 7},{k % 5},{k % 2}" for k in range(60)]
     for name, header in (("t", ",a,b,sick"), ("good", "\n,a,b,sick"), ("bad", ",b,a,sick")):
         Path(f"{name}.csv").write_text("\n".join([header, *rows[len(name) :]]) + "\n")
-    code, said = by_another(capsys, "bad.csv")
+    code, said = describe_with_test_file(capsys, "bad.csv")
     assert code == 1
     assert "line 1 of bad.csv names its column 2 'b', but " in said
     # A blank first line in only one of the files shifts its header.
-    assert "skip_rows must be 1; got 2" in by_another(capsys, "good.csv")[1]
+    assert "skip_rows must be 1; got 2" in describe_with_test_file(capsys, "good.csv")[1]
     Path("good.csv").write_text(Path("good.csv").read_text().lstrip())
-    assert by_another(capsys, "good.csv")[0] == 0
+    assert describe_with_test_file(capsys, "good.csv")[0] == 0
 
 
 def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
@@ -292,11 +292,11 @@ def test_a_test_file_has_the_layout_of_the_training_file(folder, capsys):
         (rows.replace("ø", "o").replace(",", ";"), "separator must be ','; got ';'"),
     ):
         Path("test.csv").write_text(other)
-        code, said = by_another(capsys, "test.csv")
+        code, said = describe_with_test_file(capsys, "test.csv")
         assert (code, differs in said) == (1, True), said
     for alike in (rows.replace("ø", "o"), rows):
         Path("test.csv").write_text(alike, encoding="cp1252")
-        assert by_another(capsys, "test.csv")[0] == 0
+        assert describe_with_test_file(capsys, "test.csv")[0] == 0
 
 
 def test_lines_and_labels_that_can_t_be_read_are_reported(folder, capsys):
@@ -311,10 +311,10 @@ def test_nothing_is_overwritten_without_force(folder, capsys):
     path, table = Path("descriptions/patients.yaml"), Path("patients.csv")
     before, rows = path.read_text(), table.read_text()
     argv = ["describe", "patients.csv", "--label", "sick"]
-    assert run_command(capsys, *argv)[0] == 1
-    assert run_command(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
+    assert run(capsys, *argv)[0] == 1
+    assert run(capsys, *argv, "-o", "patients.csv", "--force")[0] == 1
     assert (path.read_text(), table.read_text()) == (before, rows)
-    said = run_command(capsys, *argv, "-o", "elsewhere.yaml")[1]
+    said = run(capsys, *argv, "-o", "elsewhere.yaml")[1]
     assert "Then: move it to descriptions/patients.yaml, and privcurve check patients" in said
-    assert '2 lines are marked "decide"' in run_command(capsys, *argv, "--force")[1]
+    assert '2 lines are marked "decide"' in run(capsys, *argv, "--force")[1]
     assert path.read_text() == Path("elsewhere.yaml").read_text() != before

@@ -127,7 +127,7 @@ def test_standard_input_and_output_may_be_closed(folder, capsys, monkeypatch):
     assert "there is no standard output: name an output file" in capsys.readouterr().err
 
 
-def written(monkeypatch, encoding, command):
+def run_with_encoding(monkeypatch, encoding, command):
     """Run a command whose standard output has an encoding; return its code and the output."""
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
@@ -141,23 +141,23 @@ def test_predictions_that_the_encoding_of_the_output_lacks_are_refused(
 ):
     domain = replace(DOMAIN, label=Label("sjúk", "not sick", "sick"))
     models.save(folder / "model.json", fitted, domain)
-    assert written(monkeypatch, "ascii", f"predict {ASK}") == (1, b"")
+    assert run_with_encoding(monkeypatch, "ascii", f"predict {ASK}") == (1, b"")
     assert (
         "standard output uses ascii, which has no '\\xfa': write to a file"
         in capsys.readouterr().err
     )
-    code, answer = written(monkeypatch, "latin-1", f"predict {ASK}")
+    code, answer = run_with_encoding(monkeypatch, "latin-1", f"predict {ASK}")
     assert code == 0
     assert answer.startswith("predicted_sjúk\n".encode("latin-1"))
-    assert written(monkeypatch, "ascii", f"predict {ASK} -o out.csv") == (0, b"")
+    assert run_with_encoding(monkeypatch, "ascii", f"predict {ASK} -o out.csv") == (0, b"")
     assert (folder / "out.csv").read_text(encoding="utf-8").startswith("predicted_sjúk\n")
     ids = TABLE.replace("P5", "P→")
     (folder / "new.csv").write_text(ids, encoding="utf-8")
     command = f"predict {ASK} --id id --answers sick"
-    assert written(monkeypatch, "latin-1", command) == (1, b"")
+    assert run_with_encoding(monkeypatch, "latin-1", command) == (1, b"")
     assert "has no '\\u2192'" in capsys.readouterr().err
     # Messages can be written in any encoding.
-    code, shares = written(monkeypatch, "ascii", "check wdbc")
+    code, shares = run_with_encoding(monkeypatch, "ascii", "check wdbc")
     assert (code, b"\\u2013" in shares) == (0, True)
 
 

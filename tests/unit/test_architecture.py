@@ -73,7 +73,7 @@ def nodes(module):
 
 
 @cache
-def imported(module, types=False, text=True):
+def imported_modules(module, types=False, text=True):
     """Return the modules that a module imports: at its top, in functions, for types, or by path."""
     names, for_types = [], set()
     for node in nodes(module):
@@ -128,7 +128,7 @@ def test_a_room_imports_only_what_it_may(room):
     names = [name for name in MODULES if room_of(name) == room]
     assert names
     for name in names:
-        extra = {room_of(one) for one in imported(name)} - ALLOWED[room] - SHARED - {room}
+        extra = {room_of(one) for one in imported_modules(name)} - ALLOWED[room] - SHARED - {room}
         assert not extra, f"{name} imports {extra}"
 
 
@@ -144,7 +144,7 @@ DATASETS = {
 def test_the_packages_of_datasets_are_imported_by_their_init_only():
     for name in MODULES:
         own = name.split(".")[1] if name.startswith("datasets.") else ""
-        for one in imported(name, types=True):
+        for one in imported_modules(name, types=True):
             _, _, within = one.partition("datasets.")
             room, _, file = within.partition(".")
             # A transformer needs scikit-learn, which nothing else in this package imports.
@@ -157,7 +157,7 @@ def test_the_packages_of_datasets_are_imported_by_their_init_only():
 
 def test_a_paper_imports_nothing_of_another():
     for name in (name for name in MODULES if name.startswith("papers.")):
-        for one in imported(name, types=True):
+        for one in imported_modules(name, types=True):
             if one.startswith("papers."):
                 assert one.split(".")[1] == name.split(".")[1], f"{name} imports {one}"
 
@@ -166,7 +166,7 @@ def test_no_module_imports_itself_in_a_circle():
     """Imports for types count too."""
     graph = {
         # The one exception: the registry names a learner's class as text and imports it late.
-        name: imported(name, types=True, text=not name.startswith("learners.entries."))
+        name: imported_modules(name, types=True, text=not name.startswith("learners.entries."))
         for name in MODULES
     }
     try:
@@ -248,7 +248,7 @@ HANDED_A_STREAM = {
 OPENS = {"privacy.curator", "privacy.rows", "privacy.sums", "parts", "holders.holder"}
 
 
-def made(nodes):
+def noise_functions_called(nodes):
     """Return the names of the noise, ledger and stream functions that a file calls."""
     names = set()
     for node in nodes:
@@ -265,7 +265,7 @@ OUTSIDE = [name for name in MODULES if room_of(name) != "privacy"]
 
 
 def test_only_privacy_makes_noise_ledgers_and_streams():
-    makers = {(name, what) for name in OUTSIDE for what in made(nodes(name))}
+    makers = {(name, what) for name in OUTSIDE for what in noise_functions_called(nodes(name))}
     # A paper's noise.py writes the ledger, like the project's own calibrations.
     makers -= {(name, what) for name in OUTSIDE if is_of_papers(name, "noise") for what in LEDGERS}
     there = {name: reasons for name, reasons in EXCEPTIONS.items() if name in MODULES}
@@ -278,7 +278,7 @@ def test_only_privacy_makes_noise_ledgers_and_streams():
 def test_only_privacy_imports_samplers():
     """An alias would hide a call of a sampler from the test above."""
     for name in OUTSIDE:
-        assert "privacy.discrete" not in imported(name), name
+        assert "privacy.discrete" not in imported_modules(name), name
         for node in nodes(name):
             if isinstance(node, ast.ImportFrom):
                 renamed = {alias.name for alias in node.names if alias.asname}
@@ -331,8 +331,10 @@ def imported_from(module, source):
     ],
 )
 def test_a_draw_outside_privacy_is_found(line):
-    assert made(nodes_of(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n"))
-    assert not made(nodes_of(f"# {line}\ntext = 'default_rng(3)'\n"))
+    assert noise_functions_called(
+        nodes_of(f"def _fit_one(self, rng, np, MECHANISMS, name):\n    {line}\n")
+    )
+    assert not noise_functions_called(nodes_of(f"# {line}\ntext = 'default_rng(3)'\n"))
 
 
 def test_every_folder_is_in_the_map():
@@ -359,7 +361,7 @@ def lines(path):
 
 
 def test_a_small_file_with_one_user_is_part_of_it():
-    users = Counter(used for name in MODULES for used in imported(name, types=True))
+    users = Counter(used for name in MODULES for used in imported_modules(name, types=True))
     small = {
         name
         for name, path in MODULES.items()

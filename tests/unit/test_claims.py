@@ -42,7 +42,7 @@ LESS_PRINTED = {
 BOOST = {**NAMED, "where": {"method": "boost"}, "above": 0}
 
 
-def judged(claim, table=TABLE, printed=None, paper=None):
+def judge_claim(claim, table=TABLE, printed=None, paper=None):
     """Judge one claim on the accuracies, or on the table that it names."""
     tables = {claim.get("table", "accuracy"): table}
     functions = vars(import_module(f"privcurve.papers.{paper}._claims")) if paper else None
@@ -50,7 +50,7 @@ def judged(claim, table=TABLE, printed=None, paper=None):
 
 
 def verdict(claim, table=TABLE, printed=None, paper=None):
-    return judged(claim, table, printed, paper).iloc[0]
+    return judge_claim(claim, table, printed, paper).iloc[0]
 
 
 def test_printed_numbers_are_subtracted_row_by_row():
@@ -198,7 +198,7 @@ def test_a_line_counts_next_to_a_curve_that_has_the_epsilon(best, gap):
     }
     assert verdict({**claim, "against": best}, table)["mean"] == pytest.approx(gap)
     with pytest.raises(ValueError, match="claim C: several rows of 'less' match one dataset and"):
-        judged(claim, table)
+        judge_claim(claim, table)
 
 
 def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
@@ -215,7 +215,7 @@ def test_the_best_of_several_is_not_known_where_one_lacks_the_epsilon():
 def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more):
     runs = TABLE.assign(kind="paid", status="ok", repeat=1)
     with pytest.raises(ValueError, match="claim C: the column 'kind' must have numbers"):
-        judged({**BOOST, "table": table, "value": "kind", **more}, runs)
+        judge_claim({**BOOST, "table": table, "value": "kind", **more}, runs)
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_value_that_is_a_text_is_refused_by_the_name_of_its_claim(table, more)
 )
 def test_a_method_without_one_number_is_refused_by_the_name_of_its_claim(words, says):
     with pytest.raises(ValueError, match=says):
-        judged({**BOOST, **words}, paper="distributed")
+        judge_claim({**BOOST, **words}, paper="distributed")
 
 
 def test_claims_of_studies_are_in_the_order_of_their_names():
@@ -264,7 +264,7 @@ def test_verdicts_of_papers_and_our_own_questions_are_counted_separately():
 
 
 def test_verdicts_of_a_study_without_a_paper_are_counted_under_its_own_name():
-    table = judged({**SOME, "quote": "so"})
+    table = judge_claim({**SOME, "quote": "so"})
     written = []
     context = SimpleNamespace(
         others={"claims": SimpleNamespace(study=SimpleNamespace(paper=None, name="mine"))},
@@ -302,7 +302,7 @@ def test_differences_of_runs_are_paired_by_their_split():
     # The differences 0, 0, 0, 0.004 have a standard deviation of 0.002; four splits.
     assert row["standard_error"] == pytest.approx(0.001)
     of_each = {"each": ["dataset"], "over": ["epsilon"]}
-    each = judged({**HIGHER, **of_each}, table)
+    each = judge_claim({**HIGHER, **of_each}, table)
     assert each["name"].tolist() == ["C, a", "C, b"]
     assert each["mean"].tolist() == pytest.approx([0.04 / 3 + 0.001] * 2)
     assert "± 0.001" in claims.format_table(each)["ours"][0]
@@ -325,7 +325,7 @@ def test_one_split_gives_no_standard_error():
 def test_runs_of_several_curves_are_not_averaged():
     table = runs(tree=lambda *_: 0.5, line=lambda *_: 0.7)
     with pytest.raises(ValueError, match="claim C: several runs of one split have the same"):
-        judged({**TREE, "where": {"dataset": "a"}, "above": 0}, table)
+        judge_claim({**TREE, "where": {"dataset": "a"}, "above": 0}, table)
     assert verdict({**TREE, "above": 0}, table)["n_places"] == 6
 
 
@@ -333,7 +333,7 @@ def test_folds_of_one_partition_are_splits():
     table = runs(tree=lambda _, split: 0.5 + split / 100)
     folds = table.assign(fold=table["repeat"].map("{}/4".format), repeat=0)
     claim = {**TREE, "above": 0}
-    assert judged(claim, folds).equals(judged(claim, table))
+    assert judge_claim(claim, folds).equals(judge_claim(claim, table))
 
 
 def test_statistics_over_an_axis():
@@ -367,7 +367,7 @@ def test_a_spread_of_runs_and_a_run_that_failed():
     failed = table.assign(status=["failed", *["ok"] * (len(table) - 1)])
     of_one = {**TREE, "where": {"epsilon": 1.0}, "above": -1}
     assert verdict(of_one, failed)["verdict"] == judge.UNKNOWN
-    nowhere = judged({**of_one, "where": {"dataset": "avazu"}, "each": ["dataset"]}, table)
+    nowhere = judge_claim({**of_one, "where": {"dataset": "avazu"}, "each": ["dataset"]}, table)
     assert nowhere[["name", "verdict"]].to_numpy().tolist() == [["C", judge.UNKNOWN]]
 
 

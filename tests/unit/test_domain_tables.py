@@ -222,8 +222,8 @@ def test_nemenyis_critical_difference():
 
 
 def test_learners_chosen_without_privacy_are_ranked_apart():
-    paid = many(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
-    not_covered = many(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.NOT_COVERED)
+    paid = many_datasets(lambda i: {"a": 0.1, "b": 0.2}).assign(kind=kinds.RULE)
+    not_covered = many_datasets(lambda i: {"c": 0.0, "d": 0.3}).assign(kind=kinds.NOT_COVERED)
     frame = mean_ranks.rank_by_kind(pd.concat([paid, not_covered]))
     assert list(frame["ranked"]) == [mean_ranks.COVERED, mean_ranks.NOT_COVERED]
     assert list(frame["method"]) == ["a", "c"]
@@ -231,7 +231,7 @@ def test_learners_chosen_without_privacy_are_ranked_apart():
     assert len(drawn(frame, dict(zip("abcd", "ABCD", strict=True))).axes) == 2
 
 
-def many(gaps):
+def many_datasets(gaps):
     rows = [
         {
             **{"measure": "accuracy", "epsilon": 1.0, "dataset": f"d{i:02d}", "method": method},
@@ -244,7 +244,7 @@ def many(gaps):
 
 
 def test_pairs_that_always_differ_are_distinguished():
-    frame = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
+    frame = many_datasets(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05 + 0.001 * i})
     tests = ranks.compare_pairs(frame).set_index(["method", "other"])
     assert tests["friedman_p"].iloc[0] < 1e-4
     told = {frozenset(pair): differs for pair, differs in tests["differs"].items()}
@@ -255,14 +255,14 @@ def test_pairs_that_always_differ_are_distinguished():
 
 
 def test_equal_methods_do_not_differ():
-    frame = ranks.compare_pairs(many(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
+    frame = ranks.compare_pairs(many_datasets(lambda _: {"a": 0.0, "b": 0.0, "c": 0.0}))
     assert frame["p_value"].tolist() == [1.0, 1.0, 1.0]
     assert frame["mean_rank"].tolist() == [2.0, 2.0, 2.0]
     assert ranks.groups_of_equals(frame) == [["a", "b", "c"]]
 
 
 def test_ranks_need_two_datasets_and_two_methods():
-    assert ranks.compare_pairs(many(lambda _: {"a": 0.0})).empty
+    assert ranks.compare_pairs(many_datasets(lambda _: {"a": 0.0})).empty
 
 
 def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
@@ -292,7 +292,7 @@ def test_ranks_are_of_the_datasets_that_are_named(monkeypatch):
 
 
 def test_the_diagram_draws_a_line_an_method_and_its_bars():
-    errors = many(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
+    errors = many_datasets(lambda i: {"a": 0.0, "b": 0.001 * (-1) ** i, "c": 0.05})
     frame = mean_ranks.rank_by_kind(errors.assign(kind=kinds.RULE))
     figure = drawn(frame, {"a": "First", "b": "Second", "c": "Third"})
     (panel,) = figure.axes

@@ -35,7 +35,7 @@ def test_a_users_file_does_not_shadow_pythons_modules(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def pretended(monkeypatch):
+def recorded_steps(monkeypatch):
     """Record (name of job, arguments) of each step instead of running it."""
     steps = []
 
@@ -52,23 +52,23 @@ def pretended(monkeypatch):
 
 
 def test_without_snakemake_too_data_that_are_coded_anew_are_trained_on(
-    tmp_path, monkeypatch, pretended
+    tmp_path, monkeypatch, recorded_steps
 ):
     monkeypatch.chdir(tmp_path)
     domain = Path("results/data/toy-line/domain.json")
 
     def prepare(dataset):
-        pretended.append(("prepare",))
+        recorded_steps.append(("prepare",))
         domain.write_text(re.sub(r'"checksum": "\w', '"checksum": "x', domain.read_text()))
 
     monkeypatch.setattr(program, "prepare", prepare)
-    monkeypatch.setattr(running, "is_current", lambda folder: bool(pretended))
+    monkeypatch.setattr(running, "is_current", lambda folder: bool(recorded_steps))
     running.run_here(write_made_up_study(tmp_path), "tiny", Path("log"), quiet=True)
-    assert pretended[:3] == [("prepare",), ("ready",), ("work", False)]
+    assert recorded_steps[:3] == [("prepare",), ("ready",), ("work", False)]
 
 
 def test_without_snakemake_too_runs_of_other_code_are_trained_again(
-    tmp_path, monkeypatch, pretended
+    tmp_path, monkeypatch, recorded_steps
 ):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(running, "is_current", lambda folder: True)
@@ -77,12 +77,14 @@ def test_without_snakemake_too_runs_of_other_code_are_trained_again(
     running.run_here(fresh, "tiny", Path("log"), quiet=True)
     monkeypatch.setattr(provenance, "_compute", lambda learners, folder: "other")
     running.run_here(plan, "tiny", Path("log"), quiet=True)
-    assert not [step for step in pretended if step[0] == "work"]
+    assert not [step for step in recorded_steps if step[0] == "work"]
     running.run_here(fresh, "tiny", Path("log"), quiet=True)
-    assert [step for step in pretended if step[0] == "work"] == [("work", True)]
+    assert [step for step in recorded_steps if step[0] == "work"] == [("work", True)]
 
 
-def test_without_snakemake_a_failure_is_reported_and_in_the_log(tmp_path, monkeypatch, pretended):
+def test_without_snakemake_a_failure_is_reported_and_in_the_log(
+    tmp_path, monkeypatch, recorded_steps
+):
     monkeypatch.chdir(tmp_path)
 
     for failure, says in (

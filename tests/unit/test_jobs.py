@@ -232,7 +232,7 @@ def read(study_jobs):
     return pd.concat(parts).sort_values(keys).reset_index(drop=True)
 
 
-def said(capsys):
+def printed_counts(capsys):
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     counts = [[int(line[k].rstrip(",")) for k in (1, 4, 6)] for line in lines if len(line) == 7]
     return [sum(column) for column in zip(*counts, strict=True)]
@@ -243,14 +243,14 @@ def said(capsys):
 def test_however_a_study_is_cut_its_results_are_the_same(capsys, changes):
     in_one_job = run(jobs_of(**changes))
     assert all(job.is_done for job in in_one_job.jobs.values())
-    n_trained, n_reused, n_failed = said(capsys)
+    n_trained, n_reused, n_failed = printed_counts(capsys)
     progress = summary.progress(in_one_job)
     assert (progress.done, progress.jobs_left) == (progress.runs, 0) == (n_trained, 0)
     assert n_reused == n_failed == 0
     # Other jobs take the runs from the store.
     cut = run(jobs_of(1e-9, **changes))
     assert len(cut.jobs) > len(in_one_job.jobs)
-    assert said(capsys) == [0, n_trained, 0]
+    assert printed_counts(capsys) == [0, n_trained, 0]
     assert read(cut).equals(read(in_one_job))
     for name in in_one_job.curves if "select" not in changes else ():
         selected = in_one_job.read_selected(in_one_job.curves[name])
@@ -286,7 +286,7 @@ def test_a_lone_setting_of_hold_outs_is_not_selected(capsys):
     study_jobs = run(jobs_of(**HOLDOUTS, learners=learners))
     (one,) = study_jobs.curves.values()
     assert one.names == ["toy-line/boost~certified/best"]
-    assert said(capsys) == [3, 0, 0]
+    assert printed_counts(capsys) == [3, 0, 0]
     assert study_jobs.read_selected(one)[0].splitlines()[1].split(",")[-5:-4] == [""]
 
 
@@ -359,7 +359,7 @@ def test_trainings_that_failed_are_named_and_tried_again(monkeypatch, capsys):
         patch.setattr(lazybb.LazyBBClassifier, "_plan", broken)
         study_jobs = run(jobs_of())
     (job,) = study_jobs.jobs.values()
-    n_trained, _, n_failed = said(capsys)
+    n_trained, _, n_failed = printed_counts(capsys)
     assert n_failed == 2 * 4
     assert not job.is_done
     (first, end) = failures.remarks([job])

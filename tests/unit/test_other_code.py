@@ -80,7 +80,7 @@ def made_once(tmp_path_factory):
 
 
 @pytest.fixture
-def made(tiny, made_once):
+def made_outputs(tiny, made_once):
     """Write the study with these outputs."""
     if not any(made_once.iterdir()):
         make_all()
@@ -112,7 +112,7 @@ def contents():
     return {str(path): path.read_bytes() for path in paths}
 
 
-@pytest.mark.usefixtures("made")
+@pytest.mark.usefixtures("made_outputs")
 def test_runs_tables_figures_and_pages_note_changed_code(code):
     assert current() == WORDS
     assert lines(plan()) == []
@@ -162,7 +162,7 @@ def test_a_note_is_printed_once_per_run(code):
     assert [line.removeprefix(MARK) for line in run.remarks(ended)] == first
 
 
-@pytest.mark.usefixtures("made")
+@pytest.mark.usefixtures("made_outputs")
 def test_a_model_that_an_output_trains_for_itself_is_trained_again(code):
     assert json.loads(Path("results/made/tiny_shapes.json").read_text())["code"] == {"privgam": A}
     code("privgam", "b")
@@ -171,7 +171,7 @@ def test_a_model_that_an_output_trains_for_itself_is_trained_again(code):
     assert "shapes" in current()
 
 
-@pytest.mark.usefixtures("made")
+@pytest.mark.usefixtures("made_outputs")
 def test_an_audit_of_other_code_is_noted_and_made_again_on_request(code):
     code("one_rule", "b")
     assert current() == WORDS - {"audit", "leaderboard"}

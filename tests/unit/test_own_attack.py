@@ -21,7 +21,7 @@ from privcurve.releases.released import CARD
 N = 2000
 
 
-def attacked(n_fits=N, made_up=False, **changes):
+def run_attack(n_fits=N, made_up=False, **changes):
     description = datasets.describe("mine")
     asked_for = with_unit(release_request(**changes), description)
     data = None if made_up else datasets.load("mine")
@@ -31,7 +31,7 @@ def attacked(n_fits=N, made_up=False, **changes):
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_the_attack_on_a_noisy_majority_reaches_the_best_guess(write_private_dataset, epsilon):
     """The margin moves by 2, its Laplace scale is 2/ε: 1 − e^(−ε/2)/2 guesses are right."""
-    result = attacked(epsilon=epsilon)
+    result = run_attack(epsilon=epsilon)
     best = 1 - math.exp(-epsilon / 2) / 2
     # Five standard errors: false alarm below 10⁻⁶.
     assert abs(result.right - best) < 5 * result.error + 0.01
@@ -56,26 +56,26 @@ def test_a_learner_with_less_noise_than_stated_is_refuted(write_private_dataset,
             self.epsilon = stated
 
     monkeypatch.setattr(NoisyMajorityClassifier, "_fit_one", loud)
-    result = attacked(200)
+    result = run_attack(200)
     assert result.refutes
     assert result.right > 0.95
 
 
 def test_records_that_are_added_and_several_of_a_person(write_private_dataset):
     private = {"learner": "privgam", "neighbours": ADD_REMOVE, "parameters": {"n_estimate": N_ROWS}}
-    assert not attacked(60, epsilon=1.0, **private).refutes
+    assert not run_attack(60, epsilon=1.0, **private).refutes
     write_private_dataset(unit={"column": "note", "at_most": 3})
     # A person has three different records at ε/3 each, as good as one record at ε.
-    result = attacked(N, epsilon=2.0)
+    result = run_attack(N, epsilon=2.0)
     assert abs(result.right - (1 - math.exp(-1.0) / 2)) < 5 * result.error + 0.01
 
 
 def test_an_impossible_attack_is_refused(write_private_dataset):
     with pytest.raises(ReleaseError, match="fits must be at least 50; got 3"):
-        attacked(3)
+        run_attack(3)
     write_private_dataset(public_label=True, budget=None)
     with pytest.raises(ReleaseError, match="neighbours must be replace-one or add-remove for"):
-        attacked(60, learner="noisy_bayes", neighbours=PRIVATE_COLUMNS)
+        run_attack(60, learner="noisy_bayes", neighbours=PRIVATE_COLUMNS)
     write_private_dataset(rows_per_part=20)
     assert main(["attack", "mine", "--epsilon", "1"]) != 0
 

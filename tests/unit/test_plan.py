@@ -22,17 +22,17 @@ from privcurve.outputs.registry import OUTPUTS
 from privcurve.workflow import plan, reading
 
 
-def small(*outputs, **changes):
+def outputs_of_small_study(*outputs, **changes):
     raw = {**SMALL_STUDY, **({"outputs": list(outputs)} if outputs else {}), **changes}
     return plan.outputs_of(from_mapping(raw, "s", "s.yaml"), "s.yaml")
 
 
 def test_a_study_has_tables_and_curves_by_default():
-    files = [str(path) for one in small() for path in one.files.all]
+    files = [str(path) for one in outputs_of_small_study() for path in one.files.all]
     assert "results/tables/s/accuracy.csv" in files
     assert "results/tables/s/selected_settings.md" in files
     assert "results/figures/s.pdf" in files
-    assert next(one.target for one in small()) == "s_accuracy"
+    assert next(one.target for one in outputs_of_small_study()) == "s_accuracy"
 
 
 MARGINS = {"learner": "boost", "dataset": "toy-line", "epsilon": 1}
@@ -80,7 +80,7 @@ MAJORITY = {"entry": "majority", "epsilon": 1}
 )
 def test_an_output_that_cannot_be_made_is_named(outputs, says):
     with pytest.raises(StudyError, match=f"^s.yaml: outputs: .*{re.escape(says)}"):
-        small(*outputs)
+        outputs_of_small_study(*outputs)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,16 @@ def test_printed_numbers_without_a_counterpart_are_refused(
     Path(f"papers/mine/printed/{file}.csv").touch()
     boost = {"learner": "lazybb", "calibrations": calibrations}
     with pytest.raises(StudyError, match=says):
-        small({"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine")
+        outputs_of_small_study(
+            {"printed": {"learner": "boost"}}, learners={"boost": boost}, paper="mine"
+        )
 
 
 @pytest.mark.parametrize("output", [{"model_card": MARGINS}, {"advantage_and_margins": MARGINS}])
 def test_votes_that_are_added_to_a_public_start_are_not_shown_alone(output):
     boost = {"learner": "lazybb", "fixed": {"start": "public"}}
     with pytest.raises(StudyError, match="must not have a public start; got boost~proved"):
-        small(output, learners={"boost": boost}, neighbours="private-columns")
+        outputs_of_small_study(output, learners={"boost": boost}, neighbours="private-columns")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +124,7 @@ def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
     boost = {"learner": "lazybb", "deltas": [0, 1e-5]}
     says = re.escape("got boost~proved and boost~proved~delta=1e-05")
     with pytest.raises(StudyError, match=says):
-        small(*outputs, learners={"boost": boost})
+        outputs_of_small_study(*outputs, learners={"boost": boost})
 
 
 @pytest.mark.parametrize(
@@ -134,9 +136,11 @@ def test_curves_that_the_thesis_outputs_would_mix_up_are_refused(outputs):
 )
 def test_keys_without_effect_are_refused(changes, says):
     with pytest.raises(StudyError, match=f"s.yaml: {says}.*leave it out"):
-        small(**changes)
+        outputs_of_small_study(**changes)
     boost = {**SMALL_STUDY["learners"]["boost"], "grid": {"n_rounds": [5, 9]}}
-    assert small(figure="f", finalists={"settings": 2, "draws": 2}, learners={"boost": boost})
+    assert outputs_of_small_study(
+        figure="f", finalists={"settings": 2, "draws": 2}, learners={"boost": boost}
+    )
 
 
 def test_without_selection_there_is_no_table_of_selected_settings():
@@ -304,29 +308,29 @@ def digests():
     return {one.key: made.digest(one) for one in made.study_outputs("tiny")}
 
 
-def changed(before):
+def changed_digests(before):
     return {key for key, digest in digests().items() if digest != before[key]}
 
 
 def test_a_new_version_remakes_an_output_and_its_readers(tiny, monkeypatch):
     before = digests()
     monkeypatch.setattr(type(OUTPUTS["learning_curves"]), "version", 99)
-    assert changed(before) == {"learning_curves"}
+    assert changed_digests(before) == {"learning_curves"}
     monkeypatch.setattr(type(OUTPUTS["sparsity"]), "version", 99)
-    assert changed(before) == {"learning_curves", "sparsity", "printed"}
+    assert changed_digests(before) == {"learning_curves", "sparsity", "printed"}
 
 
 def test_the_digest_covers_everything_that_is_read(tiny):
     before = digests()
     printed = Path("papers/tiny/printed/settings.csv")
     printed.write_text(printed.read_text().replace(",9\n", ",5\n"))
-    assert changed(before) == {"printed"}
+    assert changed_digests(before) == {"printed"}
     before = digests()
     rule = {"learner": "one_rule", "vary": {"mechanism": ["auto", "permute_and_flip"]}}
     write_made_up_study(Path(), learners={**MADE_UP_STUDY["learners"], "rule": rule})
     # The table of Rademacher complexity reads the accuracy table.
-    assert {"sparsity", "model_card", "audit"}.isdisjoint(changed(before))
-    assert {"accuracy", "sweep"} <= changed(before)
+    assert {"sparsity", "model_card", "audit"}.isdisjoint(changed_digests(before))
+    assert {"accuracy", "sweep"} <= changed_digests(before)
 
 
 def make(made, request):
@@ -445,7 +449,7 @@ def test_a_job_with_trainings_that_failed_is_stale(tiny):
 TOGETHER = {"title": "t", "studies": ["tiny"], "outputs": [{"claims": {"name": "all_claims"}}]}
 
 
-def beside_tiny(folder, **studies):
+def plan_with_tiny(folder, **studies):
     """Write studies next to the made-up one, and return the plan of all of them."""
     shutil.copytree(ROOT / "workflow/schemas", folder / "workflow/schemas", dirs_exist_ok=True)
     for name, content in studies.items():
@@ -455,7 +459,7 @@ def beside_tiny(folder, **studies):
 
 
 def test_claims_of_other_studies_come_together(tiny, tmp_path):
-    run = beside_tiny(tmp_path, whole=TOGETHER)
+    run = plan_with_tiny(tmp_path, whole=TOGETHER)
     assert run.broken == {}
     request = run.outputs["all_claims"]
     assert run.inputs(request) == ["results/tables/tiny/claims.csv"]
@@ -484,11 +488,11 @@ def test_a_claim_about_a_missing_study_is_named(tiny, tmp_path):
     content["claims"].append({**content["claims"][0], "name": "C9", "study": "tyny"})
     claimed.write_text(yaml.safe_dump(content))
     says = "claims: papers/tiny names a study 'tyny' that does not exist; did you mean 'tiny'?"
-    assert says in beside_tiny(tmp_path).broken["tiny"]
+    assert says in plan_with_tiny(tmp_path).broken["tiny"]
     # The studies of a paper may be only in the paper's folder.
     Path("papers/tiny/studies").mkdir()
     shutil.copy("config/studies/tiny.yaml", "papers/tiny/studies/tyny.yaml")
-    assert beside_tiny(tmp_path).broken.get("tiny") is None
+    assert plan_with_tiny(tmp_path).broken.get("tiny") is None
 
 
 @pytest.mark.parametrize(
@@ -509,7 +513,7 @@ def test_studies_that_can_not_come_together_are_named(tiny, tmp_path, changes, s
     del ill["folds"], ill["repeats"]
     others = {"other": SMALL_STUDY, "ill": ill}
     more = {**TOGETHER, "outputs": [{"claims": {"name": "more_claims"}}]}
-    run = beside_tiny(tmp_path, whole=raw, more=more, **others)
+    run = plan_with_tiny(tmp_path, whole=raw, more=more, **others)
     assert run.broken["whole"].startswith("config/studies/whole.yaml: ")
     assert says in run.broken["whole"]
     assert "whole" not in run.studies
@@ -546,7 +550,7 @@ def test_tables_that_a_page_can_not_show_are_named(tmp_path, tables, says):
 
 
 def test_canaries_go_into_the_first_study_that_has_data(tiny, tmp_path):
-    run = beside_tiny(tmp_path, whole=TOGETHER)
+    run = plan_with_tiny(tmp_path, whole=TOGETHER)
     of = replace(run, configuration={**run.configuration, "studies": ["whole", "tiny"]})
     assert of.audited_dataset == "toy-line"
     alone = replace(run, configuration={**run.configuration, "studies": ["whole"]})

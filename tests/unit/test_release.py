@@ -229,7 +229,7 @@ def test_a_tree_is_in_words(write_private_dataset):
         assert said in words
 
 
-def told(released, **changes):
+def explain_with(released, **changes):
     """Return the card's explanation of the columns, for a model with changes."""
     model = replace(released.learner.model_, **changes)
     released.learner.model_ = model
@@ -245,7 +245,9 @@ def test_a_sum_that_never_changes_its_sign_says_so(write_private_dataset, consta
     shapes[0][0], shapes[0][1] = -1.25, 0.75
     said = [
         text.text
-        for text in cards._warn_if_constant(told(released, intercept=constant, shapes=shapes))
+        for text in cards._warn_if_constant(
+            explain_with(released, intercept=constant, shapes=shapes)
+        )
     ]
     assert len(said) == (label is not None)
     assert not said or f"the model always answers {label}." in said[0]
@@ -254,7 +256,7 @@ def test_a_sum_that_never_changes_its_sign_says_so(write_private_dataset, consta
 def test_a_constant_model_is_not_said_to_separate_records(write_private_dataset):
     released = release(release_request(learner="privgam"))
     nothing = [0 * values for values in released.learner.model_.shapes]
-    (only,) = cards._warn_if_constant(told(released, intercept=-0.5, shapes=nothing))
+    (only,) = cards._warn_if_constant(explain_with(released, intercept=-0.5, shapes=nothing))
     assert only.text == "It always says that sick is no: no column counts."
     assert only.warning
 
@@ -265,7 +267,7 @@ def test_shapes_are_drawn_where_their_numbers_are(write_private_dataset):
     shape = np.zeros(widths[0])
     shape[2:4] = 2.0
     shapes = [shape, *(0 * each for each in released.learner.model_.shapes[1:])]
-    without = told(released, intercept=0.5, shapes=shapes, people=(), intercept_error=0.0)
+    without = explain_with(released, intercept=0.5, shapes=shapes, people=(), intercept_error=0.0)
     (picture,) = cards._draw_columns(without)
     assert picture.title == "age"
     first = html.unescape(picture.html)
@@ -283,7 +285,7 @@ def test_a_shape_is_drawn_where_people_are_with_their_number(write_private_datas
     shapes = [np.linspace(-1.0, 1.0, width) for width in widths]
     people = [np.zeros(width) for width in widths]
     people[0][3:6], people[1][0] = (10.0, 1234.0, 4.0), 40.0
-    made = told(released, intercept=0.5, shapes=tuple(shapes), people=tuple(people))
+    made = explain_with(released, intercept=0.5, shapes=tuple(shapes), people=tuple(people))
     _, *pictures = cards._draw_columns(made)
     by_title = {picture.title: html.unescape(picture.html) for picture in pictures}
     edges = released.domain.columns[0].edges

@@ -113,7 +113,7 @@ def test_a_refused_release_leaves_neither_a_seed_nor_a_trace(write_private_datas
 # The same records under another name -----------------------------------------------
 
 
-def copied(lines=LINES, **changes):
+def write_copy(lines=LINES, **changes):
     """Write other records, described as `copy`."""
     Path("data/copy.csv").write_text("\n".join(lines) + "\n")
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
@@ -126,12 +126,12 @@ HEADER = LINES[0]
 OTHERS = [f"{age + 0.5},Oslo,x,{'yes' if age % 2 else 'no'}" for age in range(20, 80)]
 SEMICOLONS = {"kind": "delimited", "header": True, "separator": ";"}
 COPIES = {
-    "the same file": lambda: copied(files={"train": {"local": "data/mine.csv"}}),
-    "other ends of lines": lambda: copied([f"{line}\r" for line in LINES]),
-    "other separators": lambda: copied(
+    "the same file": lambda: write_copy(files={"train": {"local": "data/mine.csv"}}),
+    "other ends of lines": lambda: write_copy([f"{line}\r" for line in LINES]),
+    "other separators": lambda: write_copy(
         [";".join(f'"{cell}"' for cell in line.split(",")) for line in LINES], parser=SEMICOLONS
     ),
-    "said to be public": lambda: copied([f"{line} " for line in LINES], public_benchmark=True),
+    "said to be public": lambda: write_copy([f"{line} " for line in LINES], public_benchmark=True),
 }
 
 
@@ -165,7 +165,7 @@ def test_tables_of_few_possible_records_are_distinguished(write_private_dataset)
 
     write_private_dataset(lines=table())
     release(release_request())
-    copied(table())
+    write_copy(table())
     assert release(release_request(dataset="copy")).release.number == 1
 
 
@@ -176,7 +176,7 @@ def test_a_table_that_grows_stays_known(write_private_dataset):
     write_private_dataset(lines=[*LINES, *OTHERS], budget={"epsilon": 9})
     release(release_request())
     for lines in (LINES, [*LINES, *OTHERS]):
-        copied(lines)
+        write_copy(lines)
         with pytest.raises(ReleaseError, match="is also the file of 'mine'"):
             release(release_request(dataset="copy"))
 

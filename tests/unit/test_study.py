@@ -30,7 +30,7 @@ def boost(**changes):
     return study_mapping({"boost": {"learner": "lazybb", "grid": {"n_rounds": [5]}, **changes}})
 
 
-def two(name="other", **changes):
+def two_learners(name="other", **changes):
     """Return a study with two learners, the second with its own title and numbers."""
     spec = {"learner": "lazybb", "grid": {"n_rounds": [5]}}
     boosted = {**spec, "title": "LazyBB", "epsilons": [0.3, 1]}
@@ -90,12 +90,15 @@ def test_estimator_parameters_hold_the_budget_for_private_learners_only():
             study_mapping(LEARNERS, epsilons=[0.3, 0.1 + 0.2]),
             "epsilon = 0.3 and 0.30000000000000004 differ only",
         ),
-        (two(epsilons=[0.1 + 0.2]), "other: epsilon = 0.3 and 0.30000000000000004 differ only"),
         (
-            two(title=" Lazybb "),
+            two_learners(epsilons=[0.1 + 0.2]),
+            "other: epsilon = 0.3 and 0.30000000000000004 differ only",
+        ),
+        (
+            two_learners(title=" Lazybb "),
             "is also the title of boost~proved. Give one of them another title",
         ),
-        (two("Boost"), "Boost: its name must differ from boost~proved"),
+        (two_learners("Boost"), "Boost: its name must differ from boost~proved"),
     ],
 )
 def test_invalid_keys_are_named(raw, says):
@@ -122,10 +125,15 @@ def test_curves_that_legends_tell_apart_may_have_one_title():
     # Settings by rule; best of a grid; another calibration; with δ; on a share of the data.
     others = [{"grid": {"n_rounds": [5, 9]}}, {"calibrations": ["published"]}, {"deltas": [1e-5]}]
     for changes in others:
-        assert len(study.from_mapping(two(title="LazyBB", **changes), "s", "s.yaml").methods) == 2
+        assert (
+            len(study.from_mapping(two_learners(title="LazyBB", **changes), "s", "s.yaml").methods)
+            == 2
+        )
     assert len(study.from_mapping(boost(deltas=[0, 1e-5]), "s", "s.yaml").methods) == 2
     # Without selection, the label does not mention the grid.
-    without_folds = {key: value for key, value in two().items() if key not in ("folds", "repeats")}
+    without_folds = {
+        key: value for key, value in two_learners().items() if key not in ("folds", "repeats")
+    }
     without_folds |= {"select": "all", "splits": {"folds": 3}, "outputs": ["accuracy"]}
     without_folds["learners"]["other"] |= {"title": "LazyBB", "grid": {"n_rounds": [5, 9]}}
     with pytest.raises(study.StudyError, match="other: its title"):

@@ -161,7 +161,7 @@ LEARNERS = {
 }
 
 
-def drawn(folder, monkeypatch, **options):
+def draw_sweep(folder, monkeypatch, **options):
     """Draw a sweep of a made-up study; return its panels, legend and table."""
     monkeypatch.chdir(folder)
     options = {"levels": ["majority"], "lines": ["calibration"], **options}
@@ -178,7 +178,7 @@ def drawn(folder, monkeypatch, **options):
 
 def test_the_majority_class_and_no_noise_are_levels_of_each_panel(tmp_path, monkeypatch):
     axes = {"x": "epsilon", "scale": "log", "panels": ["dataset", "mechanism"]}
-    panels, legend, frame = drawn(tmp_path, monkeypatch, **axes, compare="dataset")
+    panels, legend, frame = draw_sweep(tmp_path, monkeypatch, **axes, compare="dataset")
     assert len(panels) == 4
     for panel in panels:
         flat = [line for line in panel.get_lines() if len(set(line.get_ydata())) == 1]
@@ -195,7 +195,7 @@ def test_the_majority_class_and_no_noise_are_levels_of_each_panel(tmp_path, monk
 
 
 def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
-    panels, legend, frame = drawn(tmp_path, monkeypatch, x="epsilon", at={"mechanism": "auto"})
+    panels, legend, frame = draw_sweep(tmp_path, monkeypatch, x="epsilon", at={"mechanism": "auto"})
     assert drawing.ENDLESS not in legend
     assert [len(panel.get_lines()) for panel in panels] == [2, 2]
     assert len(frame) == 2 * 3 + 2
@@ -203,13 +203,13 @@ def test_without_a_log_axis_no_noise_is_a_place_on_it(tmp_path, monkeypatch):
 
 def test_a_misspelt_measure_is_one_message(tmp_path, monkeypatch):
     with pytest.raises(StudyError, match=r"^tiny: sweep: no result has 'n_leafs'"):
-        drawn(tmp_path, monkeypatch, x="epsilon", y="n_leafs", at={"mechanism": "auto"})
+        draw_sweep(tmp_path, monkeypatch, x="epsilon", y="n_leafs", at={"mechanism": "auto"})
 
 
 def test_datasets_and_methods_of_one_title_are_drawn_apart(tmp_path, monkeypatch):
     monkeypatch.setattr(drawing, "dataset_title", lambda name: "Patients")
     options = {"x": "epsilon", "panels": ["dataset"], "at": {"mechanism": "auto"}}
-    panels, _, frame = drawn(tmp_path, monkeypatch, **options)
+    panels, _, frame = draw_sweep(tmp_path, monkeypatch, **options)
     assert [panel.get_title(loc="left") or panel.get_title() for panel in panels] == [
         "Patients (toy-line)",
         "Patients (toy-line-fine)",

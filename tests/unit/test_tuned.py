@@ -183,13 +183,15 @@ def test_bad_input_has_one_message(change, says):
 ENTRY = {"learner": "lazybb", "deltas": [0, 1e-5], "tune": {"grid": {"n_rounds": [3, 5]}}}
 
 
-def made(**entry):
+def study_with_entry(**entry):
     facts = {key: value for key, value in {**ENTRY, **entry}.items() if value is not None}
     return study_with({"x": facts}, "s", epsilons=[1])
 
 
 def test_the_key_tune_makes_its_own_curve():
-    pure, approximate = made(fixed={"density": 0.5}, vary={"ties": ["negative"]}).methods.values()
+    pure, approximate = study_with_entry(
+        fixed={"density": 0.5}, vary={"ties": ["negative"]}
+    ).methods.values()
     assert pure.name == "x~proved~ties=negative"
     assert pure.title == "LazyBB, 1-rules, ties = negative"
     assert kinds.kind(pure) == kinds.TUNED
@@ -205,13 +207,13 @@ def test_the_key_tune_makes_its_own_curve():
 
 def test_another_version_of_the_learner_is_another_run(monkeypatch):
     """A new version of the selected learner or of the selecting one changes the version."""
-    before = made().methods["x~proved"].version
+    before = study_with_entry().methods["x~proved"].version
     for learner, step in (("lazybb", 1), ("tuned", 1000)):
         entry = registry.entry(learner)
         raised = dataclasses.replace(entry, version=entry.version + 1)
         with monkeypatch.context() as patched:
             patched.setitem(registry.LEARNERS, learner, raised)
-            assert made().methods["x~proved"].version == before + step
+            assert study_with_entry().methods["x~proved"].version == before + step
 
 
 @pytest.mark.parametrize(
@@ -235,11 +237,11 @@ def test_another_version_of_the_learner_is_another_run(monkeypatch):
 )
 def test_misuse_of_the_key_tune_has_one_message(change, says):
     with pytest.raises(study.StudyError, match=f"s.yaml: learners: x: .*{says}"):
-        made(**change)
+        study_with_entry(**change)
 
 
 def test_a_budget_without_rest_is_refused_when_the_study_is_requested():
-    small = made(epsilons=[1e-12])
+    small = study_with_entry(epsilons=[1e-12])
     says = "s.yaml: learners: x~proved: .*of which nothing remains for a training"
     with pytest.raises(study.StudyError, match=says):
         list(study.prices(small, "s.yaml"))
