@@ -16,6 +16,7 @@ from privcurve.audit.fits import copy_untrained, fits
 from privcurve.audit.pairs import Pair
 from privcurve.coding import Floats, Records
 from privcurve.learners.base import OF_SKLEARN, CodedClassifier
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Name of the column with the score of the canary; the other columns are attributes.
@@ -185,8 +186,11 @@ def canary_score(model: Any, pair: Pair) -> float:
     """Return a score of the differing record that tends to be larger on the left side."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
-        # Scores have a row for the left and the right record, and a column per class: take each
-        # record's score for its own class.
+        # Scores have a row per canary (left and right, or the added record) and a column per
+        # class: take each record's score for its own class.
+        if pair.neighbours == ADD_REMOVE:
+            sign = 1 if pair.larger is pair.left else -1
+            return float(sign * scores[0, int(pair.larger.labels[0])])
         left, right = int(pair.left.labels[0]), int(pair.right.labels[0])
         return float(scores[0, left] - scores[1, right])
     return float(scores @ pair.labels)
