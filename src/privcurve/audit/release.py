@@ -53,7 +53,7 @@ DATASET, TABLE, TEST = "made_up", "table.csv", "test.csv"
 HEADER = "age,town,ward,note,sick"
 # Numbers of records, ε and hold-out share: large enough that measures exceed their noise.
 N, N_TEST, EPSILON, HOLDOUT = 240, 39, 4.0, 0.5
-# What the query of `evaluate --epsilon` releases, for its ledger entry.
+# Name of the ledger entry of `evaluate --epsilon`.
 EVALUATED = f"counts of {TEST} by town, label and answer"
 DELTA = 1e-4
 TOWNS = ("Oslo", "Rome, north", "?")

@@ -365,7 +365,7 @@ class Replay(Curator):
 
 
 def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
-    """Return `leaders[place]`; raise BreachError with the reason `more` if there is none."""
+    """Return `leaders[place]`; if it does not exist, raise BreachError with the reason `more`."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)
     return leaders[place]

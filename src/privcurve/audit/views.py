@@ -1,4 +1,4 @@
-"""Views of the fitted states of models: the columns in which attacks search for an event.
+"""Views of the fitted states of models: columns that attacks search for an event.
 
 Each column is a function of one model's state. It is chosen without the trainings that bound the
 probability of the event, so any function is allowed, and more columns cost no confidence.
@@ -26,16 +26,16 @@ MOST_NUMBERS = 64
 # Number of cells into which the likelihood ratio divides the values of a column.
 N_CELLS = 12
 
-# Noise of single precision can reveal the exact number. A number counts as of single precision if
-# its relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless
-# it has so few digits that it may be exact. The pattern of the first _BITS numbers is a column.
+# Noise of single precision can reveal the exact number. A number has single precision if its
+# relative distance from a float32 is at most _ROUNDING (the rounding of a few products), unless it
+# has so few digits that it may be exact. A column shows which of the first _BITS numbers have it.
 _ROUNDING = 2.0**-50
 _FEW_DIGITS = 2.0**-16
 _BITS = 48
 
 
 def views(left: States, right: States, n_learning: int) -> tuple[Floats, Floats, list[str]]:
-    """Return the columns of the left side, those of the right, and the names of the columns.
+    """Return the columns of the left side, the columns of the right side, and their names.
 
     Both arrays have the shape (n_fits, n_columns). The first `n_learning` fits estimate the
     likelihood ratio.

@@ -73,8 +73,8 @@ class Watch(Curator):
     """A curator that draws real noise, and records the level of each draw.
 
     `drawn` collects the name of the distribution and the levels of each draw, including the draws
-    of parties and of runs. A discrete answer (an integer or a choice) has an interval of levels,
-    from which the stream `within` draws one uniformly.
+    of parties and of runs. A discrete answer (an integer or a choice) has an interval of levels:
+    the stream `within` draws one of them uniformly.
     """
 
     def __init__(

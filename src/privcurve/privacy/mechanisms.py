@@ -128,7 +128,7 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector with density ∝ e^{−‖b‖/scale}: a uniform direction times a Gamma(d) norm.
 
     Each number is a sum of four draws, which is diffprivlib's defence against attacks on
-    floating-point noise; its distribution is that of a single draw.
+    floating-point noise; the sum has the same distribution as a single draw.
     """
     from privcurve.privacy.draws import old_gamma, old_normals
 

@@ -1,4 +1,4 @@
-"""All claims to attack: `CLAIMS` of each module in this folder, and those of papers' learners."""
+"""All claims to attack: from the modules in this folder, and from the papers' learners."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def recipe(
         for setting in coins:
             yield claim_by_canaries(learner, calibration, setting, epsilon=epsilon)
     for setting in with_delta if offered.approximate else ():
-        # With δ, only real fits can show a violation.
+        # With δ > 0, worst answers can show no violation: only real fits can.
         yield claim_by_fits(learner, PROVED, setting, 3 * n_trainings, delta=DELTA)
     if canary:
         delta = 0.0 if offered.pure else DELTA

@@ -178,7 +178,7 @@ def hidden_few(c: Claim, target: Target) -> list[Pair]:
 
 
 def misleading_public_column(c: Claim, target: Target) -> list[Pair]:
-    """Return eight records; the one that moves has a label that the public column contradicts.
+    """Return eight records; one moves, and the public column contradicts its label.
 
     A learner that starts from the public column gives this record most of the weight.
     """
