@@ -536,7 +536,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return two tables that differ in all records of one person, with `at_most` per person."""
+    """Return two tables that differ in all records of a person, with `case.group` per person."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]

@@ -78,7 +78,7 @@ def search_exact(
         p, q = distribution_of(pair.left), distribution_of(pair.right)
         reached = exact_epsilon(p, q, delta)
         largest_delta = max(largest_delta, exact_delta(p, q, epsilon))
-        # If pairs differ only by rounding, take the first, so that all machines agree.
+        # If the ε of pairs differ only by rounding, take the first pair, on every machine.
         if worst is None or reached > worst[0] * (1 + TOLERANCE):
             worst = reached, pair, len(p)
     if worst is None:
@@ -99,7 +99,7 @@ def search_losses(pairs: Iterable[Pair], loss: Callable[[Pair], float], epsilon:
     losses = [(loss(pair), pair) for pair in pairs]
     if not losses:
         raise ValueError("there are no pairs to search")
-    # If pairs differ only by rounding, take the first, so that all machines agree.
+    # If the losses of pairs differ only by rounding, take the first pair, on every machine.
     largest = max(most for most, _ in losses)
     most, pair = next(of for of in losses if of[0] >= largest - LOSS_TOLERANCE)
     violated = largest > epsilon * (1 + LOSS_TOLERANCE)

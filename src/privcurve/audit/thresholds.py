@@ -131,9 +131,9 @@ def _ends(scores: Floats) -> tuple[int, int]:
 def _is_decided(
     fits: _Fits, answers: Mapping[Place, NDArray[Any]], event: Event, place: Place, part: Part
 ) -> bool:
-    """Return whether the fitted state changes with the noise of one decision; check how.
+    """Return whether the fitted state depends on the noise of one decision.
 
-    Raises BreachError if it changes at another noise than at the threshold.
+    Raises BreachError if the decision does not change at the threshold of the noise.
     """
     exact, first, last = event.exact[part], *_ends(event.exact[part].reshape(-1))
 

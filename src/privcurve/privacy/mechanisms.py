@@ -81,7 +81,7 @@ class Mechanism:
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
-        """Return the length of the interval of an ε-DP call's privacy loss; None if up to 2ε.
+        """Return the length of the interval of an ε-DP call's privacy loss; None if it may be 2ε.
 
         For a choice, ε is the rate times the range of the scores' change. For labels, it is the
         rate times the L1 sensitivity of all margins, which bounds the sum of the intervals of all

@@ -335,7 +335,7 @@ PARTS = 2**10
 
 
 def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
-    """Return the call that releases counts of records, in parts of a record (`PARTS`).
+    """Return the call that releases counts of records, in units of 1/PARTS of a record.
 
     The noise is discrete Laplace noise (``Curator.whole_numbers``). Neighbours move all counts
     together by at most `l1`, so the release is ε-DP. Raises ValueError if ε is finite and so small
