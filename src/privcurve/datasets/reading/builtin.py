@@ -1,4 +1,4 @@
-"""Datasets without download: those in scikit-learn, and a generated one."""
+"""Datasets without files: datasets that scikit-learn contains, and a generated one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from privcurve.datasets.reading.table import RawTable
 
 
 def make(description: Description) -> RawTable:
-    """Return a dataset without files: one of scikit-learn's, or the generated toy."""
+    """Return all records of a dataset without files: from scikit-learn, or generated."""
     if description.parser.kind == SKLEARN:
         return load_sklearn(description)
     n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
@@ -39,9 +39,9 @@ def load_sklearn(description: Description) -> RawTable:
 def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
     """Generate the toy example of the paper on partially private features (BRC), §4.
 
-    Points 0 … n−1 on a line are the private feature; the left half is labelled ``-``, the right
-    half ``+``. The public feature is a coin that is heads for half of the points on each side, so
-    it is exactly uncorrelated with the label.
+    The private feature ``position`` is 0 … n−1, each once; the label is ``-`` for the lower half
+    and ``+`` for the upper half. The public feature ``coin`` is heads for exactly half of the
+    records of each label, so that it is uncorrelated with the label.
     """
     if n_rows < 4 or n_rows % 4:
         raise DatasetError(f"toy_line: n_rows must be a positive multiple of 4; got {n_rows}")

@@ -31,23 +31,24 @@ class Format:
 
     parser: dict[str, Any]  # the content of `parser` in a description
     fields: tuple[str, ...]  # names of the fields, in order; all distinct
-    # The names as written in the file; empty if it has none.
+    # Names of the fields as written in the file, perhaps equal or empty; none without a header.
     names: tuple[str, ...] = ()
-    # Names of a Parquet file's columns of lists or objects, which are not read.
+    # Names of columns of a Parquet file that hold lists or objects, and so are not read.
     nested: tuple[str, ...] = ()
-    # names of all sheets of an Excel file, beginning with the sheet that is read
+    # Names of all sheets of an Excel file; the sheet that is read comes first.
     sheets: tuple[str, ...] = ()
 
     @property
     def is_guessed(self) -> bool:
-        """Whether the encoding is a guess: the bytes could be other letters in another encoding."""
+        """Whether the encoding is a guess: other encodings of one byte per letter fit as well."""
         return self.parser.get("encoding") in ENCODINGS[1:]
 
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     """Detect the format of a table; without a header its fields are column1, column2, ….
 
-    `sheet` is the name of an Excel sheet, by default the first.
+    `sheet` is the name of an Excel sheet, by default the first. Raises DatasetError if the file is
+    missing or empty, or if its format cannot be detected.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -128,9 +129,10 @@ def is_plain_text(path: Path) -> bool:
 
 
 def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
-    """Return the separator with which most lines have the same number of fields, above one.
+    """Return the separator that splits most lines into equally many fields, and two records.
 
-    Also return the first two records.
+    The separator must split the first line into more than one field. The records are the first two.
+    Raises DatasetError if there is no such separator.
     """
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, list[Record]] | None = None
@@ -160,7 +162,8 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
                 f"its first line has {first} fields (separator {separator!r}), most others "
                 f"have {width}. {remedy}"
             )
-        # The separator must also split the first line, as blanks also occur in texts.
+        # The separator must split the first line into as many fields as most lines. Blanks are the
+        # last choice, as they also occur in texts.
         if 1 < first == width and score > best:
             if separator == "whitespace" and choice is not None and best[0] > 0.5:
                 continue
@@ -181,9 +184,10 @@ def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
 
 
 def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
-    """Name the fields after the first line that is not blank; equal or empty names are changed.
+    """Return the format with the names of the fields; repeated or empty names are changed.
 
-    `rows` are this line and the next one. A title instead of names raises DatasetError.
+    `rows` has the first two records; the first one has the names, if there is a `header`. Raises
+    DatasetError if the first record looks like a title instead.
     """
     number, first = rows[0]
     if not header:
@@ -205,7 +209,7 @@ def _name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header:
 
 
 def make_distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield names; number the repeated ones, and name the empty ones."""
+    """Yield names that differ: a repeated name gets a number, an empty one becomes column1, …."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

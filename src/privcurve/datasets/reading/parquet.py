@@ -22,7 +22,7 @@ from privcurve.datasets.reading.table import (
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file is a Parquet file, by its name or by its first and last bytes."""
+    """Return whether a file has the ending ``.parquet``, or the first and last bytes of Parquet."""
     if path.suffix.lower() == ".parquet":
         return True
     if not path.is_file() or path.stat().st_size < 8:
@@ -34,7 +34,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def schema_of(path: Path) -> Any:
-    """Read the names and types of a file's columns."""
+    """Return the Arrow schema of a file: the names and types of its columns."""
     import pyarrow
     from pyarrow import parquet
 
@@ -49,7 +49,7 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file in pieces.
 
-    Columns become what the same records in a text file would become.
+    The columns are converted to the values that a text file with the same records would give.
     """
     import pyarrow
     from pyarrow import parquet
@@ -78,7 +78,10 @@ def read(
 
 
 def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list[str]:
-    """Return the copied columns of times with a zone that are neither encoded nor the label."""
+    """Return the names of the columns that are only copied, and hold times with a zone.
+
+    Their texts are times in UTC, which the caller marks by a Z.
+    """
     if not isinstance(description, Unlabelled):
         return []
     domain = description.domain

@@ -17,7 +17,7 @@ from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import NoColumnError, convert_cells
 from privcurve.schema import suggestion
 
-# Limits of a piece, so that files of any length need the same memory.
+# Maximum number of records in a piece, and of fields in all its records: limits the memory.
 MOST_RECORDS = 50_000
 MOST_FIELDS = 250_000
 
@@ -28,10 +28,10 @@ _LONGEST = 40
 _ARFF = (".arff", ".arff.gz")
 _TITLE = "If a title is above the names of its columns, delete it."
 
-# The end of messages about values without a code, if the model was trained by others.
+# The end of messages about values without a code, if a finished model decides about the codes.
 DECIDED = "the description, and train again"
 
-# Exceptions of damaged files. A UnicodeDecodeError is a ValueError.
+# Exceptions that damaged files raise. ValueError includes UnicodeDecodeError.
 READ_ERRORS = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 T = TypeVar("T")
@@ -39,11 +39,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RawTable:
-    """Records of a file, before encoding."""
+    """Consecutive records of a file or frame as named columns, before encoding."""
 
     source: str  # the file, as named in messages
-    # Texts of the file, in a list or an Arrow array with None for a missing value; or an array of
-    # numbers or days.
+    # By name: texts, in a list or an Arrow array, with None for a missing value; or a NumPy array
+    # of numbers or days.
     columns: Mapping[str, Any]
     lines: Sequence[int]  # line or row of each record
     unit: str = "line"  # what `lines` counts
@@ -57,17 +57,17 @@ class RawTable:
         return replace(self, columns=columns, lines=self.lines[:n_records])
 
     def place_of(self, row: int) -> str:
-        """Return a text with the position of a record."""
+        """Return the position of a record for messages, such as "line 7 of table.csv"."""
         return f"{self.unit} {self.lines[row]} of {self.source}"
 
 
 def chunk_size(width: int) -> int:
-    """Return how many records of `width` fields are read and encoded at once."""
+    """Return the number of records in a piece, if each record has `width` fields."""
     return max(1, min(MOST_RECORDS, MOST_FIELDS // max(width, 1)))
 
 
 def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Yield lists of records of `width` fields, to be read and encoded at once."""
+    """Split records of `width` fields into lists, as long as the pieces of a table."""
     rest = iter(items)
     while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
@@ -75,10 +75,10 @@ def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Replaces the description when a file of unlabelled records is read.
+    """Takes the place of the description when a file of unlabelled records is read.
 
-    `name` and `path` are for messages: the file, and where the treatment of its values is decided.
-    `copied` are fields that are read in addition to the columns.
+    `name` and `path` are words in messages, for the file, and for what to change if its values have
+    no codes. `copied` are fields that are read in addition to the columns of the domain.
     """
 
     domain: Domain
@@ -94,7 +94,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: AnyDescription) -> list[str]:
-    """Return the fields that are used: columns, then label and unit, or the copied fields."""
+    """Return the fields to read: the columns, then label and unit (or the copied fields)."""
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
@@ -102,14 +102,17 @@ def wanted_fields(description: AnyDescription) -> list[str]:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Write names of columns for a message, shortened: there may be thousands, or long texts."""
+    """Join names of columns for a message; long names and long lists of names are shortened."""
     some = [name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…" for name in names[:_SHOWN]]
     more = len(names) - len(some)
     return (", ".join(some) or "none") + (f", … ({more:,} more)" if more else "")
 
 
 def hint_of(source: str, fields: Sequence[str]) -> str:
-    """Return a guess what a file is, from its name and first fields, with a remedy; or ""."""
+    """Return a guess at the format of a file that is no plain table, with a remedy; else "".
+
+    The guess uses the name of the file, `source`, and the fields of the first record.
+    """
     start = fields[0].lstrip() if fields else ""
     if start[:1] in ("{", "["):
         return (
@@ -131,14 +134,17 @@ def hint_of(source: str, fields: Sequence[str]) -> str:
 def find_fields(
     source: str, fields: Sequence[str], wanted: Sequence[str], problems: Problems, remedy: str = ""
 ) -> dict[str, int]:
-    """Return the positions of the wanted fields; a field that does not occur once is a problem."""
+    """Return the position of each wanted field, by name.
+
+    Raises DatasetError if a wanted field is missing or occurs more than once.
+    """
     hint = hint_of(source, fields)
     counts = Counter(fields)
     missing = [name for name in wanted if not counts[name]]
     names = f"column{'s' * (len(missing) > 1)} {list_names(list(map(repr, missing)))}"
     if missing and len(missing) == len(wanted):
-        # The header is another line. The fields of this line may be a record, so the message shows
-        # none of them, except one that nearly equals a column name.
+        # This line is not the header. It may be a record, so the message shows none of its fields,
+        # except a field that nearly equals the name of a column.
         near = next((end for name in missing if (end := suggestion(name, fields)) != "."), ".")
         hint = hint or (_TITLE if near == "." else "")
         problems.add(
@@ -161,7 +167,7 @@ def find_fields(
 def positions(
     description: AnyDescription, source: str, fields: Sequence[str], problems: Problems
 ) -> dict[str, int]:
-    """Return the positions of the fields that a description uses."""
+    """Return the position of each field that a description uses; see :func:`find_fields`."""
     remedy = ""
     if description.label is not None:
         remedy = f" Correct the names, there or in {description.path} (columns, label, parser)."
@@ -169,7 +175,10 @@ def positions(
 
 
 def check_order(description: AnyDescription, source: str, above: Sequence[str], unit: str) -> None:
-    """Refuse a file whose last skipped row, `above`, has column names in another order."""
+    """Refuse a file if its last skipped row names columns in another order than the parser.
+
+    `above` has the fields of this row; `unit` is the word for it, ``line`` or ``row``.
+    """
     parser = description.parser
     counts = Counter(name.strip() for name in above)
     for j, name in enumerate(above, start=1):
@@ -205,7 +214,7 @@ def convert_columns(
 
 
 def unreadable_error(description: AnyDescription, source: object, error: Exception) -> DatasetError:
-    """Return the error for a file that does not have the expected format."""
+    """Return the DatasetError for a file that cannot be read because of `error`, with a remedy."""
     if description.label is None and isinstance(error, UnicodeError):
         encoding = description.parser.encoding.removesuffix("-sig")
         return DatasetError(
@@ -223,5 +232,5 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 
 
 def subject(description: AnyDescription) -> str:
-    """Return the beginning of a message: the dataset's name, if the file belongs to one."""
+    """Return the beginning of a message: the name of the dataset; "" for unlabelled records."""
     return "" if description.label is None else f"dataset {description.name!r}: "

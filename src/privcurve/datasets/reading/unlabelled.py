@@ -1,7 +1,7 @@
-"""Files of unlabelled records for prediction, read in pieces.
+"""Read files of unlabelled records for prediction, in pieces.
 
-A file with column names is read by these names. Any other file is read like the model's training
-files, with the parser that the model contains.
+If a file has column names, columns are found by name. Any other file is read like the training
+files of the model, with the parser that the model contains.
 """
 
 from __future__ import annotations
@@ -52,13 +52,17 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# The names of columns end within this many lines; this many records distinguish names from values.
+# The number of lines that are searched for the names of columns, and the number of records that
+# show whether the first record has names or values.
 _MOST_OF_HEADER = 100
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The format of a file: like the model's training files, except where options differ."""
+    """The format of a file: the options of a command, and the parser of the training files.
+
+    An empty option means the value of the parser.
+    """
 
     parser: Parser | None = None  # parser of the training files, if the model contains it
     separator: str | None = None
@@ -73,21 +77,21 @@ class Layout:
 
 
 class UnlabelledFile(NamedTuple):
-    """A file with known columns, whose records are still to be read."""
+    """A file of which the columns are known, and no record is read yet."""
 
     description: Unlabelled
-    ignored: tuple[str, ...]  # its columns that the domain lacks
-    tables: Callable[[Problems], Iterator[RawTable]]
-    # For a file that is read by field positions: its first records, and the last skipped line
-    # before them.
+    ignored: tuple[str, ...]  # columns of the file that the domain lacks
+    tables: Callable[[Problems], Iterator[RawTable]]  # reads the records
+    # Only for a file that is read by the positions of fields: its first records (`top`), and the
+    # last skipped line before them (`above`).
     top: Sequence[Record] = ()
     above: Record = (0, ())
     remarks: tuple[str, ...] = ()
 
     def read(self, problems: Problems) -> Iterator[RawTable]:
-        """Read the records once, in pieces; unreadable ones are added to `problems`.
+        """Read the records, in pieces; unreadable records become faults in `problems`.
 
-        Raises DatasetError if the file is damaged.
+        The records can be read only once. Raises DatasetError if the file is damaged.
         """
         try:
             yield from self.tables(problems)
@@ -100,8 +104,8 @@ def open_unlabelled(
 ) -> UnlabelledFile:
     """Open a file of unlabelled records, and find its columns.
 
-    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if it
-    can't be read, or lacks columns: all faults in one message.
+    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if the
+    file can't be read or lacks columns, with all faults in one message.
     """
     source = "standard input" if path == STDIN else str(path)
     is_excel = path.suffix.lower() in EXCEL_ENDINGS
@@ -131,7 +135,7 @@ def open_unlabelled(
             return UnlabelledFile(wanted, ignored, partial(parquet.read, wanted, RawFile(path)))
         if is_excel:
             return _open_sheet(wanted, path, layout)
-        # An unknown encoding is detected before the file is opened, which would stay open.
+        # Detect an unknown encoding (LookupError) before the file is opened, which would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
@@ -169,7 +173,8 @@ def _open_text(
         tables = partial(read_pieces, description, wanted.name, pieces, size=size)
         return UnlabelledFile(description, ignored, tables, **more)
 
-    # Names in the first line are more reliable than the layout of other files.
+    # Look for names first in the first line of the file, then where the training files had them:
+    # names that are there are more reliable than the layout of other files.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
@@ -180,7 +185,7 @@ def _open_text(
         if _has_all(wanted, names):
             return as_table(parser, _find_unused(wanted, names))
         if trained.fields and _has_all(wanted, distinct := list(make_distinct(names))):
-            # Equal names are numbered as by `describe`.
+            # The training files had repeated names, to which `privcurve describe` gave numbers.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
             return as_table(parser, _find_unused(wanted, distinct))
     if trained.kind == LIBSVM:
@@ -203,7 +208,7 @@ def _open_text(
 
 
 def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
-    """Yield lines without comments, and without the blank lines before the first record."""
+    """Yield lines; leave out comments, and blank lines between skipped lines and first record."""
     is_above = True
     for number, line in lines:
         if parser.comment and line.startswith(parser.comment):
@@ -214,16 +219,16 @@ def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
-    """Return the line number of the first record, and its fields; 0 if there is no record.
+    """Return the line number and the fields of the first record; 0 and none if there is no record.
 
-    A field may span several lines: the number is the last line.
+    If the record has several lines, the number is the number of its last line.
     """
     number, fields = next(records_of(lines, separator, comment), (0, ()))
     return number, [field.strip() for field in fields]
 
 
 def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trained: Parser) -> int:
-    """Return how many columns of the domain are found with a separator."""
+    """Return how many columns of the domain the first record names, if split by a separator."""
     try:
         _, names = _read_header(lines, separator, trained.comment)
     except csv.Error:
@@ -232,7 +237,7 @@ def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trai
 
 
 def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
-    """Yield the records of the first lines; the last record may be cut within a quote."""
+    """Split the first lines of a file into records; stop at a quote that is not closed in them."""
     try:
         yield from records_of(lines, parser.separator, parser.comment)
     except csv.Error:
@@ -240,13 +245,16 @@ def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
 
 
 def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
-    """Return the record that ends with the last skipped line."""
+    """Return the last skipped line as a record; number 0 and no fields if it is not a record."""
     lines = [line for line in start if line[0] == parser.skip_rows]
     return next(_read_records(lines, parser), (0, ()))
 
 
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield pieces; refuse UTF-8 if another encoding is expected, as letters would be wrong."""
+    """Yield pieces; raise ValueError if they are UTF-8 and another encoding is expected.
+
+    Without this check, UTF-8 would be read with wrong letters.
+    """
     is_utf8 = codecs.lookup(encoding).name.startswith("utf-8")
     for piece in pieces:
         if not is_utf8 and not piece.isascii() and _is_utf8(piece):
@@ -308,7 +316,7 @@ def _open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFil
 
 
 def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
-    """Return a remark on how many of `n` rows are read, if the training sheet had `n_trained`."""
+    """Return a remark if a sheet has `n` rows, but the parser reads `n_trained` rows; else none."""
     if n > n_trained:
         return (
             (
@@ -347,9 +355,9 @@ def _has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
 
 
 def _find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
-    """Return the unused fields; raise DatasetError if a used field is missing."""
+    """Return the fields of a file that are not read; raise DatasetError if a field is missing."""
     wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
     find_fields(description.name, fields, wanted, problems)
-    # A column without a name comes from a separator at the end of each line.
+    # A separator at the end of each line makes a column without a name: do not report it as unused.
     used = {*wanted, description.domain.label.column, ""}
     return tuple(field for field in fields if field not in used)
