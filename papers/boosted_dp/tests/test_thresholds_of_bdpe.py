@@ -1,4 +1,4 @@
-"""The loop of BDPEα decides with the announced noise."""
+"""Test that the audit finds a loop of BDPEα that decides with other noise than it announces."""
 
 import pytest
 from deciding import check_is_seen, deciding_by, half
