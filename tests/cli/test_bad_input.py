@@ -1,14 +1,14 @@
-"""Whatever is wrong with a command line and its files ends in one message, never a traceback.
+"""Errors in a command line or its files give one message, never a traceback.
 
-A case is a command line, what the message says, and the files that differ from those of
-`own_table.py` (text or bytes, or None for one that is not there).
+A case is a command line, a part of the message, and the files that differ from `own_table.py`
+(text or bytes; None for an absent file).
 """
 
 import gzip
 
 import pytest
 from own_table import DESCRIPTION, TABLE
-from refusals import refuse
+from refusals import assert_refused
 
 from privcurve import __version__, datasets
 from privcurve.cli import main
@@ -19,7 +19,7 @@ NEW = f"describe t.csv {SICK}"
 OWN = f"describe patients.csv {SICK} --name n"
 CHECK = "check patients"
 
-# Tables as programs write them.
+# Tables in the forms of several programs.
 WITH_SEMICOLONS = "age;sick\n" + "".join(f"{k};{'yes' if k % 2 else 'no'}\n" for k in range(9))
 WITH_ROW_NAMES = "age,town,sick\n" + "".join(f'"{k}",{k},Oslo,no\n' for k in range(9))
 ARFF = """\
@@ -33,14 +33,14 @@ ARFF = """\
 """
 
 
-def table(old, new):
-    """Change the table."""
+def with_table(old, new):
+    """Return the files with another table."""
     assert old in TABLE
     return {"patients.csv": TABLE.replace(old, new)}
 
 
-def described(old, new):
-    """Change the description."""
+def with_description(old, new):
+    """Return the files with another description."""
     assert old in DESCRIPTION
     return {PATIENTS: DESCRIPTION.replace(old, new)}
 
@@ -134,9 +134,13 @@ DESCRIBE = [
 ]
 
 CHECKS = [
-    (CHECK, "R's write.table leaves out", table("id,age,", "age,")),
-    (CHECK, "nor any other.*Its first line, sep=", table("id,age", "sep=,\nid,age")),
-    (CHECK, "nor any other.*If a title is above the names", table("id,age", "Clinic,,,,\nid,age")),
+    (CHECK, "R's write.table leaves out", with_table("id,age,", "age,")),
+    (CHECK, "nor any other.*Its first line, sep=", with_table("id,age", "sep=,\nid,age")),
+    (
+        CHECK,
+        "nor any other.*If a title is above the names",
+        with_table("id,age", "Clinic,,,,\nid,age"),
+    ),
     ("check patient", "did you mean 'patients'"),
     ("check zzz", r"'zzz'\. Your own: patients\. \d+ others"),
     (
@@ -171,21 +175,21 @@ CHECKS = [
     (CHECK, "is not valid YAML", {PATIENTS: "columns: [a"}),
     (CHECK, "it has no keys", {PATIENTS: "- a\n- b\n"}),
     (CHECK, "is not valid YAML", {PATIENTS: b"title: \xff\n"}),
-    (CHECK, "line 4: unknown key 'mising'", described("missing: [", "mising: [")),
-    (CHECK, "columns: ", described("columns:\n", "columns: 3\nnone:\n")),
-    (CHECK, "missing key 'name'", described("name: age", "nam: age")),
-    (CHECK, "'0-120' must be a list: .* brackets", described("[0, 120]", "0-120")),
+    (CHECK, "line 4: unknown key 'mising'", with_description("missing: [", "mising: [")),
+    (CHECK, "columns: ", with_description("columns:\n", "columns: 3\nnone:\n")),
+    (CHECK, "missing key 'name'", with_description("name: age", "nam: age")),
+    (CHECK, "'0-120' must be a list: .* brackets", with_description("[0, 120]", "0-120")),
     (
         CHECK,
         "line 8: columns.age.bounds: must have 2 entries; it has 1",
-        described("[0, 120]", "[120]"),
+        with_description("[0, 120]", "[120]"),
     ),
-    (CHECK, "line 6: bounds of 'age'.*low < high", described("[0, ", "[999, ")),
-    (CHECK, "decide on negative of the label", described('"no"', "")),
+    (CHECK, "line 6: bounds of 'age'.*low < high", with_description("[0, ", "[999, ")),
+    (CHECK, "decide on negative of the label", with_description('"no"', "")),
     (CHECK, "there is no file .*patients.csv", {"patients.csv": None}),
     (CHECK, "has none of the columns 'age'", {"patients.csv": ""}),
-    (CHECK, "line 7: 'age' holds what are no numbers: 'old'", table("45", "old")),
-    (CHECK, "line 10: .*no column 'towns'", described("town", "towns")),
+    (CHECK, "line 7: 'age' holds what are no numbers: 'old'", with_table("45", "old")),
+    (CHECK, "line 10: .*no column 'towns'", with_description("town", "towns")),
     (
         CHECK,
         "line 2 of patients.csv must have 5 fields; it has.*Lines end with a separator: delete it",
@@ -244,7 +248,7 @@ LEDGER = "releases/patients/ledger.jsonl"
 
 RELEASES = [
     (f"{RELEASE} 1 --output ''", "argument --output: its name is empty"),
-    # It was reserved before it was seen that its folder can't be made.
+    # The folder exists, but the ledger has no such release.
     (
         f"{RELEASE} 1",
         "releases/patients/1 exists, but the ledger, .* does not list its release",
@@ -276,38 +280,38 @@ CASES = DESCRIBE + CHECKS + CHOICES + NUMBERS + RELEASES + ODD
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1]}"[:80])
 def test_bad_input_is_one_message_and_a_code(folder, capsys, case):
-    refuse(folder, capsys, *case)
+    assert_refused(folder, capsys, *case)
 
 
 def also(text):
-    """Add a key to the description."""
-    return described("n_rows: 5", f"n_rows: 5\n{text}")
+    """Return the description with one more key."""
+    return with_description("n_rows: 5", f"n_rows: 5\n{text}")
 
 
-def grouped(groups):
-    """Return the towns other groups."""
-    return described("[Oslo, Bergen]", groups)
+def with_groups(groups):
+    """Return the description with other groups of towns."""
+    return with_description("[Oslo, Bergen]", groups)
 
 
 def parsed(keys):
-    """Add keys to the parser."""
-    return described("header: true", f"header: true, {keys}")
+    """Return the description with more keys of the parser."""
+    return with_description("header: true", f"header: true, {keys}")
 
 
 DESCRIPTIONS = [
     (
-        described("n_rows: 5", "n_rows: 5.0"),
+        with_description("n_rows: 5", "n_rows: 5.0"),
         "line 1: n_rows: must be a whole number; got 5.0: write 5",
     ),
-    (grouped("[Oslo, OSLO]"), "text that matches 'OSLO' matches the earlier pattern 'Oslo'"),
+    (with_groups("[Oslo, OSLO]"), "text that matches 'OSLO' matches the earlier pattern 'Oslo'"),
     (
-        grouped("{a: 'O*', b: Oslo}"),
+        with_groups("{a: 'O*', b: Oslo}"),
         "line 10: groups of 'town': .*matches 'Oslo' matches the earlier pattern 'O.'",
     ),
-    (grouped("['', Oslo]"), "an empty pattern matches nothing"),
+    (with_groups("['', Oslo]"), "an empty pattern matches nothing"),
     (parsed("seed: 3"), "line 3: parser: seed is for kind: generated"),
     (
-        described("{train: {local: patients.csv}}", "[patients.csv]"),
+        with_description("{train: {local: patients.csv}}", "[patients.csv]"),
         r"1 problem\n  line 2: files: \['patients.csv'\] has no keys",
     ),
     (also("title: ' '"), "line 2: title: nothing is written there"),
@@ -315,16 +319,18 @@ DESCRIPTIONS = [
     (also('title: "a\\0"'), "title: a character of it can't be shown"),
     (also("folder: .."), "folder: '..' does not match"),
     (
-        described("{local: patients.csv}", f'{{local: patients.csv, sha256: "{"a" * 64}\\n"}}'),
+        with_description(
+            "{local: patients.csv}", f'{{local: patients.csv, sha256: "{"a" * 64}\\n"}}'
+        ),
         "sha256: .* does not match",
     ),
-    (described('"no"', '"yes"'), "line 17: the label 'yes' is positive"),
+    (with_description('"no"', '"yes"'), "line 17: the label 'yes' is positive"),
 ]
 
 
 @pytest.mark.parametrize(("files", "message"), DESCRIPTIONS)
 def test_odd_descriptions_are_refused(folder, capsys, files, message):
-    refuse(folder, capsys, CHECK, message, files)
+    assert_refused(folder, capsys, CHECK, message, files)
     with pytest.raises(datasets.DatasetError):
         datasets.load("patients")
 

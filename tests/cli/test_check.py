@@ -16,7 +16,7 @@ from privcurve.experiments.splits import draw_held_out
 PATH = Path("descriptions/patients.yaml")
 
 
-def changed(text, *changes):
+def replace_all(text, *changes):
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
@@ -33,12 +33,12 @@ def test_ready_with_shares_and_the_next_command(folder, capsys):
     told = capsys.readouterr().out
     assert "ready: privcurve compare patients" in told
     rows = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line.strip()}
-    # Codes, clipped, other, missing; an exclamation mark where most is lost.
+    # Codes, clipped, other, missing; an exclamation mark where many values are lost.
     assert rows["age"] == ["11", "20.0%!", "–", "20.0%"]
     assert rows["town"] == ["4", "–", "20.0%", "20.0%"]
     assert rows["day"] == ["11", "0.0%", "–", "20.0%"]
     assert main.main(["check", str(PATH)]) == 0
-    # What is ready can be coded.
+    # A dataset that is ready can be encoded.
     assert len(datasets.load("patients").y) == 5
 
 
@@ -47,7 +47,7 @@ def test_a_class_of_one_record_can_not_be_compared(folder, capsys, classes):
     Path("patients.csv").write_text(TABLE.replace("2020-01-05,yes", "2020-01-05,no"))
     if classes:
         label = 'positive: "yes", negative: "no"', 'classes: ["no", maybe, "yes"]'
-        PATH.write_text(changed(DESCRIPTION, label))
+        PATH.write_text(replace_all(DESCRIPTION, label))
     assert main.main(["check", "patients"]) == 0
     told = capsys.readouterr().out
     lines = PATH.read_text().splitlines()
@@ -80,7 +80,7 @@ def test_lines_of_separators_alone_are_no_records(folder, capsys):
 def test_all_problems_in_one_pass(folder):
     towns = "kind: text\n    groups: [Oslo, Bergen]", "kind: categorical\n    categories: [Oslo]"
     changes = ("n_rows: 5", "n_rows: 6"), ("[0, 120]", ""), ("2020-01-01", "2020-01-31")
-    PATH.write_text(changed(DESCRIPTION, *changes, towns, ('"no"', '"never"')))
+    PATH.write_text(replace_all(DESCRIPTION, *changes, towns, ('"no"', '"never"')))
     Path("patients.csv").write_text(TABLE.replace("2021-01-05", "soon"))
     assert [(line, message.split(":")[0][:44]) for line, message in faults()] == [
         (1, "the file holds 5 records, not 6. If it is the one"[:44]),
@@ -94,13 +94,13 @@ def test_all_problems_in_one_pass(folder):
         datasets.load("patients")
 
 
-def test_every_blank_is_named_and_what_the_schema_refuses_hides_nothing(folder):
+def test_every_blank_is_named_even_with_other_faults(folder):
     blanks = ("[0, 120]", "[Oslo, Bergen]", "[2020-01-01, 2023-12-31]", '"yes"', '"no"')
-    PATH.write_text(changed(DESCRIPTION, *((old, "") for old in blanks)))
+    PATH.write_text(replace_all(DESCRIPTION, *((old, "") for old in blanks)))
     assert [line for line, _ in faults()] == [8, 12, 15, 17, 17]
     assert not check("patients").tallies
     PATH.write_text(
-        changed(DESCRIPTION, ("bounds: [0, 120]", "bound: [0, 120]"), ("[Oslo, Bergen]", ""))
+        replace_all(DESCRIPTION, ("bounds: [0, 120]", "bound: [0, 120]"), ("[Oslo, Bergen]", ""))
     )
     messages = " ".join(message for _, message in faults())
     assert "unknown key 'bound'" in messages
@@ -108,8 +108,8 @@ def test_every_blank_is_named_and_what_the_schema_refuses_hides_nothing(folder):
     assert [tally.column.name for tally in check("patients").tallies] == ["day"]
 
 
-def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
-    """Describe the table with a file to test by; give the faults."""
+def faults_with_test_file(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
+    """Describe the table with a test file; return the faults."""
     Path("test.csv").write_text(TABLE.splitlines()[0] + "\n" + test)
     files = f"n_rows: {n_rows}\nn_test: {test.count(chr(10))}\n{records}"
     files += "files: {train: {local: patients.csv}, test: {local: test.csv}}\n"
@@ -118,21 +118,21 @@ def by_another(records="", n_rows=5, test="P9,31,Oslo,2020-01-05,yes\n"):
 
 
 def test_each_part_is_checked_by_itself(folder):
-    assert by_another() == []
-    # Labels of records to test by alone are no two classes to learn; one of them is enough to test.
+    assert faults_with_test_file() == []
+    # The training labels must have two classes; test records may have one label.
     Path("patients.csv").write_text(TABLE.replace(",yes", ",no"))
-    assert "all records have the label 'no'" in by_another()[0][1]
+    assert "all records have the label 'no'" in faults_with_test_file()[0][1]
     Path("patients.csv").write_text(TABLE)
-    # One record of six, but all that there are to test by.
-    ((line, message),) = by_another(test="P9,999,Oslo,2020-01-05,yes\n")
+    # One record of six, but the only test record.
+    ((line, message),) = faults_with_test_file(test="P9,999,Oslo,2020-01-05,yes\n")
     assert (line, message[:48]) == (9, "100% of the values of 'age' (test) lie outside i")
     with pytest.raises(datasets.DatasetError, match=r"100% of the values of 'age' \(test\)"):
         datasets.load("patients")
-    ((line, message),) = by_another(test=TABLE.partition("\n")[2])
+    ((line, message),) = faults_with_test_file(test=TABLE.partition("\n")[2])
     assert (line, "byte for byte the same" in message) == (3, True)
-    # Records that are left out are counted.
-    assert by_another("records: {balance: first}\n", 4) == []
-    ((line, message),) = by_another("records: {balance: first}\n", 5)
+    # Left-out records are counted.
+    assert faults_with_test_file("records: {balance: first}\n", 4) == []
+    ((line, message),) = faults_with_test_file("records: {balance: first}\n", 5)
     assert (line, message[:24]) == (3, "records leaves 4 records")
 
 
@@ -145,7 +145,7 @@ def test_labels_of_all_kinds_need_no_more_memory(folder, monkeypatch):
     assert "'4' (1) and over 2 more" in message
 
 
-def test_a_dataset_of_another_can_be_checked_too(folder):
+def test_a_shipped_dataset_can_be_checked_too(folder):
     Path("descriptions/less.yaml").write_text(
         "title: less\nbased_on: patients\ncolumns: [{name: age, n_bins: 4}]\n"
     )
@@ -157,7 +157,7 @@ def test_a_dataset_of_another_can_be_checked_too(folder):
 def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
     plain = datasets.load("patients")
     blanks = ("[Oslo, Bergen]", '[" Oslo", "Bergen "]'), ('"yes"', '"yes "'), ("NA]", '" NA"]')
-    PATH.write_text(changed(DESCRIPTION, *blanks))
+    PATH.write_text(replace_all(DESCRIPTION, *blanks))
     assert check("patients").is_ready
     again = datasets.load("patients")
     assert (again.X == plain.X).all()
@@ -165,7 +165,7 @@ def test_blanks_at_the_ends_of_listed_values_mean_nothing(folder):
 
 
 def columns_of(rows, columns):
-    """Describe a table of columns x1, x2, … and a label; give the faults."""
+    """Describe a table with columns x1, x2, … and a label; return the faults."""
     Path("t.csv").write_text("".join(f"{','.join(map(str, row))},{k % 2}\n" for k, row in rows))
     names = [f"x{k}" for k in range(1, len(rows[0][1]) + 1)]
     Path("descriptions/t.yaml").write_text(
@@ -186,21 +186,19 @@ def test_columns_all_in_one_bin_are_not_ready(folder, capsys):
     assert "with the unit of the file. If they are, write spacing: mixed, n_bins: 64. So" in message
     ((_, message),) = columns_of(rows, many.replace("..3", "..1"))
     assert message.startswith("all values of 'x1' are in one bin, though they differ: compare")
-    # Few of many, and a column of one value, are told of.
+    # A remark, no fault: one of many columns is in one bin, or a column has only one value.
     assert columns_of(rows, '  - {name: "x{2..4}", kind: numeric, bounds: [0, 64000]}\n') == []
     capsys.readouterr()
     assert main.main(["check", "t"]) == 0
     assert "0 <= x2 < 6400: 100.0%. Write spacing" in capsys.readouterr().out
-    # Of bounds that are another mistake, or are meant so, nothing more is said.
+    # Bounds with another fault, or with expected clipping, get no second message.
     ((_, message),) = columns_of(rows, "  - {name: x3, kind: numeric, bounds: [-2, -1]}\n")
     assert "lie outside its bounds" in message
     clipped = "  - {name: x3, kind: numeric, bounds: [-2, -1], clipping: expected}\n"
     assert columns_of(rows, clipped) == []
 
 
-def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_its_bounds(
-    folder, capsys
-):
+def test_a_bin_that_hides_most_of_a_column_is_reported_with_better_bins(folder, capsys):
     def advice(values, bounds, more=""):
         rows = [(k, (value,)) for k, value in enumerate(values)]
         assert columns_of(rows, f"  - {{name: x1, kind: numeric, bounds: {bounds}{more}}}\n") == []
@@ -221,15 +219,15 @@ def test_a_bin_that_hides_most_of_a_column_is_told_with_bins_that_follow_from_it
     assert advice(skewed, "[0, 9999]", ", spacing: log1p, n_bins: 2") == (
         f"99 <= x1 <= 9999: 83.3%. {mixed}"
     )
-    # A bin of one value, however often it is there, hides nothing.
+    # A bin that holds a single value hides nothing, however frequent the value is.
     often = [0] * 50 + [k * 1000 for k in range(1, 11)]
     assert advice(often, "[0, 10000]") is None
     assert advice([*often[:-1], 1], "[0, 10000]") == f"0 <= x1 < 1000: 85.0%. {mixed}"
-    # What is clipped counts with its bound.
+    # Clipped values count as the bound.
     assert advice([1000 + k for k in range(60)], "[0, 9]", ", clipping: expected") is None
 
 
-def test_bins_that_are_finer_follow_from_public_facts_alone():
+def test_finer_bins_follow_only_from_public_facts():
     def column(bins, spacing="equal", dates="", high=1000.0):
         return datasets.Column("x", "numeric", (0.0, high), bins, spacing=spacing, dates=dates)
 
@@ -237,7 +235,7 @@ def test_bins_that_are_finer_follow_from_public_facts_alone():
     assert [propose_bins(column(10, word)) for word in ("equal", "log", "log1p")] == [mixed] * 3
     narrower = "Give narrower bounds, if narrower ones are public."
     assert propose_bins(column(64, "mixed")) == propose_bins(column(64, "mixed-high")) == narrower
-    # A bin of a date is a day or more.
+    # A bin of dates has at least a day.
     assert propose_bins(column(10, dates="iso")) == "Write n_bins: 64."
     assert (
         propose_bins(column(10, dates="iso", high=50))
@@ -264,7 +262,7 @@ def test_times_and_numbers_are_categories_as_they_are_written_or_refused(folder)
     number = "  - {name: x2, kind: categorical, categories: [1.10, other]}\n"
     ((_, message),) = columns_of(rows, number)
     assert message.endswith("YAML reads it as the number 1.1: put it in quotes.")
-    # Of these 1 and 1.0 are both categories; of a "1.0" only the latter would be.
+    # 1 and 1.0 in the file match the number 1; only 1.0 matches the text "1.0".
     ((_, message),) = columns_of(rows, number.replace("1.10", "1.0"))
     assert message.endswith("the number 1.0: write 1; or, for that text alone, put it in quotes.")
 

@@ -1,4 +1,4 @@
-"""privcurve compare: what is asked for, what is run, and what it says."""
+"""privcurve compare: its arguments, its study, and its output."""
 
 import importlib.util
 import io
@@ -52,7 +52,7 @@ def sentence(frame, **options):
     return ranking(frame, "d", 1, TITLES, **options).sentence()
 
 
-def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flattered():
+def test_the_sentence_names_the_choice_its_cost_and_the_optimism():
     assert sentence(TABLE) == (
         "at ε = 1 take A: accuracy 0.842 ± 0.002, the best of 2 and so slightly optimistic; "
         "without privacy 0.861; always the most frequent label 0.761"
@@ -60,7 +60,7 @@ def test_the_sentence_says_what_to_take_what_it_costs_and_that_the_best_is_flatt
     nearer = TABLE.assign(accuracy=TABLE["accuracy"].replace(0.83, 0.84))
     assert sentence(nearer).endswith("level with it within two standard errors: B, δ = 10⁻⁶")
     assert "best of" not in sentence(TABLE.drop(index=0))
-    # What is missing is not ranked.
+    # A method without a score is not ranked.
     assert "nothing was trained" in ranking(TABLE, "d", 2, TITLES).sentence()
     lines = ranking(TABLE, "d", 1, TITLES).lines(1)
     assert [line.split()[0] for line in lines] == ["1.", "Boosting", "Majority"]
@@ -91,7 +91,7 @@ def test_a_reference_and_a_twin_whose_trainings_have_failed_are_named():
     assert place.failed_methods == ["c~delta=1e-06", "c"]
 
 
-def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
+def test_if_nothing_beats_a_constant_the_sentence_says_so():
     weak = TABLE.assign(
         accuracy=TABLE["accuracy"].replace(0.8423, 0.7635), auc=[0.6, 0.67, 0, 0, 0]
     )
@@ -107,23 +107,23 @@ def test_where_nothing_beats_a_constant_answer_that_is_the_answer():
 
 
 def test_one_mechanism_is_one_row():
-    """A method that was given a δ and used none is the one without, with the same scores."""
+    """A method that got a δ and used none equals the method without δ, with equal scores."""
     twice = TABLE.iloc[[1, 1]].assign(method=["a~proved", "a~proved~delta=1e-06"])
     twice["delta"] = [0.0, 1e-6]
     titles = {**TITLES, "a~proved~delta=1e-06": "A"}
     rows = pd.concat([twice.iloc[::-1], TABLE.iloc[[0, 3, 4]]], ignore_index=True)
     made = ranking(rows, "d", 1, titles)
     assert [made.name(row) for _, row in made.private.iterrows()] == ["A", "B, δ = 10⁻⁶"]
-    # Other scores are of another mechanism.
+    # Other scores show another mechanism.
     rows.loc[0, "accuracy_error"] = 0.0021
     assert len(ranking(rows, "d", 1, titles).private) == 3
-    # What a ledger says was used is the δ that is shown.
+    # The row shows the δ that the ledger says was used.
     used = pd.DataFrame({"dataset": "d", "method": "b~proved", "epsilon": 1.0, "delta_used": [0.0]})
     told = ranking(set_used_deltas(TABLE, used), "d", 1, TITLES)
     assert "B  " in told.lines()[1]
 
 
-def test_only_what_is_proved_is_recommended_and_a_choice_on_the_records_is_reported():
+def test_only_proved_learners_are_recommended_and_selection_on_records_is_reported():
     first = TABLE.assign(kind="hyperparameters chosen without privacy")
     first.loc[0, ["calibration", "accuracy"]] = "published", 0.9
     made = ranking(first, "d", 1, TITLES)
@@ -146,7 +146,7 @@ def test_a_learner_whose_setting_nobody_paid_for_is_not_recommended_though_it_is
     assert "chosen on the records" not in ranking(behind, "d", 1, TITLES).sentence()
 
 
-def test_the_quickstart_shows_what_is_recommended_at_both_deltas():
+def test_the_quickstart_shows_the_recommendation_at_both_deltas():
     shown = study.load(ROOT / "config/studies/quickstart.yaml")
     (pure, approximate) = [one for one in shown.methods.values() if one.learner == "privgam"]
     assert (pure.delta, approximate.delta) == (0, 1e-5)
@@ -180,7 +180,7 @@ def test_titles_name_the_neighbours_of_epsilon_where_they_differ():
     assert alike["gam~proved"] == "PrivGAM"
 
 
-def test_of_a_rare_label_more_than_the_accuracy_is_reported():
+def test_for_a_rare_label_more_than_the_accuracy_is_reported():
     made = ranking(RARE, "d", 1, TITLES)
     assert made.sentence().startswith(
         "at ε = 1 nothing is better than always predicting the most frequent label (0.9983): B, "
@@ -195,7 +195,7 @@ def test_of_a_rare_label_more_than_the_accuracy_is_reported():
     assert "AUC" not in ranking(TABLE, "d", 1, TITLES).lines()[0]
 
 
-def test_another_metric_ranks_and_a_loss_the_other_way_round():
+def test_another_metric_ranks_and_a_loss_in_reverse():
     made = ranking(RARE, "d", 1, TITLES, "auc")
     assert made.sentence() == (
         "at ε = 1 take A: AUC 0.900 ± 0.005, the best of 2 and so slightly optimistic; without "
@@ -216,11 +216,11 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     assert made.file == Path("results/comparisons/compare_wdbc.yaml")
     assert written["epsilons"] == [0.5, 2]
     assert written["learners"]["privgam"]["deltas"] == [1e-6]
-    # It offers δ = 0 alone.
+    # The learner offers only δ = 0.
     assert "deltas" not in written["learners"]["dp_lr"]
     assert made.left_out == ()
     assert json.loads(made.configuration.read_text())["seed"] == comparison.SEED
-    # Tuned settings are paid for, and every other one is public: ε covers the whole way.
+    # Tuned settings are paid for, and all other settings are public: ε covers the whole way.
     assert made.study.methods["lazybb_tuned~proved~delta=1e-06"].tune is not None
     methods = made.study.methods.values()
     assert {len(method.settings) for method in methods} == {1}
@@ -230,11 +230,11 @@ def test_a_comparison_is_checked_and_written_in_any_folder(folder):
     fresh = comparison.prepare("wdbc", [1], fresh=True)
     assert fresh.plan.is_fresh
     assert json.loads(fresh.configuration.read_text())["fresh"] is True
-    # What is wanted is of the page; where an ε is looked for, more are compared.
+    # The wish is on the page; a search for ε compares more values of ε.
     wish = Wish("auc", 0.9, within=False)
     wanted = comparison.prepare("wdbc", comparison.WIDE, metric="auc", wish=wish)
     assert wanted.outputs["leaderboard"].options["want"] == "auc >= 0.9"
-    # Without δ a learner that needs one is left out and named.
+    # Without δ, a learner that needs one is left out and named.
     pure = comparison.prepare("wdbc", [1], metric="auc")
     assert pure.study.metric == "auc"
     assert "random_trees" not in {method.learner for method in pure.study.methods.values()}
@@ -251,8 +251,8 @@ DESCRIPTION = {
 
 
 @pytest.fixture
-def mine(folder, monkeypatch):
-    """Private records."""
+def private_records(folder, monkeypatch):
+    """Write private records."""
     monkeypatch.setenv("PRIVCURVE_SEEDS", str(folder / "seeds"))
     rows = "".join(f"{c},{'yes' if c == 'red' else 'no'}\n" for c in ("red", "blue") * 20)
     (folder / "mine.csv").write_text("colour,label\n" + rows)
@@ -260,11 +260,11 @@ def mine(folder, monkeypatch):
     (folder / "descriptions/mine.yaml").write_text(yaml.safe_dump(DESCRIPTION))
 
 
-def test_private_records_get_a_secret_seed(folder, mine):
+def test_private_records_get_a_secret_seed(folder, private_records):
     made = comparison.prepare("mine", [1])
     assert json.loads(made.configuration.read_text())["seed"] == "secret"
     assert "secret" in str(made.plan.seed)
-    # That these need one is no remark on another comparison.
+    # The remark is about private records only.
     assert not comparison.prepare("toy-line", [1]).plan.notes(["compare_toy-line"])
     (folder / "mine.csv").unlink()
     with pytest.raises(ValueError, match=r"mine\.csv"):
@@ -272,7 +272,7 @@ def test_private_records_get_a_secret_seed(folder, mine):
 
 
 def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
-    folder, mine, monkeypatch, capsys
+    folder, private_records, monkeypatch, capsys
 ):
     monkeypatch.setattr(compare, "report", lambda made: "")
     ran = []
@@ -282,26 +282,26 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert main.main(words) == 0
     assert main.main(["compare", "mine", "--epsilon", "0.5", "1"]) == 0
     assert main.main(words) == 0
-    # Noted before it looks: one that is stopped half way has looked, too.
+    # The ledger has the entry before training: a comparison that stops half-way has looked, too.
     assert ran == [True]
     entries = [json.loads(line) for line in ledger.read_text().splitlines()]
     (noted,) = [entry for entry in entries if "comparison" in entry]
     assert (noted["epsilon"], noted["private"]) == ("inf", False)
     assert noted["sources"] == {"mine.csv": sha256_of(Path("mine.csv"))}
     assert noted["at"].startswith("20")
-    # It spends nothing, and the ledger is whole.
+    # A comparison spends nothing, and the ledger stays valid.
     assert [entry["release"] for entry in entries if "release" in entry] == [1, 1, 2, 2]
     said = capsys.readouterr()
     assert "together epsilon = 2 (replace-one neighbours)" in said.out
     assert "last comparison" not in said.err
-    # What is compared is what is released, or it is said.
+    # A warning if the release differs from the comparison.
     for more in (["--delta", "1e-6", "--learner", "privgam"], ["--learner", "noisy_majority"]):
         epsilon = "2" if more[0] == "--learner" else "1"
         assert main.main(["release", "mine", "--epsilon", epsilon, *more]) == 0
         assert "the last comparison was at epsilon = 0.5, 1 with delta = 0" in (
             capsys.readouterr().err
         )
-    # Of public records there is nothing to note.
+    # The ledger has no entry for public records.
     assert main.main(["compare", "wdbc"]) == 0
     assert sorted(path.name for path in Path("releases").glob("*/")) == ["mine"]
     said = "A comparison that is not private was made on these records before."
@@ -309,7 +309,7 @@ def test_a_comparison_of_private_records_is_noted_and_their_cards_say_so(
     assert [said in card for card in cards] == [False, True]
 
 
-def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
+def test_an_undecided_draft_is_named_with_its_lines(folder, private_records, capsys):
     path = Path("descriptions/mine.yaml")
     path.write_text(path.read_text().replace("categories:\n  - red\n  - blue", "categories:"))
     line = path.read_text().splitlines().index("- categories:") + 1
@@ -321,7 +321,7 @@ def test_an_undecided_draft_is_named_with_its_lines(folder, mine, capsys):
     assert "privcurve decide mine asks for what is blank." in said
 
 
-# What is no value of these, or contradicts another, is not understood.
+# Options with a wrong value, or with a value that contradicts another option.
 USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
 
 
@@ -345,19 +345,19 @@ USAGE = ("--cores", "--fresh", "--metric", "--want", "--want:", "--within:")
         (["toy-line/../x"], "unknown dataset"),
     ],
 )
-def test_what_can_not_be_run_ends_in_one_message(folder, capsys, arguments, says):
+def test_an_impossible_comparison_ends_in_one_message(folder, capsys, arguments, says):
     assert main.main(["compare", *arguments]) == (2 if says.split()[0] in USAGE else 1)
     said = capsys.readouterr().err
     assert said.startswith("privcurve: ")
     assert says in said
-    # No file is named that nobody has written, and none is written.
+    # The message names no file that does not exist, and no file is written.
     assert "results" not in said
     assert not (folder / "results").exists()
     assert not (folder / "logs").exists()
 
 
 def pretend(folder, monkeypatch, *lines, code=0):
-    """Put something in Snakemake's place that says some lines and ends."""
+    """Replace Snakemake by a script that prints some lines and ends."""
     script = folder / "pretend"
     said = "".join(f"echo '{line}'\n" for line in lines)
     script.write_text(f"#!/bin/sh\n{said}exit {code}\n")
@@ -383,7 +383,7 @@ def test_progress_is_a_line_and_the_rest_goes_to_the_log(folder, monkeypatch, ca
     assert capsys.readouterr().out.splitlines() == list(lines)
 
 
-def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
+def test_a_failed_run_names_the_reason_and_its_log(folder, monkeypatch):
     pretend(folder, monkeypatch, "much", "error: mine.csv: line 3", "more", code=1)
     with pytest.raises(running.RunError) as caught:
         running.run(["x"], Path("logs/x.log"))
@@ -397,7 +397,7 @@ def test_a_run_that_fails_says_why_and_where_its_log_is(folder, monkeypatch):
         running.run(["x"], Path("logs/x.log"))
 
 
-def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
+def test_progress_shows_the_remaining_time_of_long_runs():
     clock, said = iter([0.0, 2.0, 9.0, 400.0, 9000.0, 9001.0]), io.StringIO()
     progress = Progress(show=said, clock=lambda: next(clock))
     for done in (2, 4, 6, 8, 10):
@@ -411,7 +411,7 @@ def test_progress_tells_the_time_that_is_left_of_what_takes_longer():
     ]
 
 
-def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, capsys):
+def test_a_comparison_can_print_json_or_be_quiet(folder, private_records, monkeypatch, capsys):
     ran = []
     monkeypatch.setattr(running, "run", lambda *_, **options: ran.append(options["quiet"]))
     monkeypatch.setattr(compare, "_content", lambda made: {"dataset": "mine"})
@@ -429,8 +429,8 @@ def test_a_comparison_tells_machines_or_is_quiet(folder, mine, monkeypatch, caps
     assert "leave it out" in capsys.readouterr().err
 
 
-def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys):
-    """What it runs tells its own log."""
+def test_a_comparison_warns_of_clipped_values(folder, private_records, monkeypatch, capsys):
+    """Messages of encoding go to the log of the run; the command prints a summary."""
     rows = "".join(f"{k},{'yes' if k % 3 else 'no'}\n" for k in range(40))
     Path("mine.csv").write_text("age,label\n" + rows)
     age = {"name": "age", "kind": "numeric", "bounds": [0, 21]}
@@ -447,7 +447,7 @@ def test_a_comparison_warns_of_clipped_values(folder, mine, monkeypatch, capsys)
 
 @pytest.fixture
 def library_alone(monkeypatch, tmp_path_factory):
-    """As if nothing of the extra ``workflow`` were installed, in programs that are begun too."""
+    """Hide the packages of the extra ``workflow``, also from child processes."""
     absent = [name for name, (_, extra) in extras.EXTRAS.items() if extra == "workflow"]
     find = importlib.util.find_spec
     monkeypatch.setattr(
@@ -464,7 +464,7 @@ def library_alone(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("PYTHONPATH", str(first), prepend=os.pathsep)
 
 
-def test_without_what_draws_it_there_is_no_figure(folder, library_alone):
+def test_without_matplotlib_there_is_no_figure(folder, library_alone):
     made = comparison.prepare("wdbc", [1])
     words = [request.output.word for request in made.plan.study_outputs(made.study.name)]
     assert words == ["accuracy", "selected_settings", "raw", "price", "ledgers", "leaderboard"]
@@ -495,14 +495,16 @@ def test_without_snakemake_a_comparison_has_the_same_table(folder, request, caps
     assert table.read_bytes() == by_snakemake
     assert f"page:  {page}" in said.out
     assert "100 % done" in said.err
-    # What is there stays: only what is quick to check is run again.
+    # Results stay; only quick checks run again.
     assert main.main(words) == 0
     assert "100 % done" in capsys.readouterr().err
     assert "trained" not in Path("logs/compare_toy-line.log").read_text()
 
 
 @pytest.mark.slow
-def test_without_snakemake_too_changed_records_change_the_page(folder, mine, library_alone, capsys):
+def test_without_snakemake_too_changed_records_change_the_page(
+    folder, private_records, library_alone, capsys
+):
     page = Path("results/compare_mine/leaderboard.html")
     for every in (2, 3):
         rows = (f"{'red' if k % 2 else 'blue'},{'no' if k % every else 'yes'}" for k in range(40))
@@ -512,7 +514,9 @@ def test_without_snakemake_too_changed_records_change_the_page(folder, mine, lib
         assert re.search(r"^At ε = 1 .*$", said, re.MULTILINE)[0] in page.read_text("utf-8")
 
 
-def test_without_snakemake_too_a_step_that_fails_says_why(folder, mine, library_alone):
+def test_without_snakemake_too_a_failed_step_names_the_reason(
+    folder, private_records, library_alone
+):
     made = comparison.prepare("mine", [1])
     Path("mine.csv").write_text("colour,label\ngreen,no\n")
     with pytest.raises(running.RunError, match="green"):

@@ -1,4 +1,4 @@
-"""A small table, and how it is written as a file of each kind."""
+"""A small table, and its bytes as a file of each kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from raw_files import workbook
+from raw_files import write_workbook
 
 
 @dataclass
 class Table:
-    """Rows of cells below names, and how they are written."""
+    """Rows of cells, the names of their columns, and the layout of the file."""
 
     kind: str
     names: list[str]
@@ -69,7 +69,7 @@ class Table:
         path = folder / "written.xlsx"
         above = [[text] for text in self.above.splitlines()]
         rows = [*above, *([self.names] if self.header else []), *self.rows]
-        workbook(path, {"About": [["x"]], self.sheet: rows}, self.merged)
+        write_workbook(path, {"About": [["x"]], self.sheet: rows}, self.merged)
         return path.read_bytes()
 
     def _idx(self, folder):

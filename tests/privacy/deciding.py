@@ -1,4 +1,4 @@
-"""Loops that decide by other noise than what is announced."""
+"""Compiled loops that decide by other noise than the announced noise."""
 
 import pytest
 
@@ -9,11 +9,13 @@ from privcurve.privacy.sealed import mechanism
 THRESHOLD = "from the threshold a loop"
 
 
-def deciding_by(change, noise_of, called, owner, name, *cases, why=THRESHOLD, released=True):
-    """A loop that decides by other noise, and shows the replay what is announced.
+def loops_with_other_noise(
+    change, noise_of, called, owner, name, *cases, why=THRESHOLD, released=True
+):
+    """Return test parameters for a loop that decides by other noise than it announces.
 
-    `change` gets the noise and returns what decides; `noise_of` finds the noise of a call. Returns
-    parameters of a test: the change, the case and what is said, for each case.
+    `change` gets the noise and returns the noise that decides; `noise_of` finds the noise among the
+    arguments of a call. Each parameter has the change, a case, and a part of the message.
     """
 
     def put_in(patch):
@@ -33,11 +35,11 @@ def deciding_by(change, noise_of, called, owner, name, *cases, why=THRESHOLD, re
     return [pytest.param(put_in, case, why, id=f"{called}-{case}") for case in cases]
 
 
-def half(noise):
+def half_of_noise(noise):
     return noise / 2
 
 
-def check_is_seen(monkeypatch, change, case, why):
+def assert_replay_finds(monkeypatch, change, case, why):
     change(monkeypatch)
     breach = check_thresholds(case).breach
     assert breach.point == NOISE

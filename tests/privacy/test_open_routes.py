@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, majority_with_release
 
 from privcurve.holders.holder import HolderRows, LocalHolder
 from privcurve.kernels.arithmetic import compiled
@@ -26,7 +26,7 @@ ROUTES = {}
 
 
 def open_route(words):
-    """Register what shows that a sentence of the list is true; its first words name it."""
+    """Register a function that shows a sentence of the list; `words` are its first words."""
 
     def registered(show):
         ROUTES[words] = show
@@ -129,7 +129,7 @@ def threads(monkeypatch, tmp_path, capsys):
         thread.join()
         self.margin_, self.n_records_ = curator.number(MARGIN, margin), records.n
 
-    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert np.isfinite(majority_with_release(release).fit(X, Y).margin_)
     assert "must be announced" in caught[0]
 
 
@@ -145,7 +145,7 @@ def methods_other_than_fit(monkeypatch, tmp_path, capsys):
         margin = (records.counts * records.labels).sum()
         self.margin_, self.n_records_ = curator.number(MARGIN, margin), records.n
 
-    model = broken(release).fit(X, Y)
+    model = majority_with_release(release).fit(X, Y)
     type(model).calibrate = lambda self, X, y: setattr(self, "share_", np.mean(y))
     model.calibrate(X, Y)
     assert model.share_ == Y.mean()
@@ -171,11 +171,11 @@ def test_the_page_lists_exactly_these_gaps():
     assert {item for named in items_of.values() for item in named} == {before, *items}
 
 
-# Closed -----------------------------------------------------------------------------------------
+# Closed routes ------ ---------------------------------------------------------------------------
 
 
 class Counting:
-    """A kernel with a memory."""
+    """A kernel that stores values."""
 
     def __call__(self, v):
         self.largest = v.max()
@@ -221,7 +221,7 @@ def test_a_look_is_refused(look):
 
 
 def test_what_a_learner_catches_ends_its_fit():
-    """Each look by a learner that suppresses the error."""
+    """Each look ends the fit of a learner that suppresses the error."""
 
     def release(look):
         def released(self, records, curator):
@@ -234,4 +234,4 @@ def test_what_a_learner_catches_ends_its_fit():
 
     for look in LOOKS.values():
         with pytest.raises(SealedError):
-            broken(release(look)).fit(X, Y)
+            majority_with_release(release(look)).fit(X, Y)

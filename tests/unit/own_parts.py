@@ -1,11 +1,11 @@
-"""What the tests of records in parts share: public records, and what is asked of them."""
+"""Public records in parts, and the release that tests make of them."""
 
 from __future__ import annotations
 
 import random
 from typing import Any
 
-from own_release import request
+from own_release import release_request
 
 from privcurve.releases.request import Request
 
@@ -20,7 +20,7 @@ COLUMNS = [
 ]
 
 
-def lines(n: int = N) -> list[str]:
+def part_lines(n: int = N) -> list[str]:
     draw = random.Random(3)
     rows = ["age,town,weight,sick"]
     for _ in range(n):
@@ -31,5 +31,5 @@ def lines(n: int = N) -> list[str]:
     return rows
 
 
-def gam(**changes: Any) -> Request:
-    return request(**{"learner": "privgam", "delta": DELTA, **changes})
+def privgam_request(**changes: Any) -> Request:
+    return release_request(**{"learner": "privgam", "delta": DELTA, **changes})

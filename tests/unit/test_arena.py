@@ -1,4 +1,4 @@
-"""The arena: statistics over tables, what is written of them, and a method among stored ones."""
+"""The arena: its statistics over tables, its texts, and a user's method among stored results."""
 
 import hashlib
 import math
@@ -43,7 +43,7 @@ NONE_PASSED = pd.DataFrame(columns=checks.COLUMNS)
 
 
 def made_up(gains, spread=0.0):
-    """Return runs of PrivGAM at .8, of a rival that is ahead by `gains`, and of two without ε."""
+    """Return runs: PrivGAM at .8, a rival ahead of it by `gains`, and two methods without ε."""
     free = {"delta": 0.0, "neighbours": "", "status": runs.NOT_PRIVATE}
     rows = []
     for dataset, gain in zip(TABLES, gains, strict=False):
@@ -60,7 +60,7 @@ def made_up(gains, spread=0.0):
 
 def test_means_count_each_table_once_and_losses_are_of_boosting():
     frame = made_up([0.1, -0.02])
-    # A table with fewer hold-outs weighs as much.
+    # A table with fewer hold-outs has the same weight.
     short = frame[(frame["dataset"] != "telco") | (frame["split"] == 1)]
     means = arena.mean_scores(short, "gb").set_index("method")
     assert means.loc[RIVAL, "auc"] == pytest.approx(0.84)
@@ -69,7 +69,7 @@ def test_means_count_each_table_once_and_losses_are_of_boosting():
     assert list(means.loc[RIVAL, ["n_datasets", "n_splits"]]) == [2, 1]
 
 
-def test_a_method_is_compared_with_privgam_on_its_own_terms():
+def test_a_method_is_compared_with_privgam_at_its_delta_and_relation():
     frame = made_up([0.0])
     added = frame[frame["method"] == GAM].assign(method="added", neighbours="add-remove")
     pure = frame[frame["method"] == RIVAL].assign(method="pure", delta=0.0)
@@ -100,7 +100,7 @@ def test_single_hold_outs_are_neither_won_nor_lost():
     assert row["difference"] == pytest.approx(0.1)
 
 
-def test_the_bootstrap_is_that_of_the_mean():
+def test_the_bootstrap_is_of_the_mean():
     values = np.random.default_rng(1).normal(0.3, 1.0, 200)
     low, high = arena.bootstrap(values.tolist())
     error = values.std() / math.sqrt(len(values))
@@ -110,13 +110,13 @@ def test_the_bootstrap_is_that_of_the_mean():
     assert arena.bootstrap([0.25] * 5) == (0.25, 0.25)
 
 
-def test_what_can_be_found_is_what_the_exact_test_with_holm_finds():
-    # 8 tables and 5 methods: 2 · 2⁻⁸ · 5 = .039, so none may speak against the method; a rank of 1
-    # doubles that. Six tables are too few: 2⁻⁵ · 5 = .16.
+def test_detectable_differences_follow_from_the_exact_test_with_holm():
+    # 8 tables and 5 methods: 2 · 2⁻⁸ · 5 = .039, so no table may speak against the method; a rank
+    # sum of 1 doubles this. Six tables are too few: 2⁻⁵ · 5 = .16.
     assert arena.most_against(8, 5) == 0
     assert arena.most_against(6, 5) is None
     assert arena.least_tables(5) == 8
-    # Against scipy's table of the exact test: n = 10, two-sided 5 %: 8.
+    # The published table of the exact test says 8 for n = 10, two-sided 5 %.
     assert arena.most_against(10, 1) == 8
     few = output.what_can_be_found(arena.compare(made_up([0.1, 0.1]), {RIVAL: GAM}))
     assert "no difference can be found" in few[0]
@@ -136,7 +136,7 @@ def test_a_table_marks_looks_and_has_the_best_private_method_in_bold():
     assert any("looked" in note for note in table.notes)
 
 
-def test_beside_a_file_only_tables_and_hold_outs_of_both_count():
+def test_with_a_file_only_common_tables_and_hold_outs_count():
     stored = made_up([0.1, 0.1])
     new = stored[(stored["method"] == RIVAL) & (stored["dataset"] == "telco")]
     new = new[new["split"] < 3].assign(method="new", learner="new")
@@ -285,7 +285,7 @@ class MeanVoteClassifier(PrivateClassifier):
 
 def test_one_command_draws_a_method_among_stored_ones(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # In this process: a run of Snakemake takes longer than the trainings.
+    # In this process, because a run of Snakemake takes longer than the trainings.
     explain = extras.explain_missing
     monkeypatch.setattr(
         extras,
@@ -353,7 +353,7 @@ def test_a_learner_that_broke_the_contract_does_not_enter(monkeypatch):
 FROZEN = ROOT / output.FROZEN_FILE
 
 
-def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkeypatch):
+def test_the_frozen_copy_is_small_complete_and_has_the_studies_methods(monkeypatch):
     files = (FROZEN, checks.beside(FROZEN))
     lines = (FROZEN.parent / "SHA256SUMS").read_text("utf-8").splitlines()
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in files]
@@ -379,11 +379,11 @@ def test_the_frozen_copy_is_small_whole_and_of_the_methods_of_the_studies(monkey
     assert set(frame["dataset"]) == {*studies["arena_rivals"].datasets}
     assert set(frame["method"]) == {name for one in studies.values() for name in one.methods}
     assert frame[["accuracy", "auc", "seconds", "memory"]].notna().all(axis=None)
-    # Only scores are carried of tables that may not be passed on.
+    # The frozen copy has only scores of tables whose records may not be passed on.
     assert list(frame) == runs.COLUMNS
 
 
-# Rows of the README's table, by the names of methods.
+# Rows of the README's table: {title: method}.
 README_ROWS = {
     "PrivGAM, δ = 0": "privgam~proved",
     "PrivGAM": GAM,
@@ -398,7 +398,7 @@ README_ROWS = {
 }
 
 
-def test_numbers_of_the_readme_are_those_of_the_frozen_copy():
+def test_numbers_of_the_readme_match_the_frozen_copy():
     frame = runs.read(FROZEN)
     frame = frame[frame["suite"] == runs.UNTOUCHED]
     means = arena.mean_scores(frame, output.FREE).set_index(["method", "epsilon"])["auc"]

@@ -1,4 +1,4 @@
-"""Domains of the shipped datasets: widths, names, and descriptions that are refused."""
+"""Domains of the shipped datasets: widths, names, and refused descriptions."""
 
 import dataclasses
 import json
@@ -15,12 +15,13 @@ from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.coding.numbers import ISO
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import MISSING
+from privcurve.datasets.reading import file_kind_names, kinds
 
 ROOT = Path(__file__).parents[2]
 
-# One-hot columns of each dataset that ships.
+# Number of one-hot columns per shipped dataset.
 SHIPPED = """
 adult=162  adult-fine=386  codrna=80  mushroom=117  wdbc=300  toy-line=22  toy-line-fine=2002
 adult-balanced=162  adult-first=162  adult-first500=162  adult-11=168  avazu=222  bank=114
@@ -47,7 +48,7 @@ def test_mnist_is_cut_where_the_paper_cuts():
     assert odd == {str(digit): 1 if digit % 2 else -1 for digit in range(10)}
 
 
-def test_avazu_says_how_it_is_had(tmp_path, monkeypatch):
+def test_avazu_explains_how_to_get_its_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match=r"no file .*avazu\.csv\. Avazu's data may not"):
         datasets.load("avazu")
@@ -73,14 +74,14 @@ def test_a_shipped_description_is_complete():
         ordered = {column.name for column in domain.columns if column.ordered}
         assert set(description.bound_sources) == ordered, name
         had = all(file.sha256 and file.urls for file in description.source_files())
-        # What no address gives, has a word on how it is had.
+        # A dataset without an address says how to get its files.
         assert had or description.how_to_get, name
         assert Domain.from_dict(domain.to_dict()) == domain, name
         assert Domain.from_dict(json.loads(domain.to_json())).to_json() == domain.to_json(), name
 
 
-def test_widths_are_of_all_that_ships():
-    """What a user has added beside them is not ours to test."""
+def test_widths_cover_all_shipped_datasets():
+    """Only shipped datasets are tested, not descriptions that a user has added."""
     result = subprocess.run(
         ["git", "ls-files", "resources/datasets"], cwd=ROOT, capture_output=True, text=True
     )
@@ -112,7 +113,7 @@ def test_other_bins_of_a_dataset():
     assert (fine.files, fine.parser, fine.label) == (adult.files, adult.parser, adult.label)
     assert fine.domain.names == adult.domain.names
     names = dict(zip(fine.domain.names, fine.domain.bin_names, strict=True))
-    # A bin for each age and each level of education.
+    # One bin for each age and each level of education.
     age, education = (fine.domain.columns[i] for i in (0, 4))
     for column, low, n in ((age, 17, 74), (education, 1, 16)):
         values = np.arange(low, low + n, dtype=np.float64)
@@ -121,8 +122,8 @@ def test_other_bins_of_a_dataset():
     assert names["workclass"] == adult.domain.bin_names[1]
 
 
-def test_what_a_description_may_say_is_declared_once():
-    """The schema has the keys and defaults of the code, and the docs have keys where it says."""
+def test_keys_of_a_description_are_declared_once():
+    """The schema has the keys and defaults of the code, and the docs name every key."""
     properties = yaml.safe_load((ROOT / "src/privcurve/datasets/dataset.schema.yaml").read_text())[
         "properties"
     ]
@@ -137,10 +138,9 @@ def test_what_a_description_may_say_is_declared_once():
     of_all = {"missing": MISSING, "unknown": Domain.unknown, "decimal": Domain.decimal}
     for specs, in_code in ((columns, of_columns), (properties, of_all)):
         assert {k: spec["default"] for k, spec in specs.items() if "default" in spec} == in_code
-    kinds_of = {name: key.metadata.get("kinds", WITH_FILES) for name, key in keys.items()}
-    assert {kind for kinds in kinds_of.values() for kind in kinds} <= set(parser["kind"]["enum"])
+    assert {key for kind in kinds().values() for key in kind.keys} == {*keys} - {"kind", "fields"}
     text = (ROOT / "docs/datasets.md").read_text()
-    for kind in WITH_FILES:
+    for kind in file_kind_names():
         (row,) = re.findall(rf"^\| `{kind}` \|.*\|(.*)\|$", text, re.MULTILINE)
         for key in set(re.findall(r"`(\w+)[`:]", row)) & set(keys):
-            assert kind in kinds_of[key], (kind, key)
+            assert key in ("fields", *kinds()[kind].keys), (kind, key)

@@ -1,4 +1,4 @@
-"""Words of a dataset's file: public facts, samples, variants, patterns, spacing, missing values."""
+"""Keys of a description: public facts, samples, variants, patterns, spacing, missing values."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from own_dataset import DESCRIPTION, LINES, refused
+from own_dataset import DESCRIPTION, LINES, assert_load_fails
 
 from privcurve import datasets
 from privcurve.datasets import Domain
@@ -25,12 +25,12 @@ DAY = {"name": "age", "kind": "date", "bounds": ["2000-01-01", "2000-01-11"]}
 LABELS = {"train": {"local": "data/mine.csv", "labels": {"local": "data/labels"}}}
 
 
-def of(column, other, **changes):
-    """The columns of the description with one that is changed."""
+def columns_with(column, other, **changes):
+    """Return the columns of the description with one changed."""
     return {"columns": [{**column, **changes}, other]}
 
 
-def parsed(**changes):
+def parser_with(**changes):
     return {"parser": {**DESCRIPTION["parser"], **changes}}
 
 
@@ -38,52 +38,79 @@ def parsed(**changes):
     ("changes", "message"),
     [
         # Columns
-        (of(AGE, TOWN, bound=1), "columns.age: unknown key 'bound'; did you mean 'bounds'"),
-        (of(TOWN, AGE, categories=["A", "A"]), "listed twice"),
-        (of(TOWN, AGE, categories={NAN: "x"}), "YAML reads .nan as nan; put it in quotes"),
-        (of(TOWN, AGE, n_bins=3), "follows from its"),
-        (of(AGE, TOWN, name="p{9..1}"), "must expand to 1 to 65536 names; got 0"),
-        (of(AGE, TOWN, spacing="log"), "bounds of 'age' must lie above 0: spacing log"),
-        (of(AGE, TOWN, spacing="logs"), "'logs' is not one of"),
-        (of(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
-        (of(TOWN, AGE, missing="bin"), "missing: does not belong here"),
-        ({**of(AGE, TOWN, public=True), "public": ["town"]}, "one by one and in a list; keep one"),
-        # Numbers: NaN passes every comparison, and a budget of it was none.
-        (of(AGE, TOWN, bounds=[0, NAN]), "columns.age.bounds.1: .nan is not"),
-        (of(AGE, TOWN, bounds=[0, INF]), "columns.age.bounds.1: .inf is not finite"),
-        (of(AGE, TOWN, bounds=[0, 10**400]), "bounds of 'age' leave 10 bins no finite width"),
-        (of(AGE, TOWN, bounds=[-1e308, 1e308]), "bounds of 'age' leave 10 bins no finite width"),
-        (of(AGE, TOWN, bounds=[1, 1 + 1e-15]), "bounds of 'age' leave 10 bins no finite width"),
+        (
+            columns_with(AGE, TOWN, bound=1),
+            "columns.age: unknown key 'bound'; did you mean 'bounds'",
+        ),
+        (columns_with(TOWN, AGE, categories=["A", "A"]), "listed twice"),
+        (
+            columns_with(TOWN, AGE, categories={NAN: "x"}),
+            "YAML reads .nan as nan; put it in quotes",
+        ),
+        (columns_with(TOWN, AGE, n_bins=3), "follows from its"),
+        (columns_with(AGE, TOWN, name="p{9..1}"), "must expand to 1 to 65536 names; got 0"),
+        (columns_with(AGE, TOWN, spacing="log"), "bounds of 'age' must lie above 0: spacing log"),
+        (columns_with(AGE, TOWN, spacing="logs"), "'logs' is not one of"),
+        (columns_with(TOWN, AGE, spacing="log"), "spacing: does not belong here"),
+        (columns_with(TOWN, AGE, missing="bin"), "missing: does not belong here"),
+        (
+            {**columns_with(AGE, TOWN, public=True), "public": ["town"]},
+            "one by one and in a list; keep one",
+        ),
+        # NaN passes every comparison, so a budget of NaN was once no limit.
+        (columns_with(AGE, TOWN, bounds=[0, NAN]), "columns.age.bounds.1: .nan is not"),
+        (columns_with(AGE, TOWN, bounds=[0, INF]), "columns.age.bounds.1: .inf is not finite"),
+        (
+            columns_with(AGE, TOWN, bounds=[0, 10**400]),
+            "bounds of 'age' leave 10 bins no finite width",
+        ),
+        (
+            columns_with(AGE, TOWN, bounds=[-1e308, 1e308]),
+            "bounds of 'age' leave 10 bins no finite width",
+        ),
+        (
+            columns_with(AGE, TOWN, bounds=[1, 1 + 1e-15]),
+            "bounds of 'age' leave 10 bins no finite width",
+        ),
         ({"missing": ["?", NAN]}, "missing.1: .nan is not a number: write one; a text goes in quo"),
         ({"budget": {"epsilon": NAN}}, "budget.epsilon: .nan is not a number"),
         ({"budget": {"epsilon": INF}}, "budget.epsilon: .inf is not finite"),
         # Dates
-        (of(DAY, TOWN, bounds=["2000-02-30", "2001-01-01"]), "low < high"),
+        (columns_with(DAY, TOWN, bounds=["2000-02-30", "2001-01-01"]), "low < high"),
         (
-            of(DAY, TOWN, bounds=["1999-01-01", 2000]),
+            columns_with(DAY, TOWN, bounds=["1999-01-01", 2000]),
             "columns.age.bounds.1: YAML reads it as the number",
         ),
-        (of(DAY, TOWN, bounds=["1.1.2000", "2001-01-01"]), "Expected: a day such as 2024-12-31"),
-        (of(DAY, TOWN, n_bins=11), "leave 11 bins less than a day each"),
-        (of(DAY, TOWN, format="%H:%M"), "format of 'age', '%H:%M', must contain year, month and"),
-        (of(DAY, TOWN, format="%Q%Y"), "'%Q%Y', must contain year, month and day"),
-        (of(DAY, TOWN, spacing="log"), "columns.age.spacing: does not belong here"),
+        (
+            columns_with(DAY, TOWN, bounds=["1.1.2000", "2001-01-01"]),
+            "Expected: a day such as 2024-12-31",
+        ),
+        (columns_with(DAY, TOWN, n_bins=11), "leave 11 bins less than a day each"),
+        (
+            columns_with(DAY, TOWN, format="%H:%M"),
+            "format of 'age', '%H:%M', must contain year, month and",
+        ),
+        (columns_with(DAY, TOWN, format="%Q%Y"), "'%Q%Y', must contain year, month and day"),
+        (columns_with(DAY, TOWN, spacing="log"), "columns.age.spacing: does not belong here"),
         # Files
         ({"n_test": 5}, "belong together"),
         ({"files": {"train": {"name": "x", "urls": [], "bytes": 1}}}, "missing key 'sha256'"),
         ({"files": LABELS}, "is for kind: idx"),
         ({"parser": {"kind": "delimited"}}, "header: true or the list"),
-        (parsed(header=False, fields=["agee", "town", "sick"]), "no 'age'; did you mean 'agee'"),
-        (parsed(zero_based=True), "zero_based is for kind: libsvm"),
-        (parsed(kind="parquet"), "names its fields itself"),
-        (parsed(encoding="rot13"), "encoding 'rot13' is unknown; try utf-8"),
-        (parsed(encoding="undefined"), "encoding 'undefined' is unknown; try utf-8"),
-        (parsed(encoding="a\0b"), "is unknown; try utf-8"),
+        (
+            parser_with(header=False, fields=["agee", "town", "sick"]),
+            "no 'age'; did you mean 'agee'",
+        ),
+        (parser_with(zero_based=True), "zero_based is for kind: libsvm"),
+        (parser_with(kind="parquet"), "names its fields itself"),
+        (parser_with(encoding="rot13"), "encoding 'rot13' is unknown; try utf-8"),
+        (parser_with(encoding="undefined"), "encoding 'undefined' is unknown; try utf-8"),
+        (parser_with(encoding="a\0b"), "is unknown; try utf-8"),
     ],
 )
-def test_descriptions_that_cannot_be(own, changes, message):
-    own(**changes)
-    (says,) = refused().splitlines()
+def test_descriptions_that_cannot_be(write_dataset, changes, message):
+    write_dataset(**changes)
+    (says,) = assert_load_fails().splitlines()
     assert message in says
     assert "mine.yaml" in says
 
@@ -91,8 +118,8 @@ def test_descriptions_that_cannot_be(own, changes, message):
 # Public facts ----------------------------------------------------------------------
 
 
-def test_public_facts_reach_the_domain_and_the_coded_data(own, tmp_path):
-    own(public=["town"], public_label=True)
+def test_public_facts_reach_the_domain_and_the_coded_data(write_dataset, tmp_path):
+    write_dataset(public=["town"], public_label=True)
     mine = datasets.load("mine")
     datasets.save(mine, tmp_path / "out")
     for domain in (mine.domain, datasets.read(tmp_path / "out").domain):
@@ -101,12 +128,12 @@ def test_public_facts_reach_the_domain_and_the_coded_data(own, tmp_path):
         assert domain.ordered == (True, False)
     plain = datasets.describe("wdbc").domain
     assert not plain.label.public
-    # Only what is said changes the text that checksums are made of.
+    # A default adds nothing to the text of the checksum.
     assert '"public":true' not in plain.to_json()
 
 
-def test_a_variant_says_anew_what_is_public(own):
-    own(columns=[{**AGE, "public": True}, TOWN])
+def test_a_variant_states_again_what_is_public(write_dataset):
+    write_dataset(columns=[{**AGE, "public": True}, TOWN])
     variant(public=["town"])
     assert datasets.describe("mine").domain.public_columns == (0,)
     other = datasets.describe("other").domain
@@ -123,16 +150,16 @@ BOTH = {"train": {"local": "data/mine.csv"}, "test": {"local": "data/test.csv"}}
 
 
 @pytest.fixture
-def many(own):
+def write_many(write_dataset):
     def write(**changes):
-        own(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
+        write_dataset(MANY, **{"n_rows": 40, "n_test": 10, "files": BOTH, **changes})
         Path("data/test.csv").write_text("\n".join(TESTS) + "\n")
 
     write()
     return write
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_first_records_of_the_more_frequent_label():
     variant(records={"balance": "first"}, n_rows=20)
     dataset, other = datasets.load("mine"), datasets.load("other")
@@ -146,7 +173,7 @@ def test_first_records_of_the_more_frequent_label():
     assert np.array_equal(other.X_test, dataset.X_test)
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_random_records_follow_the_seed():
     samples = []
     for seed in (1, 1, 2):
@@ -157,7 +184,7 @@ def test_random_records_follow_the_seed():
     assert samples[0].checksum != samples[2].checksum
 
 
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_parts_are_pooled_then_cut_then_balanced():
     variant(records={"parts": ["train", "test"], "first": 42, "balance": "first"}, n_rows=20)
     other = datasets.load("other")
@@ -165,15 +192,15 @@ def test_parts_are_pooled_then_cut_then_balanced():
     assert (other.y == 1).sum() == 10
     variant(records=POOLED, n_rows=50)
     dataset = datasets.load("other")
-    assert dataset.X[40:, 1].tolist() == [2] * 10  # the test part's towns are missing
+    assert dataset.X[40:, 1].tolist() == [2] * 10  # towns are missing in the test part
     variant(records={"parts": ["test", "train"], "first": 12}, n_rows=12)
     assert datasets.load("other").X[:, 1].tolist() == [2] * 10 + [0] * 2
 
 
-def test_records_of_a_file_of_its_own(many):
-    many(records={"first": 5}, n_rows=5)
+def test_records_of_a_variant_with_its_own_file(write_many):
+    write_many(records={"first": 5}, n_rows=5)
     assert datasets.load("mine").X[:, 0].tolist() == [0] * 5
-    # Nothing is known of how many records the file holds, and nothing is read of the rest.
+    # The rest of the file is not read, not even to count its records.
     with Path("data/mine.csv").open("a") as file:
         file.write("no record\n")
     assert len(datasets.load("mine").y) == 5
@@ -203,23 +230,23 @@ def test_records_of_a_file_of_its_own(many):
         ({"files": {"test": {"local": "data/mine.csv"}}, "n_test": 4}, "mine.csv is given twice"),
     ],
 )
-@pytest.mark.usefixtures("many")
+@pytest.mark.usefixtures("write_many")
 def test_samples_and_variants_that_cannot_be(changes, message):
     variant(**changes)
-    refused(message, "other")
+    assert_load_fails(message, "other")
 
 
-@pytest.mark.usefixtures("own")
-def test_parts_that_are_not_there():
+@pytest.mark.usefixtures("write_dataset")
+def test_parts_that_do_not_exist():
     variant(records=POOLED, n_rows=4)
-    refused("parts has test, but files has none", "other")
+    assert_load_fails("parts has test, but files has none", "other")
 
 
 # Variants --------------------------------------------------------------------------
 
 
-def test_a_variant_changes_what_it_names(many):
-    many(files={"train": {"local": "data/mine.csv"}})
+def test_a_variant_changes_what_it_names(write_many):
+    write_many(files={"train": {"local": "data/mine.csv"}})
     content = yaml.safe_load(Path("resources/datasets/mine.yaml").read_text())
     del content["n_test"]
     Path("resources/datasets/mine.yaml").write_text(yaml.safe_dump(content))
@@ -240,10 +267,10 @@ def test_a_variant_changes_what_it_names(many):
     assert other.name == "other"
 
 
-def test_the_mirrors_folder_may_have_another_name(own, tmp_path, monkeypatch):
+def test_the_mirrors_folder_may_have_another_name(write_dataset, tmp_path, monkeypatch):
     digest = datasets.load("mine").sources["mine.csv"]
     entry = {"name": "red.csv", "urls": [], "sha256": digest, "bytes": 1}
-    own(files={"train": entry}, folder="wine")
+    write_dataset(files={"train": entry}, folder="wine")
     (tmp_path / "mirror/wine").mkdir(parents=True)
     (tmp_path / "mirror/wine/red.csv").write_text("\n".join(LINES) + "\n")
     monkeypatch.setenv("PRIVCURVE_DATA", str(tmp_path / "mirror"))
@@ -266,8 +293,8 @@ def test_patterns_of_names():
             names_of(pattern)
 
 
-def test_like_columns_are_one_line(own):
-    own(
+def test_equal_columns_are_one_line(write_dataset):
+    write_dataset(
         [",".join(map(str, [*range(k, k + 12), k % 2])) for k in range(4)],
         columns=[{"name": "p{0..11}", "kind": "numeric", "bounds": [0, 20], "source": "s"}],
         parser={"kind": "delimited", "fields": ["p{0..11}", "y"]},
@@ -285,36 +312,36 @@ def test_like_columns_are_one_line(own):
 # Spacing and missing values --------------------------------------------------------
 
 
-def test_spacing(own):
+def test_spacing(write_dataset):
     columns = [{**AGE, "bounds": [0.01, 1000], "n_bins": 5, "spacing": "log"}]
-    own(columns=columns)
+    write_dataset(columns=columns)
     mine = datasets.load("mine")
     assert mine.domain.bin_names[0][2] == "1 <= age < 10"
     assert mine.X.ravel().tolist() == [3, 3, 4, 3]
     assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
-    own(columns=[{**columns[0], "bounds": [0, 1023], "n_bins": 10, "spacing": "log1p"}])
+    write_dataset(columns=[{**columns[0], "bounds": [0, 1023], "n_bins": 10, "spacing": "log1p"}])
     assert datasets.load("mine").X.ravel().tolist() == [5, 5, 7, 4]
 
 
-def test_missing_numbers_have_a_bin_of_their_own(own):
+def test_missing_numbers_have_their_own_bin(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", ",?,y,no", "?,?,z,no", "100,Oslo,w,yes"]
-    own(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
+    write_dataset(lines, columns=[{**AGE, "missing": "bin"}, TOWN])
     mine = datasets.load("mine")
     assert mine.X[:, 0].tolist() == [3, 10, 10, 9]
     assert mine.domain.n_bins == (11, 3)
     assert mine.domain.bin_names[0][-1] == "age is missing"
     assert mine.n_clipped == 0
     assert Domain.from_dict(json.loads(mine.domain.to_json())) == mine.domain
-    own([*lines[:3], "old,?,z,no", lines[4]], columns=[{**AGE, "missing": "bin"}, TOWN])
-    refused("'age' is 'old', not a number")
-    own(lines)
-    assert "(1 more like it)" in refused("line 3 .* 'age' is missing.*missing: bin")
+    write_dataset([*lines[:3], "old,?,z,no", lines[4]], columns=[{**AGE, "missing": "bin"}, TOWN])
+    assert_load_fails("'age' is 'old', not a number")
+    write_dataset(lines)
+    assert "(1 more like it)" in assert_load_fails("line 3 .* 'age' is missing.*missing: bin")
 
 
-def test_what_a_file_writes_for_a_missing_number(own):
+def test_markers_of_missing_numbers(write_dataset):
     lines = [LINES[0], "31,Oslo,x,yes", "nan,-,y,no", "-9,-,z,no", "100,Oslo,w,yes"]
     columns = [{**AGE, "missing": "bin"}, TOWN]
-    own(lines, columns=columns, missing="nan")
-    refused("'town' is '-'")
-    own([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
+    write_dataset(lines, columns=columns, missing="nan")
+    assert_load_fails("'town' is '-'")
+    write_dataset([line.replace("-,", "Oslo,") for line in lines], columns=columns, missing="nan")
     assert datasets.load("mine").X[:, 0].tolist() == [3, 10, 0, 9]

@@ -1,4 +1,4 @@
-"""Learning curves: the right panels and lines, gaps where values are missing, stable bytes."""
+"""Learning curves: panels and lines, gaps where values are missing, equal bytes each time."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Annotation
-from small_study import study_of
+from small_study import study_with
 
 from privcurve.experiments import kinds, study
 from privcurve.experiments.results import IncompleteError
@@ -73,14 +73,14 @@ TWO = {**ONE, "codrna": "Cod-RNA"}
 
 
 def panel_of(frame):
-    """The panel of a single dataset, which is drawn soonest."""
+    """Draw and return the panel of one dataset, the quickest figure."""
     (panel,) = draw(frame, ONE).axes
     return panel
 
 
 @pytest.fixture(scope="module")
 def figure():
-    """The curves of all methods on three datasets, to be looked at."""
+    """Return the curves of all methods on three datasets."""
     return draw(accuracy())
 
 
@@ -115,13 +115,13 @@ def test_the_legend_names_every_curve_its_calibration_and_what_its_settings_cost
     assert [text.get_text() for text in legend.get_texts()] == NAMES
 
 
-def test_what_is_not_paid_for_is_thin_and_dashed(figure):
+def test_curves_without_paid_settings_are_thin_and_dashed(figure):
     panel = figure.axes[0]
     not_covered, rule = line(panel, "lazybb~proved"), line(panel, "one_rule~proved")
     assert not_covered.get_linestyle() == "--"
     assert rule.get_linestyle() == "-"
     assert not_covered.get_linewidth() < 0.7 * rule.get_linewidth()
-    # A limit without noise does not tell how the curve was chosen.
+    # The line of a baseline without noise does not show how its settings were chosen.
     frame = accuracy(ONE)
     frame.loc[frame["method"] == "gb", ["method", "kind"]] = ["one_rule~proved", kinds.NOT_PRIVATE]
     assert line(panel_of(frame), "one_rule~proved").get_linestyle() == "-"
@@ -200,8 +200,8 @@ def test_curves_of_one_method_that_differ_in_a_parameter_look_different():
     assert looks[methods[0]].colour != looks[methods[1]].colour
 
 
-def test_each_measure_has_panels_of_those_that_have_it():
-    """Votes have no log loss: their curves are not there, and no panel is empty."""
+def test_each_measure_has_panels_of_the_methods_that_have_it():
+    """Learners that fit votes have no log loss: no curve, and no empty panel."""
     frame = accuracy().assign(log_loss=0.4, log_loss_std=0.02)
     votes = frame["method"].eq("one_rule~proved") | frame["dataset"].eq("mushroom")
     frame.loc[votes, "log_loss"] = math.nan
@@ -214,18 +214,18 @@ def test_each_measure_has_panels_of_those_that_have_it():
     assert "lazybb~proved" in labels
     assert not by_loss.get_shared_y_axes().joined(by_loss, figure.axes[0])
     assert "missing" not in [text.get_text() for text in figure.legends[0].get_texts()]
-    # What is drawn nowhere is not in the legend.
+    # The legend omits methods that no panel shows.
     alone = curves.draw(frame, TITLES, TWO, measures=["log_loss"])
     assert not any("1-rule (" in text.get_text() for text in alone.legends[0].get_texts())
 
 
 def test_a_measure_that_no_learner_has_is_reported():
-    one = study_of({"votes": {"learner": "lazybb"}})
+    one = study_with({"votes": {"learner": "lazybb"}})
     frame = accuracy(one.datasets).assign(log_loss=math.nan)
     curves.check_measured(one, frame, measures=["accuracy"])
     with pytest.raises(IncompleteError, match="measures: no learner of the study has a log loss"):
         curves.check_measured(one, frame, measures=["accuracy", "log_loss"])
-    # Where all trainings have failed nothing is known of it.
+    # If all trainings failed, the check passes.
     curves.check_measured(one, frame.assign(accuracy=math.nan), measures=["log_loss"])
 
 
@@ -233,7 +233,7 @@ def test_a_measure_that_no_learner_has_is_reported():
     ("distance", "expected"),
     [
         (0.1, {"gradient boosting", "logistic regression", "majority class"}),
-        # Two lines that can't be told apart share a name.
+        # Two lines at the same height share a label.
         (0.0, {"gradient boosting, logistic regression", "majority class"}),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_few_curves_of_one_panel_are_named_at_their_ends():
         assert not one.overlaps(other)
 
 
-def test_axes_say_what_was_scored_and_label_round_budgets(figure):
+def test_axes_name_the_scored_records_and_label_round_budgets(figure):
     panels = figure.axes
     labels = [panel.get_ylabel() for panel in panels]
     assert labels == ["Accuracy (test set)", "Accuracy (fresh folds)", ""]
@@ -313,12 +313,12 @@ def test_files_are_complete_and_the_same_each_time(tmp_path):
     pdf = (tmp_path / "a" / "figure.pdf").read_bytes()
     assert b"/CreationDate" not in pdf
     assert b"/Type3" not in pdf
-    # Its curves have their stored names.
+    # The CSV has the stored names of methods.
     back = spoken_frame(pd.read_csv(tmp_path / "a" / "figure.csv"))
     pd.testing.assert_frame_equal(back, frame, check_dtype=False)
 
 
-def test_notes_stand_above_a_figure_that_stays_as_it_is(tmp_path):
+def test_notes_are_above_an_unchanged_figure(tmp_path):
     note = "Other code: " + "a note that is longer than one line of a figure of one panel " * 3
     heights, texts = [], []
     for name, notes in (("plain", ()), ("noted", (note, "Another note."))):
@@ -333,7 +333,7 @@ def test_notes_stand_above_a_figure_that_stays_as_it_is(tmp_path):
     lines = text.get_text().splitlines()
     assert len(lines) > 3
     assert " ".join(lines) == f"{note.strip()} Another note."
-    # A line takes about a ninth of an inch, of 300 points.
+    # A line takes about a ninth of an inch at 300 points per inch.
     assert 20 * len(lines) < heights[1] - heights[0] < 60 * len(lines)
 
 
@@ -343,11 +343,11 @@ def test_the_users_style_is_left_alone():
     assert dict(mpl.rcParams) == before
 
 
-# Six curves a panel ---------------------------------------------------------------------
+# At most six curves per panel ------ ----------------------------------------------------
 
 
 def of_many(n_proved, n_published):
-    """A table of so many curves on one dataset, each better than the next, published ones most."""
+    """Return a table of many curves on one dataset, each better than the one before."""
     rows = []
     for place in range(n_published + n_proved):
         calibration = "published" if place < n_published else "proved"
@@ -363,7 +363,7 @@ def test_proved_curves_come_first_and_of_these_the_best():
     methods = sorted(set(frame["method"]))
     first = curves.best_curves(frame, methods, "accuracy")
     assert first == [f"m{place}~proved" for place in range(2, 8)]
-    # Of a loss the least is best.
+    # For a loss the lowest is the best.
     losses = frame.rename(columns={"accuracy": "log_loss"})
     assert "m8~proved" in curves.best_curves(losses, methods, "log_loss")
 
@@ -398,7 +398,7 @@ def files(**options):
     return [path.name for path in request.files.figures]
 
 
-def test_what_does_not_fit_has_a_figure_of_its_own():
+def test_curves_that_do_not_fit_have_their_own_figure():
     assert files() == ["many", "many_supplement"]
     assert files(learners=["privgam", "one_rule"]) == ["many", "many_supplement"]
     with pytest.raises(study.StudyError, match="privgm"):

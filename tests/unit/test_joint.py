@@ -1,4 +1,4 @@
-"""Joint Newton steps and gradient descent on one-hot codes, against plain formulas."""
+"""Joint Newton steps and gradient descent on one-hot codes, compared with plain formulas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def records():
 
 
 def rows_of(X, groups):
-    """Return one-hot rows of merged codes, and a one for each row."""
+    """Return one-hot rows of merged codes, with a column of ones."""
     parts = [np.eye(max(group) + 1)[np.array(group)[X[:, j]]] for j, group in enumerate(groups)]
     return np.hstack([*parts, np.ones((len(X), 1))])
 
@@ -60,7 +60,7 @@ def test_descent_goes_along_the_mean_slope(records):
     for _ in range(5):
         plain += 1.5 / len(y) * slopes(U, y, plain)
     fitted = DPGradientDescentClassifier(**EXACT, n_steps=5, learning_rate=1.5).fit(X, y)
-    # Residuals are whole multiples of 2^-22.
+    # Residuals are multiples of 2^-22.
     np.testing.assert_allclose(fitted.coef_[:3], plain[:3], rtol=1e-5)
     np.testing.assert_allclose(fitted.coef_[3:], plain[3:19][GROUPS[1]], rtol=1e-5)
     np.testing.assert_allclose(fitted.intercept_, plain[-1], rtol=1e-5)
@@ -81,7 +81,7 @@ def test_without_noise_boosted_rounds_fit_least_squares_with_clipped_residuals(r
     assert model.score(X, y) > 0.7
 
 
-def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
+def test_residuals_cancel_at_the_probabilities_of_boosted_rounds():
     model = BoostedAdaSSPClassifier(n_bins=N_BINS)
     scores = np.array([-0.4, -0.1, 0.0, 0.25])
     q = expit(model._log_odds(scores))
@@ -89,14 +89,14 @@ def test_chances_of_boosted_rounds_are_those_whose_residuals_cancel():
     np.testing.assert_allclose(q * kept[0] + (1 - q) * kept[1], 0, atol=1e-12)
 
 
-def test_bad_requests_name_the_way_out(records):
+def test_bad_requests_name_the_remedy(records):
     learner = DPGradientDescentClassifier(delta=1e-5, n_bins=N_BINS, neighbours="add-remove")
     with pytest.raises(ValueError, match="n_estimate"):
         learner.fit(*records)
 
 
 def test_coefficients_beyond_the_255th_match_their_own_columns():
-    """NumPy 1 adds a number to codes of a byte within a byte."""
+    """NumPy 1 adds integers to codes of one byte in one byte."""
     X = np.random.default_rng(0).integers(0, 10, (400, 30)).astype(np.uint8)
     y = np.where(X[:, 25] > 5, 1, -1)
     learner = estimator_class("dp_newton")(epsilon=np.inf, n_bins=[10] * 30, classes=(-1, 1))

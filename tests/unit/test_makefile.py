@@ -1,4 +1,4 @@
-"""What `make quickstart` says when Snakemake fails."""
+"""The message of `make quickstart` when Snakemake fails."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="needs make
 
 @pytest.fixture
 def checkout(tmp_path):
-    """The Makefile in a folder whose environment is ready, and whose runs fail."""
+    """Return the Makefile in a folder with an installed environment whose runs fail."""
     for name in ("pyproject.toml", "Makefile"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "locks", tmp_path / "locks")
@@ -39,7 +39,7 @@ def quickstart(folder):
     return done.stdout
 
 
-def test_a_lock_that_was_left_is_told_with_the_command_that_removes_it(checkout):
+def test_a_leftover_lock_is_reported_with_the_command_that_removes_it(checkout):
     (checkout / ".snakemake/locks/0.output.lock").write_text("all\n")
     said = quickstart(checkout)
     assert "This folder is locked." in said

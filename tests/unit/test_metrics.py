@@ -27,7 +27,7 @@ rows = st.lists(
 
 
 @given(rows)
-def test_scores_equal_those_of_repeated_rows(drawn):
+def test_scores_equal_scores_of_repeated_rows(drawn):
     scores, signs, counts = (np.array(column) for column in zip(*drawn, strict=True))
     long_scores, long_signs = np.repeat(scores, counts), np.repeat(signs, counts)
     predicted = np.where(long_scores > 0, 1, -1)
@@ -46,7 +46,7 @@ def test_scores_equal_those_of_repeated_rows(drawn):
 
 
 def of_classes(n_classes, n=60):
-    """Labels, chances with ties, and counts of some rows."""
+    """Return labels, probabilities with ties, and counts of some rows."""
     rng = np.random.default_rng(n_classes)
     chances = rng.multinomial(5, np.full(n_classes, 1 / n_classes), n) / 5
     return rng.integers(n_classes, size=n), chances, rng.integers(1, 4, n)
@@ -54,7 +54,7 @@ def of_classes(n_classes, n=60):
 
 @pytest.mark.parametrize("n_classes", [3, 7])
 def test_scores_of_classes_are_scikit_learns(n_classes):
-    """The AUC is the mean of those of one class against the rest."""
+    """The AUC is the mean over classes of the AUC of one class against the others."""
     labels, chances, counts = of_classes(n_classes)
     largest = chances.argmax(axis=1)
     assert measures.auc(chances, labels, counts) == pytest.approx(
@@ -85,7 +85,7 @@ def test_log_loss_counts_rows(chances, labels):
 
 
 class Learner:
-    """What is scored of a learner."""
+    """A fitted learner, as far as scoring needs it."""
 
     n_features_used_ = 1
 
@@ -102,7 +102,7 @@ PART = Records(np.array([[0], [1]]), np.array([-1, 1]), np.array([3, 1]), np.arr
 
 
 class LearnerOfThree(Learner):
-    """Scores of a record have a level of their own, which says nothing of its class."""
+    """Scores of each record are shifted by a constant, which says nothing about its class."""
 
     def score_codes(self, X):
         return np.log(self.predict_proba(X)) + 10 * np.arange(len(X))[:, None]
@@ -127,18 +127,18 @@ def test_a_statement_for_other_neighbours_is_a_failure():
     assert metrics.score(without_noise, PART, PART, 0.1, "replace-one")["status"] == "ok"
 
 
-def test_a_statement_that_says_more_than_is_asked_is_none():
+def test_a_statement_stronger_than_requested_is_no_failure():
     scores = metrics.score(Learner(), PART, PART, 0.1, "private-columns")
     assert (scores["status"], scores["neighbours"]) == ("ok", "replace-one")
 
 
-def test_records_of_training_are_not_asked_again_where_answers_cost():
+def test_training_records_are_not_predicted_again_if_answers_cost_budget():
     assert metrics.score(Learner(), PART, PART, 0.1)["train_accuracy"] == 1.0
     costly = metrics.score(Learner(scores_cost_answers=True), PART, PART, 0.1)
     assert (costly["train_accuracy"], costly["accuracy"]) == (None, 1.0)
 
 
-def test_what_a_learner_measures_is_kept_as_numbers():
+def test_measures_of_a_learner_are_stored_as_numbers():
     own = {"rounds": np.int64(3), "depth": 1.5, "spare": math.nan}
     scores = metrics.score(Learner(measures_=own), PART, PART, 0.1)
     assert json.loads(scores["measures"]) == {"rounds": 3, "depth": 1.5, "spare": None}
@@ -152,7 +152,7 @@ def test_a_statement_that_claims_more_epsilon_than_was_asked_is_a_failure():
     assert status((1.0, 0.0)) == "ok"
     assert status((2.0, 0.0)) == "ok"
     assert status((0.5, 0.0)) == "failed"
-    # No noise where some was asked for.
+    # No noise, although ε is finite.
     assert status((0.5, 0.0), epsilon=math.inf) == "failed"
     assert status((math.inf, 0.0), epsilon=math.inf) == "ok"
 

@@ -1,10 +1,10 @@
-"""Pages in a real browser: Chromium without a window, by selenium."""
+"""The pages in headless Chromium, by selenium."""
 
 import shutil
 
 import pytest
-from own_release import request
-from page_of_a_study import make_page
+from own_release import release_request
+from page_of_a_study import make_leaderboard_page
 
 from privcurve.releases.release import release
 from privcurve.releases.released import PAGE
@@ -23,12 +23,12 @@ PHONE, DESK, SHEET = (390, 844), (1280, 1000), (794, 1123)
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("page"))
+    return make_leaderboard_page(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
 def dots(tmp_path_factory):
-    return make_page(tmp_path_factory.mktemp("dots"), epsilons=[1])
+    return make_leaderboard_page(tmp_path_factory.mktemp("dots"), epsilons=[1])
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def driver():
     webdriver = pytest.importorskip("selenium.webdriver")
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    # As root in a container there is neither a sandbox nor much shared memory.
+    # In a container, root has no sandbox and little shared memory.
     for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -46,7 +46,7 @@ def driver():
 
 
 def see(driver, path, size=DESK, media="", dark=False):
-    """Open a page as someone sees it; give what the browser complains of."""
+    """Open a page, and return the errors in the browser's log."""
     width, height = size
     driver.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride",
@@ -64,7 +64,7 @@ def test_it_opens_without_complaint_and_asks_for_no_other_file(driver, page):
     assert driver.execute_script(script) == []
 
 
-# What can be seen of an element that is wider than the page, or than what it stands in.
+# Return elements that extend beyond the window and do not scroll.
 CUT = """
 document.querySelectorAll("details").forEach((one) => { one.open = true; });
 return [...document.querySelectorAll("body *")].filter((one) => {
@@ -73,7 +73,7 @@ return [...document.querySelectorAll("body *")].filter((one) => {
   return !scrolls && box.width && (box.right > innerWidth + 1 || box.left < -1);
 }).map((one) => one.outerHTML.slice(0, 80));
 """
-# Texts of a picture that stand on each other, or beyond its figure.
+# Return texts of a figure that overlap, or extend beyond the figure.
 ON_EACH_OTHER = """
 return [...document.querySelectorAll("figure")].flatMap((figure) => {
   const whole = figure.getBoundingClientRect();
@@ -91,7 +91,7 @@ return [...document.querySelectorAll("figure")].flatMap((figure) => {
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_nothing_is_cut_and_no_names_stand_on_each_other(driver, page, dots, size):
+def test_nothing_is_cut_and_no_names_overlap(driver, page, dots, size):
     for path in (page, dots):
         see(driver, path, size)
         assert driver.execute_script("return innerWidth") == size[0]
@@ -107,7 +107,7 @@ def test_a_link_leads_to_its_dataset(driver, page):
     assert target.text == link.text == "Toy line, fine"
 
 
-def test_a_name_stands_beside_the_end_of_its_curve(driver, page):
+def test_a_name_is_next_to_the_end_of_its_curve(driver, page):
     see(driver, page)
     ends = """
     const figure = document.querySelector(".curves");
@@ -126,7 +126,7 @@ def test_a_name_stands_beside_the_end_of_its_curve(driver, page):
     assert all(0 < right < 90 and aside < 90 for right, aside in places)
 
 
-def test_the_dark_has_its_own_ground_and_colours_and_paper_has_not(driver, page):
+def test_dark_mode_has_its_own_colours_and_print_does_not(driver, page):
     look = """
     const dot = document.querySelector(".dot.c0");
     return [getComputedStyle(document.body).backgroundColor, getComputedStyle(dot).backgroundColor];
@@ -141,7 +141,7 @@ def test_the_dark_has_its_own_ground_and_colours_and_paper_has_not(driver, page)
     assert paper == light
 
 
-def test_what_is_folded_is_printed(driver, page):
+def test_folded_details_are_printed(driver, page):
     see(driver, page)
     ledger = driver.find_elements("css selector", "details td")[-1]
     assert not ledger.is_displayed()
@@ -153,7 +153,7 @@ def test_what_is_folded_is_printed(driver, page):
     assert [one for one in driver.execute_script(hidden) if not one.startswith("<i ")] == []
 
 
-def test_what_can_be_opened_is_reached_by_the_tab_key(driver, page):
+def test_details_are_reached_with_the_tab_key(driver, page):
     see(driver, page)
     body = driver.find_element("css selector", "body")
     reached = set()
@@ -169,8 +169,8 @@ def test_what_can_be_opened_is_reached_by_the_tab_key(driver, page):
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK])
-def test_a_card_is_no_wider_than_the_page(driver, mine, size):
-    card = release(request(learner="privgam")).path(PAGE).resolve()
+def test_a_card_is_no_wider_than_the_page(driver, write_private_dataset, size):
+    card = release(release_request(learner="privgam")).path(PAGE).resolve()
     assert see(driver, card, size) == []
     (*_, folded) = driver.find_elements("css selector", "details")
     table = folded.find_element("css selector", "table")
@@ -179,6 +179,6 @@ def test_a_card_is_no_wider_than_the_page(driver, mine, size):
     assert table.is_displayed()
     assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0]
     assert driver.execute_script(CUT) == []
-    # Words of the first column are whole.
+    # The first column is wide enough for its words.
     cells = "return [...document.querySelectorAll('td:first-child')].map(one => one.scrollWidth)"
     assert min(driver.execute_script(cells)) > 40

@@ -1,4 +1,4 @@
-"""The store: append-only, tolerant of torn lines, twins and strangers."""
+"""The store: append-only, tolerant of torn lines, duplicates and foreign files."""
 
 import errno
 import itertools
@@ -15,23 +15,23 @@ A, B, C = (letter * 64 for letter in "abc")
 
 
 def results_of(folder, ids):
-    """Read the results of some runs, whatever code has trained them."""
+    """Read the results of some runs, trained by any code."""
     return {name: one.result for name, one in Store(folder).read(ids).items()}
 
 
 def lines(*ids):
-    """Lines of a store, as a writer has left them."""
+    """Return the lines of a store, as a writer has left them."""
     return [line(name, {"x": n}, "c0de") for n, name in enumerate(ids, start=1)]
 
 
 def line(run_id, result, code):
-    """A line of the store; earlier versions wrote no code."""
+    """Return a line of the store; earlier versions wrote no code."""
     content = {"id": run_id, "result": result, **({"code": code} if code else {})}
     text = json.dumps(content, separators=(",", ":")).removesuffix("}").encode()
     return text + b',"crc":"%08x"}\n' % zlib.crc32(text)
 
 
-def test_what_was_added_is_read(tmp_path):
+def test_added_results_are_read(tmp_path):
     with Store(tmp_path / "s") as store:
         store.add(A, {"accuracy": 0.5, "error": None}, "c0de")
         store.add(B, {"accuracy": float("nan"), "epsilon": float("inf")}, "c0de")
@@ -42,7 +42,7 @@ def test_what_was_added_is_read(tmp_path):
     assert list(Store(tmp_path / "s").ids()) == [A, B]
 
 
-def test_only_what_is_asked_for_is_read(tmp_path):
+def test_only_requested_results_are_read(tmp_path):
     with Store(tmp_path) as store:
         store.add(A, {"x": 1}, "c0de")
         store.add(B, {"x": 2}, "c0de")
@@ -88,7 +88,7 @@ def test_holes_and_garbage_are_skipped(tmp_path, hole):
         assert list(Store(tmp_path).ids()) == [A, B], (length, place)
 
 
-def test_an_id_that_is_damaged_is_none(tmp_path):
+def test_a_damaged_id_is_skipped(tmp_path):
     first, hole, last = lines(A, B, C)
     (tmp_path / "x.jsonl").write_bytes(first + hole[:9] + bytes(40) + hole[49:] + last)
     assert results_of(tmp_path, {A, B, C}) == {A: {"x": 1}, C: {"x": 3}}
@@ -131,7 +131,7 @@ def test_damaged_lines_are_reported_once(tmp_path, caplog):
     assert "12 torn or damaged lines" in caplog.text
 
 
-def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
+def test_the_present_code_takes_precedence_then_the_last(tmp_path):
     for name, code in (("1", "old"), ("2", "new"), ("3", "new"), ("4", "")):
         (tmp_path / f"{name}.jsonl").write_bytes(line(A, {"x": int(name)}, code))
 
@@ -140,11 +140,11 @@ def test_of_several_codes_the_present_one_counts_else_the_last(tmp_path):
         return one.result["x"], one.code
 
     assert read("old") == read("old", "new") == (1, "old")
-    # A code that trained it twice differs in timings alone: the first counts.
+    # If one code trained a run twice, only the times differ: the first result counts.
     assert read("new") == (2, "new")
     assert read("") == read() == (4, "")
     assert read("old", "") == (1, "old")
-    # A result that lacks a score does not count, whichever code it is of.
+    # A result without all scores does not count, whatever its code.
     assert Store(tmp_path).read({A}, scores=("auc",)) == {}
 
 
@@ -163,7 +163,7 @@ def test_nothing_is_made_before_the_first_run(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_write_that_is_cut_short_goes_on(tmp_path, monkeypatch):
+def test_a_short_write_is_continued(tmp_path, monkeypatch):
     write = os.write
     with Store(tmp_path) as store, monkeypatch.context() as patch:
         patch.setattr("os.write", lambda file, data: write(file, data[:7]))
@@ -189,7 +189,7 @@ def test_a_full_disk_is_an_error_that_names_the_store_and_leaves_no_half_line(
             with pytest.raises(OSError, match="the disk is full") as caught:
                 store.add(B, {"x": 2}, "c0de")
         assert str(tmp_path) in str(caught.value)
-        # There is space again, and the same job goes on.
+        # There is space again, and the same job continues.
         store.add(C, {"x": 3}, "c0de")
     (path,) = tmp_path.glob("*.jsonl")
     assert path.read_bytes().count(b"\n") == 2
@@ -205,4 +205,4 @@ def test_a_disk_that_is_found_to_be_full_at_the_end_is_an_error(tmp_path, monkey
     store.add(A, {"x": 1}, "c0de")
     with pytest.raises(OSError, match="quota"):
         store.close()
-    store.close()  # it is closed
+    store.close()  # the store is closed

@@ -1,4 +1,4 @@
-"""Which ε is needed for a wanted score."""
+"""The ε that a wanted score needs."""
 
 import math
 
@@ -13,7 +13,7 @@ TITLES = {SHARE: "Most", "gam": "PrivGAM", "short": "Short", "lucky": "Lucky", "
 
 
 def places(scores, error=0.0, free=0.95, other=()):
-    """Return rankings of PrivGAM's scores by ε, beside a learner that draws better ones."""
+    """Return PrivGAM's scores by ε, and a learner that is better by chance."""
     rows = [("free", "logistic_regression", None, math.inf, free, 0.0)]
     for epsilon, score in scores.items():
         rows.append(("gam", "privgam", "proved", epsilon, score, error))
@@ -35,13 +35,13 @@ def test_it_is_interpolated_along_the_logarithm_of_epsilon():
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
-def test_two_methods_of_the_learner_are_not_joined_to_one_curve():
+def test_two_methods_of_one_learner_stay_two_curves():
     other = [("short", 0.1), *((SHARE, epsilon) for epsilon in RISING)]
     told = needed_epsilon(places(RISING, other=other), Wish.parse("auc>=0.7"))
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 (0.32 to 0.32) with PrivGAM"
 
 
-def test_its_range_is_by_two_standard_errors():
+def test_its_range_spans_two_standard_errors():
     told = needed_epsilon(places(RISING, 0.025), Wish.parse("auc>=0.7"))
     assert told.low == pytest.approx(10 ** (-1 + 0.05 / 0.2))
     assert told.high == pytest.approx(10 ** (-1 + 0.15 / 0.2))
@@ -57,7 +57,7 @@ def test_one_repeat_gives_no_range():
     assert told.sentence == "for an AUC of 0.7 you need ε ≈ 0.32 with PrivGAM"
 
 
-def test_what_no_epsilon_reaches_is_said_and_what_the_least_one_reaches():
+def test_a_wish_that_no_epsilon_or_every_epsilon_satisfies_is_reported():
     never = needed_epsilon(places(RISING), Wish.parse("auc within 0.02"))
     assert math.isinf(never.epsilon)
     assert never.target == pytest.approx(0.93)
@@ -77,11 +77,11 @@ def test_a_curve_that_falls_by_noise_is_made_monotone():
     told = needed_epsilon(
         places({0.1: 0.6, 1.0: 0.8, 3.0: 0.76, 10.0: 0.9}), Wish.parse("auc>=0.79")
     )
-    # The two in the middle have 0.78 together.
+    # The two middle values are merged to 0.78.
     assert 3 < told.epsilon < 10
 
 
-def test_of_a_loss_less_is_wanted():
+def test_a_smaller_loss_is_better():
     of_scores = places({epsilon: 1 - score for epsilon, score in RISING.items()}, 0.0, 0.05)
     of_losses = [
         ranking(frame, "d", place.epsilon, TITLES, "log_loss")
