@@ -178,6 +178,8 @@ class Facts:
     mixed_bins : sequence of int, optional
         How many of the first codes of each column are mixed bins, and how many leaves of private
         ones; 0 for none.
+    levels : sequence, optional
+        The number in [0, 1] of each code of each column; None for a categorical column.
     """
 
     n_bins: Any
@@ -186,6 +188,7 @@ class Facts:
     public_columns: Any = None
     public_label: Any = None
     mixed_bins: Any = None
+    levels: Any = None
 
 
 class Proof(NamedTuple):

@@ -33,7 +33,7 @@ FORMAT_VERSION = 1
 
 # Parameters of a learner that a file does not contain: they follow from the domain, except the seed
 # (`random_state`), which is secret.
-NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
+NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins", "levels")
 
 
 def key_of(attribute: str) -> str:

@@ -19,17 +19,20 @@ from privcurve.learners.linear.joint import (
     linear_slopes,
     noisy_gram,
 )
+from privcurve.learners.shared.numbers import LEVEL_UNIT, NumbersClassifier, even_levels
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.noise import Announced
 
 # The ridge in units of the noise's norm, as in the authors' code.
 RIDGE = 1.96
+# The word of `inputs` for numbers.
+NUMBERS = "numbers"
 # The smallest probability of a label.
 LEAST_CHANCE = 1e-6
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
+class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPParameters):
     r"""Least squares on one-hot codes: rounds of a ridge regression on clipped residuals.
 
     After Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu, *Improved differentially private
@@ -45,6 +48,12 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
     n_rounds : int
     gram_share : float
         Of the budget (ρ), for the Gram matrix; the rounds share the rest evenly.
+    inputs : str
+        ``codes``: all columns are one-hot. ``numbers``: columns with an order are numbers in
+        [0, 1], as the authors have them, and only the others are one-hot.
+    levels : sequence, optional
+        See :class:`~privcurve.learners.shared.numbers.NumbersClassifier`; for ``numbers``. Without
+        it the codes of the columns that `ordered` names are at equal distances.
     n_groups, neighbours, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
@@ -67,11 +76,21 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
         gram, deviation = noisy_gram(rows, counts, self._n_ones, width, curator)
         ridge = max(RIDGE * deviation * math.sqrt(len(gram)), 1e-9 * float(np.trace(gram)), 1.0)
         solved = inverse(gram + ridge * np.eye(len(gram)))
-        model = np.zeros(width)
+        model, part = np.zeros(width), LEVEL_UNIT if self.inputs == NUMBERS else 1.0
         for k in range(1, self.n_rounds + 1):
-            slopes = linear_slopes(rows, signs, counts, model, self._n_ones)
+            slopes = linear_slopes(rows, signs, counts, model, self._n_ones, part)
             model += times(solved, curator.numbers(SLOPES.format(k), slopes))
         return model
+
+    def _numbers(self) -> Sequence[Floats | None]:
+        if self.inputs != NUMBERS:
+            return super()._numbers()
+        if self.levels is not None:
+            return self._known_levels()
+        return [
+            even_levels(n) if is_ordered else None
+            for n, is_ordered in zip(self.n_bins_.tolist(), self._ordered(), strict=True)
+        ]
 
     def _log_odds(self, scores: Floats) -> Floats:
         # Where residuals cancel, q·(½ − F) = (1 − q)/2 for F ≥ 0: the odds are 1/(1 − 2F).
