@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -81,6 +82,14 @@ class BoostedAdaSSPClassifier(JointClassifier, NumbersClassifier, BoostedAdaSSPP
             slopes = linear_slopes(rows, signs, counts, model, self._n_ones, part)
             model += times(solved, curator.numbers(SLOPES.format(k), slopes))
         return model
+
+    def _facts(self, n: int) -> dict[str, Any]:
+        """Return the public facts of a fit; without those of numbers, if it reads codes alone.
+
+        The random numbers of a seed depend on them.
+        """
+        idle = () if self.inputs == NUMBERS else ("inputs", "levels")
+        return {name: fact for name, fact in super()._facts(n).items() if name not in idle}
 
     def _numbers(self) -> Sequence[Floats | None]:
         if self.inputs != NUMBERS:
