@@ -288,7 +288,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
 
 
 def _fill_in(node: Any) -> None:
-    """Replace ``enum: module:function`` by the words that the function returns."""
+    """Replace ``enum: module:function`` in a schema by the words that the function returns."""
     if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
         module, _, function = listed.partition(":")
         node["enum"] = getattr(import_module(module), function)()
