@@ -280,12 +280,21 @@ def test_the_mirrors_folder_may_have_another_name(write_dataset, tmp_path, monke
 # Patterns --------------------------------------------------------------------------
 
 
-def test_patterns_of_names():
-    assert names_of("age") == ["age"]
-    assert names_of("x{8..11}") == ["x8", "x9", "x10", "x11"]
-    assert names_of("x{08..11}z") == ["x08z", "x09z", "x10z", "x11z"]
-    assert names_of("{0..1}a{1..2}") == ["0a1", "0a2", "1a1", "1a2"]
-    assert names_of(r"a\{1..3}{1..2}") == ["a{1..3}1", "a{1..3}2"]
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("age", ["age"]),
+        ("x{8..11}", ["x8", "x9", "x10", "x11"]),
+        ("x{08..11}z", ["x08z", "x09z", "x10z", "x11z"]),
+        ("{0..1}a{1..2}", ["0a1", "0a2", "1a1", "1a2"]),
+        (r"a\{1..3}{1..2}", ["a{1..3}1", "a{1..3}2"]),
+    ],
+)
+def test_patterns_of_names(pattern, names):
+    assert names_of(pattern) == names
+
+
+def test_escaped_names_and_invalid_patterns():
     for name in ("a{1..3}", r"a\{1..3}", r"\\{2..1}{0..1}", "a{x}", "a\\b"):
         assert names_of(escape_name(name)) == [name]
     for pattern in ("x{3..2}", "x{0..70000}"):
