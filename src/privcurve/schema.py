@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -284,7 +285,18 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
             INFINITE: lambda _, value: isinstance(value, float) and value == math.inf,
         }
     )
-    return extend(Draft202012Validator, type_checker=types)(read_yaml(schema))
+    content = read_yaml(schema)
+    _fill_in(content)
+    return extend(Draft202012Validator, type_checker=types)(content)
+
+
+def _fill_in(node: Any) -> None:
+    """Replace ``enum: module:function`` by the words that the function returns."""
+    if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
+        module, _, function = listed.partition(":")
+        node["enum"] = getattr(import_module(module), function)()
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        _fill_in(part)
 
 
 def _is_finite(number: Any) -> bool:

@@ -6,7 +6,6 @@ import json
 import re
 import runpy
 import shlex
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from refusals import assert_refused
 
 from privcurve import datasets, models
 from privcurve.cli import main
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.reading import kinds
 from privcurve.learners import PrivGAMClassifier
 
 SCHEMA = Path(datasets.__file__).with_name("dataset.schema.yaml")
@@ -205,8 +204,8 @@ def expected_names(data):
 
 @pytest.mark.parametrize("key", [*KEYS, *OTHERS])
 def test_the_training_file_can_be_predicted_and_evaluated(key, capsys):
-    kinds = {f.name: f.metadata.get("kinds", WITH_FILES) for f in fields(Parser)}
-    if key in kinds and not set(kinds[key]) & set(WITH_FILES):
+    having = [kind for kind in kinds().values() if key in kind.keys]
+    if having and not any(kind.has_files for kind in having):
         pytest.skip("of datasets without files")
     # Each key of the parser has a case.
     parser, content, description = (CASES | OTHERS)[key]

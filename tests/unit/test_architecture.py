@@ -207,7 +207,7 @@ EXCEPTIONS = {
     "learners.shared.tuning": {"default_rng": MADE_UP},
     "releases.request": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
     "models.explain": {"default_rng": MADE_UP},
-    "datasets.reading.builtin": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
+    "datasets.reading.generated": dict.fromkeys(("Generator", "PCG64"), MADE_UP),
     "datasets.load": dict.fromkeys(("Generator", "PCG64"), SAMPLES),
     "papers.boosted_dp.ensembles": dict.fromkeys(("default_rng", "SeedSequence"), SHUFFLES),
     "audit.replay_fits": dict.fromkeys(

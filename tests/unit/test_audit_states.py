@@ -15,6 +15,7 @@ from privcurve.audit.states import (
     ABSENT,
     SCORE,
     States,
+    canary_score,
     is_same,
     numbers,
     sample_canary_scores,
@@ -24,7 +25,7 @@ from privcurve.audit.views import views
 from privcurve.learners import LazyBBClassifier, TopDownTreeClassifier
 from privcurve.learners.linear.linear import DPLogisticRegressionClassifier
 from privcurve.learners.one_rule import OneRuleClassifier
-from privcurve.privacy.budget import PRIVATE_COLUMNS, PROVED
+from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED
 from privcurve.privacy.curator import Curator
 from privcurve.privacy.ledger import OF_CHOICES
 from privcurve.privacy.seeds import OF_NUMBER
@@ -124,6 +125,21 @@ def test_scores_match_a_fit(learner, monkeypatch):
     scores = sample_canary_scores(learner, DRAWN, SIDE, 10, np.random.default_rng(3))
     assert scores.tolist() == expected
     assert len(set(expected)) > 1
+
+
+@pytest.mark.parametrize("added", [True, False], ids=["added", "removed"])
+def test_an_added_record_of_many_classes_has_the_score_of_its_class(added):
+    """The score is positive for the side that has the record."""
+    few, many = (records([[1]] * n, [2] * n, (3,)) for n in (4, 5))
+    left, right = (few, many) if added else (many, few)
+    pair = Pair("tiny", "one more", left, right, ADD_REMOVE)
+
+    class Model:
+        def _scores(self, codes):
+            assert codes.tolist() == [[1]]
+            return np.array([[0.1, 0.2, 0.7]])
+
+    assert canary_score(Model(), pair) == pytest.approx(-0.7 if added else 0.7)
 
 
 def test_fits_are_apart():

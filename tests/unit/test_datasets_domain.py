@@ -15,8 +15,9 @@ from privcurve.datasets import Column, DatasetError, Domain
 from privcurve.datasets.build import DEFAULT_BINS
 from privcurve.datasets.coding.coder import ColumnCoder
 from privcurve.datasets.coding.numbers import ISO
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import MISSING
+from privcurve.datasets.reading import file_kind_names, kinds
 
 ROOT = Path(__file__).parents[2]
 
@@ -137,10 +138,9 @@ def test_keys_of_a_description_are_declared_once():
     of_all = {"missing": MISSING, "unknown": Domain.unknown, "decimal": Domain.decimal}
     for specs, in_code in ((columns, of_columns), (properties, of_all)):
         assert {k: spec["default"] for k, spec in specs.items() if "default" in spec} == in_code
-    kinds_of = {name: key.metadata.get("kinds", WITH_FILES) for name, key in keys.items()}
-    assert {kind for kinds in kinds_of.values() for kind in kinds} <= set(parser["kind"]["enum"])
+    assert {key for kind in kinds().values() for key in kind.keys} == {*keys} - {"kind", "fields"}
     text = (ROOT / "docs/datasets.md").read_text()
-    for kind in WITH_FILES:
+    for kind in file_kind_names():
         (row,) = re.findall(rf"^\| `{kind}` \|.*\|(.*)\|$", text, re.MULTILINE)
         for key in set(re.findall(r"`(\w+)[`:]", row)) & set(keys):
-            assert kind in kinds_of[key], (kind, key)
+            assert key in ("fields", *kinds()[kind].keys), (kind, key)

@@ -13,6 +13,7 @@ from typing import Any
 from privcurve import given
 from privcurve.coding import EQUAL, MOST_CLASSES, MOST_CODES, WHOLE, spacing_towards_zero
 from privcurve.datasets import description as words
+from privcurve.datasets import reading
 from privcurve.datasets.coding import (
     ISO,
     has_short_years,
@@ -42,9 +43,6 @@ DRAFTED_BINS = 64
 
 # Whole numbers get bins of whole numbers if the bounds contain at most this many per bin.
 MOST_WHOLE = 4
-
-# Parsers of files with column names.
-WITH_NAMES = (words.DELIMITED, words.PARQUET, words.EXCEL)
 
 # Kinds of columns in a description that become numeric or categorical columns.
 DATE = "date"
@@ -250,9 +248,14 @@ def _unit_faults(
 ) -> Iterator[str]:
     if unit is None:
         return
-    if parser.kind not in WITH_NAMES:
+    with_names = [
+        kind.name
+        for kind in reading.kinds().values()
+        if kind.has_files and kind.naming != reading.BY_NUMBER
+    ]
+    if parser.kind not in with_names:
         yield (
-            f"unit requires kind: {' or '.join(WITH_NAMES)}; records of {parser.kind} name no "
+            f"unit requires kind: {' or '.join(with_names)}; records of {parser.kind} name no "
             "person"
         )
     if unit.column in {column.name for column in columns}:
@@ -273,17 +276,20 @@ def parser_faults(
         "a".encode(parser.encoding)
     except (LookupError, ValueError):
         yield f"parser: encoding {parser.encoding!r} is unknown; try utf-8"
-    if parser.kind in (words.DELIMITED, words.EXCEL) and parser.header == bool(parser.fields):
+    kind = reading.kinds()[parser.kind]
+    if kind.naming == reading.BY_LINE and parser.header == bool(parser.fields):
         yield "parser needs either header: true or the list fields"
-    if parser.kind == words.PARQUET and (parser.header or parser.fields):
-        yield "a Parquet file names its fields itself; drop parser: header and fields"
-    is_numbered = parser.kind in (words.LIBSVM, words.IDX)
+    if kind.has_files and kind.naming == reading.BY_FILE and (parser.header or parser.fields):
+        name = kind.name.capitalize()
+        yield f"a {name} file names its fields itself; drop parser: header and fields"
+    is_numbered = kind.naming == reading.BY_NUMBER
     if is_numbered and not parser.fields:
         yield "parser needs the list fields: names of the numbers, in their order"
     if is_numbered and label != words.LABEL:
         yield f"the label of {parser.kind} files has no name: write label: column: label"
-    for key, kinds in parser.misplaced_keys.items():
-        yield f"parser: {key} is for kind: {' or '.join(kinds)}; drop it"
+    for key in [key for key in parser.to_dict() if key not in ("kind", "fields", *kind.keys)]:
+        having = [other.name for other in reading.kinds().values() if key in other.keys]
+        yield f"parser: {key} is for kind: {' or '.join(having)}; drop it"
     if parser.fields:
         names = dict.fromkeys(fields := (*parser.fields, *[words.LABEL] * is_numbered))
         for name in _find_duplicates(fields):
@@ -297,7 +303,8 @@ def parser_faults(
 def _file_faults(
     parser: Parser, files: Mapping[str, tuple[SourceFile, ...]], records: Subsample, n_test: int
 ) -> Iterator[str]:
-    if parser.kind not in words.WITH_FILES and words.TRAIN in files:
+    kind = reading.kinds()[parser.kind]
+    if not kind.has_files and words.TRAIN in files:
         yield f"a {parser.kind} dataset has no files; drop them"
     if records.parts:
         if n_test:
@@ -308,9 +315,9 @@ def _file_faults(
         yield "n_test and files: test belong together; give both or none"
     all_files = [file for group in files.values() for file in group]
     for file in all_files:
-        if file.labels is None and parser.kind == words.IDX:
+        if file.labels is None and kind.has_labels:
             yield f"files: {file.name} needs labels, the file of its labels"
-        if file.labels is not None and parser.kind != words.IDX:
+        if file.labels is not None and not kind.has_labels:
             yield f"files: labels of {file.name} is for kind: idx; drop it"
     for place in _find_duplicates(file.local or file.name for file in all_files):
         yield f"files: {place} is given twice: its records would be there twice"

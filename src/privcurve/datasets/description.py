@@ -16,15 +16,9 @@ from privcurve.datasets.domain import FAIL, MISSING, Domain
 TRAIN = "train"
 TEST = "test"
 
-# Kinds of parsers.
+# Kinds of files that other modules name; `reading` has them all.
 DELIMITED = "delimited"
 PARQUET = "parquet"
-LIBSVM = "libsvm"
-EXCEL = "excel"
-IDX = "idx"
-SKLEARN = "sklearn"
-GENERATED = "generated"
-WITH_FILES = (DELIMITED, PARQUET, LIBSVM, EXCEL, IDX)
 
 # Which records of a more frequent label are kept: random ones, or the first.
 RANDOM = "random"
@@ -38,12 +32,6 @@ VALUES_OF_PART = 30_000_000
 CODING = 3
 # In all versions, downloaded files and plain text have the same codes.
 FIRST_CODING = 1
-
-
-def _declare_key(default: Any, *kinds: str) -> Any:
-    """Return a field for a key that only `kinds` of parsers have."""
-    return field(default=default, metadata={"kinds": kinds})
-
 
 # The column of labels in files with numbered fields.
 LABEL = "label"
@@ -65,23 +53,23 @@ class SourceFile:
 class Parser:
     """How the raw file is read: ``parser`` in dataset.schema.yaml, which explains each key.
 
-    This class has the default of each key, and the kinds of parsers that have the key.
+    This class has the default of each key; :class:`reading.FileKind` has the keys of a kind.
     """
 
     kind: str
-    separator: str = _declare_key(",", DELIMITED)
-    header: bool = _declare_key(False, DELIMITED, EXCEL, PARQUET)
+    separator: str = ","
+    header: bool = False
     fields: tuple[str, ...] = ()
-    extra_fields: str = _declare_key("fail", DELIMITED, EXCEL)
-    comment: str = _declare_key("", DELIMITED, LIBSVM)
-    skip_rows: int = _declare_key(0, DELIMITED, LIBSVM, EXCEL)
-    encoding: str = _declare_key("utf-8-sig", DELIMITED, LIBSVM)
-    zero_based: bool = _declare_key(False, LIBSVM)
-    sheet: str = _declare_key("", EXCEL)
-    rows: int = _declare_key(0, EXCEL)
-    blocks: int = _declare_key(1, IDX)
-    loader: str = _declare_key("", SKLEARN, GENERATED)
-    seed: int = _declare_key(0, GENERATED)
+    extra_fields: str = "fail"
+    comment: str = ""
+    skip_rows: int = 0
+    encoding: str = "utf-8-sig"
+    zero_based: bool = False
+    sheet: str = ""
+    rows: int = 0
+    blocks: int = 1
+    loader: str = ""
+    seed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the keys that differ from their defaults, as plain JSON."""
@@ -93,16 +81,6 @@ class Parser:
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Make a parser from a description's content, or from the result of :meth:`to_dict`."""
         return cls(**{**content, "fields": tuple(content.get("fields", ()))})
-
-    @property
-    def misplaced_keys(self) -> dict[str, tuple[str, ...]]:
-        """Keys that only other kinds of parsers have, with these kinds."""
-        return {
-            key.name: key.metadata["kinds"]
-            for key in fields(self)
-            if self.kind not in key.metadata.get("kinds", (self.kind,))
-            and getattr(self, key.name) != key.default
-        }
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve import __version__
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.reading import file_kind_names
 from privcurve.given import OF_TEXTS, TEXT, type_of_classes
 from privcurve.learners.registry import LEARNERS, estimator_class
 from privcurve.learners.shared.explained import are_names_of, check_domain
@@ -135,7 +136,7 @@ def document(
         "classes": classes,
         "domain": facts,
         # A dataset without files has no format.
-        **({"parser": parser.to_dict()} if parser and parser.kind in WITH_FILES else {}),
+        **({"parser": parser.to_dict()} if parser and parser.kind in file_kind_names() else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
         "dataset": _check_json(dataset, "dataset"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from privcurve.coding import code_type
 from privcurve.datasets import Description
-from privcurve.datasets.description import EXCEL
+from privcurve.datasets.reading import kinds
 from privcurve.experiments.curves import Curve, CurveData
 from privcurve.experiments.jobs import Job
 from privcurve.learners.registry import training_bytes
@@ -26,8 +26,6 @@ _MEMORY_SLACK, _TIME_SLACK = 1.1, 1.5
 # Minutes for the start of a job and slow file systems.
 _START = 10
 
-# Each value of a sheet is an object in memory; other files are read in pieces.
-_BYTES_PER_CELL = 125.0
 # Seconds to read and code a value, and minutes for a download.
 _SECONDS_PER_VALUE, _DOWNLOAD = 2.5e-6, 20
 
@@ -43,8 +41,8 @@ def preparing_needs(description: Description) -> Needs:
     """Return the needs of reading and coding a dataset."""
     n_columns = len(description.domain.columns)
     n_values = sum(description.raw_sizes.values()) * (n_columns + 1)
-    of_sheet = _BYTES_PER_CELL if description.parser.kind == EXCEL else 0.0
-    n_bytes = n_values * (_code_bytes(description) + of_sheet)
+    of_cell = kinds()[description.parser.kind].cell_bytes
+    n_bytes = n_values * (_code_bytes(description) + of_cell)
     return Needs(
         _round_mib(PREPARING, n_bytes), _limit_time(n_values * _SECONDS_PER_VALUE) + _DOWNLOAD
     )

@@ -15,7 +15,7 @@ from privcurve.datasets import reading
 from privcurve.datasets.coding.coder import Coder, ColumnCoder
 from privcurve.datasets.coding.counts import ColumnCounts, warnings_of
 from privcurve.datasets.coding.numbers import amount_of
-from privcurve.datasets.description import EXCEL, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import OTHER, Column, Domain
 from privcurve.datasets.errors import DatasetError, Problems, Skipped
 from privcurve.datasets.reading import RawTable, Unlabelled, UnlabelledFile, cells_of, text_of
@@ -139,7 +139,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
     a record would be skipped.
     """
     fields, source = file.description.parser.fields, file.description.name
-    unit = "row" if file.description.parser.kind == EXCEL else "line"
+    unit = reading.kinds()[file.description.parser.kind].unit
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:

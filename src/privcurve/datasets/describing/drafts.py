@@ -14,7 +14,7 @@ from privcurve.datasets.describing.header import check_names
 from privcurve.datasets.describing.label import LabelChoice, find_classes
 from privcurve.datasets.describing.profile import OTHER, Profile, empty_profiles
 from privcurve.datasets.describing.text import Draft
-from privcurve.datasets.description import DELIMITED, PARQUET, Description, LabelSpec, Parser
+from privcurve.datasets.description import DELIMITED, Description, LabelSpec, Parser
 from privcurve.datasets.domain import CATEGORICAL, Column, Domain, Label
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import Format, RawFile, RawTable, sniff
@@ -69,7 +69,7 @@ def draft(
             f"the label {label.column!r} must have one value per record; it holds lists or objects"
         )
     if label.column not in form.fields:
-        by_line = header and form.parser["kind"] != PARQUET
+        by_line = header and reading.kinds()[form.parser["kind"]].naming == reading.BY_LINE
         remedy = " Its first line must name them." if by_line else ""
         raise DatasetError(
             f"{path} has no column {label.column!r}{suggestion(label.column, form.fields)} Its "

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from privcurve.datasets.coding import MISSING_WORDS, amount_of
 from privcurve.datasets.describing.profile import Profile
-from privcurve.datasets.description import PARQUET
 from privcurve.datasets.errors import DatasetError
-from privcurve.datasets.reading import Format
+from privcurve.datasets.reading import BY_FILE, Format, kinds
 from privcurve.schema import MOST_NAMED
 
 
@@ -29,7 +28,7 @@ def check_names(path: Path, form: Format, profiles: dict[str, Profile]) -> None:
     """
     columns = list(zip(form.names, form.fields, strict=False))
     twice = {name for name, count in Counter(form.names).items() if name and count > 1}
-    is_frame = form.parser["kind"] == PARQUET
+    is_frame = kinds()[form.parser["kind"]].naming == BY_FILE
     values = [
         place
         for place, (name, field) in enumerate(columns)

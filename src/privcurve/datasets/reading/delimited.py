@@ -10,19 +10,24 @@ from __future__ import annotations
 import codecs
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BufferedReader
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privcurve.datasets.errors import Problems
+from privcurve.datasets.description import DELIMITED, Parser
+from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading import files
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import Line
+from privcurve.datasets.reading.formats import BY_LINE, ENCODINGS, FileKind, Format, name_fields
 from privcurve.datasets.reading.table import (
     AnyDescription,
     RawTable,
+    Record,
     check_order,
     chunk_size,
     chunks_of,
@@ -34,8 +39,6 @@ from privcurve.datasets.reading.table import (
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from privcurve.datasets.description import Parser
-
 # Separators that are tried when the format is detected.
 SEPARATORS = (",", ";", "\t", "|", "whitespace")
 
@@ -46,8 +49,9 @@ ROW_NAMES = (
 
 ENDS = "Lines end with a separator: delete it, or name one more column."
 
-# The number of a line or row, and its fields: texts, or in Excel cells of any types.
-Record = tuple[int, Sequence[Any]]
+
+# Number of lines that determine the separator.
+_LINES = 200
 
 
 def read(
@@ -318,3 +322,112 @@ def records_of(
             f"a quote in the record of line {first} is not closed where its field ends, or a field "
             f"is too long ({error})"
         ) from None
+
+
+# Formats -----------------------------------------------------------------------------------
+
+
+def sniff(path: Path, header: bool, sheet: str) -> Format:
+    """Detect the encoding and separator of a table, and name its fields."""
+    with files.open_raw(path) as stream:
+        start = stream.read(8)
+    encoding = _find_encoding(path, start)
+    separator, rows = _find_separator(path, encoding)
+    parser: dict[str, Any] = {"kind": DELIMITED}
+    if separator != ",":
+        parser["separator"] = separator
+    if encoding != ENCODINGS[0]:
+        parser["encoding"] = encoding
+    return name_fields(path, parser, rows, header)
+
+
+def _find_encoding(path: Path, start: bytes) -> str:
+    """Return the first encoding that fits the entire file, which begins with `start`."""
+    if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        raise DatasetError(f"{path} is written in UTF-32, which is not supported: save it as UTF-8")
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    for encoding in ENCODINGS:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        try:
+            with files.open_raw(path) as stream:
+                while piece := stream.read(files.PIECE):
+                    if b"\0" in piece:
+                        raise DatasetError(
+                            f"{path} is neither text nor a known format: save the table as CSV "
+                            "or Parquet"
+                        )
+                    decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    raise AssertionError("every byte is a character of latin-1")
+
+
+def is_plain_text(path: Path) -> bool:
+    """Return whether a file has only ASCII bytes, so that its encoding does not matter."""
+    with files.open_raw(path) as stream:
+        return all(piece.isascii() for piece in iter(lambda: stream.read(files.PIECE), b""))
+
+
+def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
+    """Return the separator with which most lines have the same number of fields, above one.
+
+    Also return the first two records.
+    """
+    best: tuple[float, int] = (0.0, 0)
+    choice: tuple[str, list[Record]] | None = None
+    unlike = broken = hint = ""
+    for separator in SEPARATORS:
+        numbered = files.lines(path, Parser(DELIMITED, encoding=encoding))
+        try:
+            records = list(islice(records_of(numbered, separator), _LINES))
+        except csv.Error as error:
+            broken = broken or str(error)
+            continue
+        if not records:
+            raise DatasetError(f"{path} must have a line that is not blank")
+        width, count = Counter(len(fields) for _, fields in records).most_common(1)[0]
+        score = (count / len(records), width)
+        first = len(records[0][1])
+        hint = hint or hint_of(str(path), records[0][1])
+        lacks_one = first == width - 1 and count == len(records) - 1 > 0
+        if 1 < first != width > 1 and (separator != "whitespace" or lacks_one) and not unlike:
+            remedy = (
+                "Give each column a name there, and each line as many fields; or delete it, if it "
+                "names no columns."
+            )
+            if lacks_one:
+                remedy = ROW_NAMES if records[1][1][-1] else ENDS
+            unlike = (
+                f"its first line has {first} fields (separator {separator!r}), most others "
+                f"have {width}. {remedy}"
+            )
+        # The separator must also split the first line, as blanks also occur in texts.
+        if 1 < first == width and score > best:
+            if separator == "whitespace" and choice is not None and best[0] > 0.5:
+                continue
+            best, choice = score, (separator, records[:2])
+    if choice is None and hint:
+        raise DatasetError(f"{path} can't be read. {hint}")
+    if choice is None and unlike:
+        raise DatasetError(f"{path}: {unlike}")
+    if choice is None and broken:
+        raise DatasetError(f"{path} can't be read: {broken}. Correct it there.")
+    if choice is None:
+        raise DatasetError(
+            f"{path}: a separator (comma, semicolon, tab, | or blanks) must split its lines "
+            "into several fields; none does. A table needs the label and a column to learn "
+            "from; if it begins with lines of another kind, delete them."
+        )
+    return choice
+
+
+KIND = FileKind(
+    DELIMITED,
+    read,
+    keys=("separator", "header", "extra_fields", "comment", "skip_rows", "encoding"),
+    naming=BY_LINE,
+    sniff=sniff,
+)

@@ -15,19 +15,32 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from privcurve.datasets.description import Parser
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import text_of
-from privcurve.datasets.reading.delimited import Record, tables
+from privcurve.datasets.reading.delimited import tables
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import check_archive
+from privcurve.datasets.reading.formats import BY_LINE, FileKind, Format, make_distinct, name_fields
 from privcurve.datasets.reading.table import (
     AnyDescription,
+    Layout,
     RawTable,
+    Record,
+    Unlabelled,
+    UnlabelledFile,
     check_order,
     convert_columns,
+    find_unused,
+    has_all,
     positions,
 )
 from privcurve.schema import suggestion
+
+EXCEL = "excel"
+
+# This many records distinguish names from values.
+_MOST_OF_HEADER = 100
 
 # A sheet, its cells, and the names of all sheets.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
@@ -44,7 +57,6 @@ _COMPUTE = (
 # Remarks on rows.
 _EMPTY = "rows of {} without a value, which are skipped"
 _HIDDEN = "hidden rows of {}, which are read like all others"
-EXCEL_ENDINGS = (".xlsx", ".xls")
 # The first bytes of Excel files: a zip archive, and a compound file.
 _STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
@@ -118,8 +130,6 @@ def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, 
 
 def is_workbook(path: Path) -> bool:
     """Return whether a file begins like an Excel file, whatever its name."""
-    if not path.is_file():
-        return False
     with path.open("rb") as file:
         return file.read(4) in _STARTS
 
@@ -248,3 +258,86 @@ def _filter_rows(
 def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
     """Return the texts in a row of cells."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
+
+
+# Formats -----------------------------------------------------------------------------------
+
+
+def sniff(path: Path, header: bool, sheet: str) -> Format:
+    """Find the names of the fields of a sheet."""
+    rows, sheets = top_rows(path, load_sheet(path, sheet))
+    parser = {"kind": EXCEL, **({"sheet": sheet} if sheet else {})}
+    return replace(name_fields(path, parser, rows, header), sheets=sheets)
+
+
+def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    """Find the columns of a sheet of unlabelled records."""
+    trained = layout.of(EXCEL) or Parser(EXCEL, header=True)
+    sheet, rows = layout.sheet or trained.sheet, layout.rows or trained.rows
+    trained = replace(trained, sheet=sheet, rows=rows)
+    named = replace(trained, header=True, fields=(), skip_rows=0)
+    loaded = load_sheet(path, sheet)
+    top_rows(path, loaded)  # refuses an empty sheet
+    all_rows, decimal = rows_of(loaded), wanted.domain.decimal
+
+    def as_table(parser: Parser, ignored: tuple[str, ...], **more: Any) -> UnlabelledFile:
+        description = replace(wanted, parser=parser)
+        n = sum(number > parser.skip_rows for number, _ in all_rows) - parser.header
+        remarks = _remark_on_rows(n, parser.rows) if rows and not layout.rows else ()
+        tables = partial(read, description, RawFile(path), loaded=loaded)
+        return UnlabelledFile(description, ignored, tables, remarks=remarks, **more)
+
+    for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
+        number, cells = next((row for row in all_rows if row[0] > n_skipped), (0, ()))
+        names = texts_of(cells, decimal)
+        parser = replace(named, skip_rows=n_skipped)
+        if has_all(wanted, names):
+            return as_table(parser, find_unused(wanted, names))
+        if trained.fields and has_all(wanted, distinct := list(make_distinct(names))):
+            parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
+            return as_table(parser, find_unused(wanted, distinct))
+    if trained.fields:
+        rows_below = (row for row in all_rows if row[0] > trained.skip_rows)
+        top = [
+            (number, texts_of(cells, decimal))
+            for number, cells in islice(rows_below, _MOST_OF_HEADER)
+        ]
+        above = next((row for row in all_rows if row[0] == trained.skip_rows), (0, ()))
+        above = above[0], texts_of(above[1], decimal)
+        ignored = find_unused(wanted, trained.fields)
+        return as_table(trained, ignored, top=top, above=above)
+    hint = f" The model was trained on a sheet whose row {number} names them." * bool(n_skipped)
+    return as_table(parser, find_unused(wanted, names, hint))
+
+
+def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
+    """Return a remark on how many of `n` rows are read, if the training sheet had `n_trained`."""
+    if n > n_trained:
+        return (
+            (
+                f"of {n:,} rows the first {n_trained:,} are read, as many as trained the model; "
+                "--rows sets another number"
+            ),
+        )
+    if n < n_trained:
+        return (
+            (
+                f"all {n:,} rows are read as records, but in the training file the records were "
+                "followed by other rows: leave such rows out with --rows"
+            ),
+        )
+    return ()
+
+
+KIND = FileKind(
+    EXCEL,
+    read,
+    keys=("header", "extra_fields", "skip_rows", "sheet", "rows"),
+    naming=BY_LINE,
+    suffixes=(".xlsx", ".xls"),
+    has_content=is_workbook,
+    sniff=sniff,
+    open=open_sheet,
+    unit="row",
+    cell_bytes=125.0,  # measured: each value is an object
+)

@@ -6,6 +6,8 @@ import math
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,11 +18,16 @@ from privcurve.datasets.description import LABEL
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import open_raw
+from privcurve.datasets.reading.formats import BY_NUMBER, FileKind
 from privcurve.datasets.reading.table import (
     READ_ERRORS,
     AnyDescription,
+    Layout,
     RawTable,
+    Unlabelled,
+    UnlabelledFile,
     chunk_size,
+    find_unused,
     subject,
 )
 
@@ -133,3 +140,28 @@ def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float6
 
 def _write_shape(shape: list[int]) -> str:
     return " × ".join(map(str, shape)) or "1"
+
+
+def open_images(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    """Check that images of unlabelled records have what the model reads."""
+    parser = layout.of("idx")
+    assert parser is not None
+    if LABEL in wanted.copied and layout.labels is None:
+        raise DatasetError(
+            f"{path} has images without labels: evaluate needs the file of the labels (--labels)"
+        )
+    description = replace(wanted, parser=parser)
+    ignored = find_unused(wanted, [*parser.fields, LABEL])
+    file = RawFile(path, layout.labels)
+    return UnlabelledFile(description, ignored, partial(read, description, file))
+
+
+KIND = FileKind(
+    "idx",
+    read,
+    keys=("blocks",),
+    naming=BY_NUMBER,
+    has_content=is_idx,
+    open=open_images,
+    has_labels=True,
+)

@@ -14,6 +14,7 @@ from privcurve.datasets.description import LABEL
 from privcurve.datasets.errors import Problems
 from privcurve.datasets.reading.downloads import RawFile
 from privcurve.datasets.reading.files import Line, lines_of, nonblank_lines, open_raw
+from privcurve.datasets.reading.formats import BY_NUMBER, FileKind
 from privcurve.datasets.reading.table import AnyDescription, RawTable, chunks_of
 from privcurve.numerals import number
 
@@ -98,3 +99,12 @@ def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
         raise ValueError
     row[position] = number(value)
     return position
+
+
+KIND = FileKind(
+    "libsvm",
+    read,
+    keys=("comment", "skip_rows", "encoding", "zero_based"),
+    naming=BY_NUMBER,
+    read_lines=read_lines,
+)

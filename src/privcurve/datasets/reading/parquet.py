@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from privcurve.datasets.description import PARQUET
 from privcurve.datasets.errors import DatasetError, Problems
 from privcurve.datasets.reading.cells import cells_of
 from privcurve.datasets.reading.downloads import RawFile
+from privcurve.datasets.reading.formats import FileKind, Format
 from privcurve.datasets.reading.table import (
     AnyDescription,
+    Layout,
     RawTable,
     Unlabelled,
+    UnlabelledFile,
     chunk_size,
     convert_columns,
+    find_unused,
     positions,
     unreadable_error,
 )
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a file is a Parquet file, by its name or by its first and last bytes."""
-    if path.suffix.lower() == ".parquet":
-        return True
-    if not path.is_file() or path.stat().st_size < 8:
+    """Return whether a file is a Parquet file by its first and last bytes."""
+    if path.stat().st_size < 8:
         return False
     with path.open("rb") as file:
         start = file.read(4)
@@ -84,3 +89,38 @@ def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list
     domain = description.domain
     copied = set(description.copied) - {*domain.names, domain.label.column}
     return [name for name in copied if getattr(cells[name].type, "tz", None)]
+
+
+def sniff(path: Path, header: bool, sheet: str) -> Format:
+    """Find the columns of a file."""
+    from pyarrow.types import is_nested
+
+    schema = schema_of(path)
+    twice = [name for name, count in Counter(schema.names).items() if count > 1]
+    if twice:
+        raise DatasetError(f"{path} has several columns named {twice[0]!r}: rename them")
+    if "" in schema.names:
+        raise DatasetError(
+            f"{path}: its column {schema.names.index('') + 1} has no name: give it one"
+        )
+    nested = tuple(field.name for field in schema if is_nested(field.type))
+    plain = tuple(name for name in schema.names if name not in nested)
+    return Format({"kind": PARQUET}, plain, plain, nested)
+
+
+def open_file(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile:
+    """Find the columns of a file of unlabelled records."""
+    ignored = find_unused(wanted, schema_of(path).names)
+    return UnlabelledFile(wanted, ignored, partial(read, wanted, RawFile(path)))
+
+
+KIND = FileKind(
+    PARQUET,
+    read,
+    keys=("header",),
+    suffixes=(".parquet",),
+    has_content=is_parquet,
+    is_distinct=True,
+    sniff=sniff,
+    open=open_file,
+)

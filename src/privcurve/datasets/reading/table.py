@@ -6,10 +6,11 @@ import csv
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from privcurve.datasets.description import Description, Parser
 from privcurve.datasets.domain import Domain
@@ -36,6 +37,9 @@ READ_ERRORS = (ValueError, csv.Error, gzip.BadGzipFile, zlib.error, EOFError)
 
 T = TypeVar("T")
 
+# The number of a line or row, and its fields: texts, or in Excel cells of any types.
+Record = tuple[int, Sequence[Any]]
+
 
 @dataclass(frozen=True)
 class RawTable:
@@ -49,9 +53,9 @@ class RawTable:
     unit: str = "line"  # what `lines` counts
     share: float | None = None  # share of the file read so far, if known
 
-    def head(self, n_records: int) -> RawTable:
-        """Return the first `n_records` records."""
-        if n_records >= len(self.lines):
+    def head(self, n_records: int | None) -> RawTable:
+        """Return the first `n_records` records; None: all."""
+        if n_records is None or n_records >= len(self.lines):
             return self
         columns = {name: values[:n_records] for name, values in self.columns.items()}
         return replace(self, columns=columns, lines=self.lines[:n_records])
@@ -225,3 +229,59 @@ def unreadable_error(description: AnyDescription, source: object, error: Excepti
 def subject(description: AnyDescription) -> str:
     """Return the beginning of a message: the dataset's name, if the file belongs to one."""
     return "" if description.label is None else f"dataset {description.name!r}: "
+
+
+# Unlabelled records --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The format of a file: like the model's training files, except where options differ."""
+
+    parser: Parser | None = None  # parser of the training files, if the model contains it
+    separator: str | None = None
+    encoding: str | None = None
+    sheet: str = ""
+    rows: int = 0
+    labels: Path | None = None  # the file of the labels of an idx file
+
+    def of(self, *kinds: str) -> Parser | None:
+        """Return the parser of the training files if it has one of these kinds."""
+        return self.parser if self.parser is not None and self.parser.kind in kinds else None
+
+
+class UnlabelledFile(NamedTuple):
+    """A file with known columns, whose records are still to be read."""
+
+    description: Unlabelled
+    ignored: tuple[str, ...]  # its columns that the domain lacks
+    tables: Callable[[Problems], Iterator[RawTable]]
+    # For a file that is read by field positions: its first records, and the last skipped line
+    # before them.
+    top: Sequence[Record] = ()
+    above: Record = (0, ())
+    remarks: tuple[str, ...] = ()
+
+    def read(self, problems: Problems) -> Iterator[RawTable]:
+        """Read the records once, in pieces; unreadable ones are added to `problems`.
+
+        Raises DatasetError if the file is damaged.
+        """
+        try:
+            yield from self.tables(problems)
+        except (*READ_ERRORS, OSError) as error:
+            raise unreadable_error(self.description, self.description.name, error) from None
+
+
+def has_all(wanted: Unlabelled, names: Sequence[str]) -> bool:
+    """Return whether all columns of the domain are among `names`."""
+    return set(wanted.domain.names) <= set(names)
+
+
+def find_unused(description: Unlabelled, fields: Sequence[str], hint: str = "") -> tuple[str, ...]:
+    """Return the unused fields; raise DatasetError if a used field is missing."""
+    wanted, problems = wanted_fields(description), Problems(description.name, is_file=True)
+    find_fields(description.name, fields, wanted, problems)
+    # A column without a name comes from a separator at the end of each line.
+    used = {*wanted, description.domain.label.column, ""}
+    return tuple(field for field in fields if field not in used)

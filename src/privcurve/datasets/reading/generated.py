@@ -1,39 +1,25 @@
-"""Datasets without download: those in scikit-learn, and a generated one."""
+"""The generated dataset, which has no files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from privcurve.datasets.description import SKLEARN, TRAIN, Description
-from privcurve.datasets.errors import DatasetError
+from privcurve.datasets.description import TRAIN, Description
+from privcurve.datasets.errors import DatasetError, Problems
+from privcurve.datasets.reading.formats import FileKind
 from privcurve.datasets.reading.table import RawTable
 
 
-def make(description: Description) -> RawTable:
-    """Return a dataset without files: one of scikit-learn's, or the generated toy."""
-    if description.parser.kind == SKLEARN:
-        return load_sklearn(description)
+def read(
+    description: Description, file: None, problems: Problems, most: int | None = None
+) -> Iterator[RawTable]:
+    """Generate the toy."""
     n_rows = description.raw_sizes.get(TRAIN, description.n_rows)
     columns = toy_line(n_rows, description.parser.seed)
-    return RawTable("generator toy_line", columns, range(1, n_rows + 1), "record")
-
-
-def load_sklearn(description: Description) -> RawTable:
-    """Read a dataset that ships with scikit-learn.
-
-    Columns have scikit-learn's feature names, labels its target names.
-    """
-    from sklearn import datasets
-
-    bunch = getattr(datasets, description.parser.loader)()
-    columns: dict[str, Any] = {
-        str(name): bunch.data[:, j] for j, name in enumerate(bunch.feature_names)
-    }
-    columns[description.label.column] = [str(bunch.target_names[k]) for k in bunch.target]
-    source = f"sklearn.datasets.{description.parser.loader}"
-    return RawTable(source, columns, range(1, len(bunch.target) + 1), "record")
+    yield RawTable("generator toy_line", columns, range(1, n_rows + 1), "record").head(most)
 
 
 def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
@@ -56,3 +42,6 @@ def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
         "coin": coin[order].tolist(),
         "label": label[order].tolist(),
     }
+
+
+KIND = FileKind("generated", read, keys=("loader", "seed"), has_files=False)
