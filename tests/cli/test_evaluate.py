@@ -232,7 +232,7 @@ def test_what_can_not_be_measured_is_refused(table, tmp_path, capsys):
         ("--epsilon 1 --dataset nobody", "nobody"),
         ("--csv model.json", "model.json is an input"),
         ("--by SEX", "has no column 'SEX'; did you mean 'sex'"),
-        ("--picture a.gif", "name a file in .svg"),
+        ("--picture a.gif", "--picture must be a file with the ending .svg"),
     ):
         assert_refused(tmp_path, capsys, f"{ASK} {options}", message)
     assert not list(tmp_path.glob("releases/*/ledger.jsonl"))

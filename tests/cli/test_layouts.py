@@ -501,7 +501,10 @@ def test_models_of_earlier_versions_read_files_with_names(capsys):
     del content["parser"]
     models.text.write(Path("model.json"), content)
     assert_refused(
-        Path(), capsys, "predict model.json mine.txt", "in the line that should name its 4"
+        Path(),
+        capsys,
+        "predict model.json mine.txt",
+        "no required column is among its 4 names",
     )
     write("new.csv", lines())
     assert predict(capsys, "new.csv")[0] == expected_names(data)

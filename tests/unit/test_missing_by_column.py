@@ -85,7 +85,10 @@ def test_each_way_to_write_it(write_dataset, missing):
         ({**NOTE, "missing": "None"}, r"missing of 'note': 'None' is a value of the column"),
         ({**GRADE, "missing": "bin"}, r"missing: does not belong here: it is for numbers and dat"),
         ({**NOTE, "missing": "bin"}, r"missing: does not belong here: it is for numbers and dates"),
-        ({**AGE, "missing": []}, r"columns.age.missing: the list is empty"),
+        (
+            {**AGE, "missing": []},
+            r"columns.age.missing: must have at least 1 entry; got an empty list",
+        ),
         ({**AGE, "missing": [True]}, r"YAML reads yes, no, on and off as truth values"),
     ],
 )

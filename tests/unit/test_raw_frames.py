@@ -214,7 +214,10 @@ def test_one_wrong_word_in_many_columns_is_one_message() -> None:
     for given, says in (
         ({"columns": columns, "spacing": "even"}, "x4.spacing and 59 more: 'even' is not one"),
         ({"columns": {key: {"bounds": (0, 1), "bin": 3} for key in columns}}, "more: unknown"),
-        ({"columns": dict.fromkeys(columns, (float("nan"), 1))}, "and 59 more: .nan is not"),
+        (
+            {"columns": dict.fromkeys(columns, (float("nan"), 1))},
+            "and 59 more: must be a number; got .nan",
+        ),
     ):
         with pytest.raises(DatasetError, match=says) as error:
             Schema(**given, label=["a", "b"])
