@@ -25,7 +25,7 @@ from privcurve.datasets.coding.numbers import remove_grouping
 from privcurve.datasets.describing import check as checked
 from privcurve.datasets.describing import profile
 
-# A draft has no value of the records ------ ---------------------------------------
+# A draft has no value of the records ----------------------------------------------
 
 
 def test_a_messy_table_becomes_a_draft_that_copies_nothing_and_data_by_one_edit(folder, capsys):

@@ -248,7 +248,7 @@ def test_a_dataset_without_files_leaves_no_parser(name):
     assert models.load("model.json").parser is None
 
 
-# New files with another layout than the training file ------ --------------------------------
+# New files with another layout than the training file ---------------------------------------
 
 
 def train_without_names(parser, content=None, description=TABLE):

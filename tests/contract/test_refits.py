@@ -113,7 +113,7 @@ def test_clones_of_one_stream_have_independent_noise(source):
     np.testing.assert_array_equal(clone(same).fit(X, Y).decision_function(X), scores[0])
 
 
-# Generators as random_state ------ ------------------------------------------------------------
+# Generators as random_state -------------------------------------------------------------------
 
 MARGIN = int((2 * Y - 1).sum())
 

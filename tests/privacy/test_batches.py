@@ -50,7 +50,7 @@ def stick_of_one(p, r, c, epsilon):
     return integrate.simpson(above, x=z)
 
 
-# The accountant compared with others ------ --------------------------------------------------
+# The accountant compared with others ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -148,7 +148,7 @@ def test_masses_on_the_grid_keep_either_law(p, r):
     assert under_other == pytest.approx(1, abs=1e-7)
 
 
-# The theorem ------ --------------------------------------------------------------------------
+# The theorem ---------------------------------------------------------------------------------
 
 
 def test_opposite_records_are_the_worst():

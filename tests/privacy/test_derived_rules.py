@@ -187,7 +187,7 @@ def test_derived_sensitivities_of_many_programs():
     try_programs(range(1000, 1400))
 
 
-# Functions that enforce bounds ------ -----------------------------------------------------------
+# Functions that enforce bounds ------------------------------------------------------------------
 
 
 def rows_of(numbers, low, high):

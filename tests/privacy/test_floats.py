@@ -128,7 +128,7 @@ def test_what_no_grid_holds_is_refused(mechanism, exact, why):
         curator(0).numbers(call_of(wide), [0.0, exact])
 
 
-# Kinds of answers of each learner ------ -------------------------------------------------------
+# Kinds of answers of each learner --------------------------------------------------------------
 
 ASKED = {
     "_numbers": NUMBERS, "_whole_numbers": WHOLE, "_choose_exactly": WHOLE, "_choose": CHOICES,
@@ -280,7 +280,7 @@ def test_a_majority_does_not_tell_its_margin():
     assert told == {Floating: True, Curator: False}
 
 
-# Points of an interval ------ ------------------------------------------------------------------
+# Points of an interval -------------------------------------------------------------------------
 
 
 def draw_between_floats(ends, scores, rate, rng):

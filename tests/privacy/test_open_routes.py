@@ -171,7 +171,7 @@ def test_the_page_lists_exactly_these_gaps():
     assert {item for named in items_of.values() for item in named} == {before, *items}
 
 
-# Closed routes ------ ---------------------------------------------------------------------------
+# Closed routes ----------------------------------------------------------------------------------
 
 
 class Counting:

@@ -148,7 +148,7 @@ def test_a_person_left_out_costs_epsilon_and_not_more(load, size):
     assert loss == 0 if size == 3 else loss >= (0.9 if size == 0 else 0.3) * EPSILON
 
 
-# Python: a frame, a schema with a unit, and `fit` ------ -----------------------------
+# Python: a frame, a schema with a unit, and `fit` ------------------------------------
 
 SCHEMA = Schema(
     {"ward": ["x", "y"], "age": {"bounds": [0, 4], "n_bins": 2}},
@@ -293,7 +293,7 @@ def test_gaussian_noise_has_epsilon_and_delta_for_all_records_of_a_person(
     assert reached >= 0.5 * EPSILON
 
 
-# Kept records ------ ---------------------------------------------------------------
+# Kept records ----------------------------------------------------------------------
 
 
 def test_a_person_keeps_the_same_records_whatever_others_have():

@@ -19,7 +19,7 @@ from privcurve.privacy.budget import PROVED, PUBLISHED
 from privcurve.privacy.calibration.one_rules import lazybb_one_rule
 from privcurve.privacy.sensitivity import lazybb
 
-# Proved claims ------ ------------------------------------------------------------------
+# Proved claims -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [2, 4, 6])

@@ -128,7 +128,7 @@ def test_all_releases_count_for_each_relation_where_there_is_no_budget(book):
         book.reserve(Budget(100.0), ONE, {})
 
 
-# The same total on the card, in the terminal and in the ledger ------ ----------
+# The same total on the card, in the terminal and in the ledger -----------------
 
 # Four releases: (ε, neighbours).
 FOUR = ((1.0, REPLACE_ONE), (1.0, ADD_REMOVE), (1.0, REPLACE_ONE), (2.0, REPLACE_ONE))

@@ -22,7 +22,7 @@ from privcurve.workflow import job
 AGE, TOWN = DESCRIPTION["columns"]
 
 
-# Encoded data and the files they were made from ------ -----------------------------
+# Encoded data and the files they were made from ------------------------------------
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_data_without_their_description_can_be_read(encoded_folder):
     assert datasets.read(encoded_folder).name == "mine"
 
 
-# Files of a user ------ ------------------------------------------------------------
+# Files of a user -------------------------------------------------------------------
 
 
 def test_new_contents_with_an_old_time_are_noticed(encoded_folder):

@@ -343,7 +343,7 @@ def test_the_users_style_is_left_alone():
     assert dict(mpl.rcParams) == before
 
 
-# At most six curves per panel ------ ----------------------------------------------------
+# At most six curves per panel -----------------------------------------------------------
 
 
 def of_many(n_proved, n_published):

@@ -478,7 +478,7 @@ def test_a_description_says_of_which_type_labels_are(tmp_path):
         assert set(read.predict(FRAME).tolist()) == {-1, 1}
 
 
-# Warnings and progress ------ -----------------------------------------------------------
+# Warnings and progress ------------------------------------------------------------------
 
 
 def test_a_loaded_model_is_explained(fitted_model, loaded_model):

@@ -291,7 +291,7 @@ def test_a_table_of_very_many_records_gives_the_model_of_fewer():
     assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
 
 
-# Texts ------ -------------------------------------------------------------------------------------
+# Texts --------------------------------------------------------------------------------------------
 
 
 def test_the_model_prints_itself():

@@ -43,7 +43,7 @@ from privcurve.releases.request import (
     rehearse,
 )
 
-# Refusals ------ -------------------------------------------------------------------
+# Refusals --------------------------------------------------------------------------
 
 
 def test_the_third_of_three_is_refused_before_training(write_private_dataset, monkeypatch):
@@ -303,7 +303,7 @@ def test_a_stopped_release_reports_whether_it_is_spent(
     assert release_states() == states_then
 
 
-# δ as a number of records ------ ---------------------------------------------------
+# δ as a number of records ----------------------------------------------------------
 
 WORDS = ["release", "mine", "--learner", "dp_newton", "--epsilon", "0.1", "--delta"]
 

@@ -463,7 +463,7 @@ def test_raw_columns_match_the_records_that_are_kept(persons, balance):
     assert age.code(raw.X[:, 0]).codes.tolist() == data.X[:, 0].tolist()
 
 
-# Python and `privcurve check` ------ --------------------------------------------------
+# Python and `privcurve check` ---------------------------------------------------------
 
 
 def in_python():
