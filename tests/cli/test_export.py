@@ -156,7 +156,7 @@ def test_a_real_table_is_answered_alike(learner):
         assert np.allclose(answered["probability of 1"], chances, rtol=1e-9, atol=0)
 
 
-def test_of_three_classes_the_first_of_the_largest_scores_counts():
+def test_for_three_classes_the_first_of_the_largest_scores_counts():
     columns = tuple(Column(name, "numeric", (0.0, 3.0), 3) for name in "ab")
     domain = Domain(columns, Label("stage", classes=("I", "II", "III")))
     codes = np.array(list(np.ndindex(3, 3)) * 20, dtype=np.uint8)

@@ -332,7 +332,7 @@ def test_a_table_of_another_program_is_known_without_names(capsys, content, mess
     assert_refused(Path(), capsys, "predict model.json new.csv", message)
 
 
-def test_lines_of_separators_alone_are_skipped_without_names(capsys):
+def test_lines_of_only_separators_are_skipped_without_names(capsys):
     _, data, _ = train_without_names({"fields": NAMES})
     write("new.csv", lines(names=(), above=[",,,"]) + ",,,\n")
     assert predict(capsys, "new.csv")[0] == expected_names(data)

@@ -419,7 +419,7 @@ BAD = [
 
 # A refused file is closed.
 @pytest.mark.filterwarnings("error::ResourceWarning")
-def test_lines_of_separators_alone_have_no_answer(folder, capsys):
+def test_lines_of_only_separators_have_no_prediction(folder, capsys):
     expected = answers(capsys, "new.csv --proba")
     capsys.readouterr()
     header, *rows = TABLE.splitlines()

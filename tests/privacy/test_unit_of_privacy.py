@@ -239,7 +239,7 @@ def test_in_python_learners_keep_the_contract_for_persons(monkeypatch, name, mor
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 8.0])
 @pytest.mark.parametrize("size", [1, 2, 5, 50])
-def test_what_one_record_may_cost_is_what_a_group_has(epsilon, size):
+def test_the_budget_of_a_record_is_the_groups_budget_divided(epsilon, size):
     each = budget_within_group(epsilon, 1e-5, size)
     assert group_guarantee(*each, size) == pytest.approx((epsilon, 1e-5), rel=1e-12)
     factor = math.expm1(epsilon) / math.expm1(epsilon / size)

@@ -59,7 +59,7 @@ def test_two_releases_add_up_and_the_third_is_refused(book):
     assert book.reserve(Budget(3.0), ONE, {}).number == 3
 
 
-def test_deltas_and_tenths_add_up_by_themselves(book):
+def test_deltas_and_tenths_add_up_exactly(book):
     budget = Budget(10.0, 1e-5)
     price = Price(1.0, 6e-6, REPLACE_ONE)
     book.reserve(budget, price, {})

@@ -97,7 +97,7 @@ def test_contradictions_are_refused(write_dataset, column, message):
         describe(write_dataset, [column])
 
 
-def test_a_word_for_the_whole_table_within_bounds_is_questioned(write_dataset):
+def test_a_marker_of_the_table_within_the_bounds_of_a_column_is_reported(write_dataset):
     describe(write_dataset, missing=("", "NA", 99, "1900-01-01", -1))
     report = check("mine")
     assert report.is_ready

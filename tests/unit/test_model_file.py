@@ -215,7 +215,7 @@ def test_models_that_cannot_be_saved(tmp_path, estimator, domain, said, message)
     assert not list(tmp_path.iterdir())
 
 
-def test_bounds_of_a_learner_may_be_those_of_the_domain(tmp_path):
+def test_bounds_of_a_learner_may_equal_the_domains(tmp_path):
     domain = Domain(
         tuple(Column(f"x{j}", "numeric", (0.0, 11.0), k) for j, k in enumerate((11, 3))),
         DOMAIN.label,

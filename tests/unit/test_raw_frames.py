@@ -420,7 +420,7 @@ def test_a_model_speaks_of_columns_and_values_by_name(table, schema) -> None:
 
 
 @pytest.mark.parametrize("name", ["privgam", "one_rule", "topdown", "random_trees"])
-def test_a_model_printed_alone_has_names_too(name, table, schema) -> None:
+def test_a_model_printed_without_its_learner_has_names_too(name, table, schema) -> None:
     delta = 1e-6 if name in ("privgam", "random_trees") else 0.0
     made = registry.estimator_class(name)(schema=schema, epsilon=5.0, delta=delta)
     model = made.fit(table, table.Churn)

@@ -17,7 +17,7 @@ def test_published_leaves_lose_what_is_printed(epsilon, clamp, lost):
     assert _flip_loss(clamp, link, 2 * clamp / epsilon) / epsilon == pytest.approx(lost, abs=0.5)
 
 
-def test_what_published_leaves_are_worth():
+def test_the_true_epsilon_of_published_leaves():
     """With α = 0.1, M = 10 the loss is at least 1.2 ε, at most 2R/M times ε; splits add nothing."""
 
     def truth(**changes):

@@ -174,7 +174,7 @@ def test_a_fork_is_a_copy():
 
 
 @pytest.mark.usefixtures("given_streams")
-def test_nothing_is_said_of_own_rows_where_nothing_is_claimed(recwarn):
+def test_without_a_claim_there_is_no_sentence_about_own_rows(recwarn):
     X, y = records()
     model = fit(X, y, epsilon=np.inf)
     model.predict(X)
