@@ -35,8 +35,13 @@ NUMBERS = frozenset({NUMBER, FLOAT, TRUTH})
 _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": TEXT, "M": TIME}
 # A subclass comes before its base: True is an int, and a datetime is a date.
 _OF_PYTHON: Mapping[type, str] = {
-    **{bool: TRUTH, int: NUMBER, float: NUMBER, str: TEXT, Decimal: DECIMAL},
-    **{datetime: TIME, date: DAY},
+    bool: TRUTH,
+    int: NUMBER,
+    float: NUMBER,
+    str: TEXT,
+    Decimal: DECIMAL,
+    datetime: TIME,
+    date: DAY,
 }
 
 

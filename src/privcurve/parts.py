@@ -264,7 +264,9 @@ class Cluster:
             futures = [
                 self._client.submit(
                     OpenPart.ask,
-                    *(one, question, arguments),
+                    one,
+                    question,
+                    arguments,
                     pure=False,
                     key=f"ask-{uuid4().hex}",
                     # On the worker that has the part, or on another one if that is lost.

@@ -140,7 +140,8 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
                 **dict(zip(axes.keys, key, strict=True)),
                 axes.y: float(values.mean(skipna=False)),
                 f"{axes.y}_std": float(values.std(ddof=1, skipna=False)),
-                **{"n_repeats": len(group), "n_failed": int(values.isna().sum())},
+                "n_repeats": len(group),
+                "n_failed": int(values.isna().sum()),
             }
         )
     return pd.DataFrame(rows)

@@ -53,9 +53,9 @@ BIN = "bin"
 
 # Keys of a description that are copied without conversion.
 _AS_WRITTEN = (
-    *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
-    *("rows_per_part", "about"),
-)
+    "title", "citation", "licence", "how_to_get", "public_benchmark", "budget",
+    "rows_per_part", "about",
+)  # fmt: skip
 
 
 def build(

@@ -58,9 +58,9 @@ def _follows(module: str) -> bool:
 
 # Facts of an entry that determine a training.
 FACTS = (
-    *("defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass"),
-    *("few_bins", "few_with"),
-)
+    "defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass",
+    "few_bins", "few_with",
+)  # fmt: skip
 
 # Replaces the learners in counts of selections; its checksum covers these modules.
 SELECTION = "selection of settings"

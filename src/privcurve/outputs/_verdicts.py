@@ -32,9 +32,9 @@ NO_NOISE = "inf"
 # Column of the standard error of a mean over places, computed by leaving out each split in turn.
 STANDARD_ERROR = "standard_error"
 COLUMNS = [
-    *("name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest"),
-    *("n_places", "n_pass", "n_for", "n_against", "verdict", "why", "changed", "commit"),
-]
+    "name", "quote", "claim", "source", "printed", "criterion", "least", "mean", "largest",
+    "n_places", "n_pass", "n_for", "n_against", "verdict", "why", "changed", "commit",
+]  # fmt: skip
 HOLDS, FAILS, MIXED = "holds", "fails", "mixed"
 UNDECIDED, UNKNOWN, NOT_COMPARABLE = "not decided", "not computed", "not comparable"
 # A difference counts if it exceeds this many standard errors.
@@ -211,7 +211,8 @@ def _verdict(
         **{name: claim.get(name) for name in ("name", "quote", "claim", "source", "printed")},
         **{name: claim.get(name) for name in ("changed", "commit")},
         "criterion": f"{value} {text.format(*np.atleast_1d(bound))} in {places}",
-        **{"n_places": len(values), "n_pass": sum(passes.values())},
+        "n_places": len(values),
+        "n_pass": sum(passes.values()),
         "why": why or (f"no row has {', '.join(gone)}" if gone else None),
         "verdict": NOT_COMPARABLE if why else UNKNOWN,
     }

@@ -198,16 +198,16 @@ def format_table(frame: pd.DataFrame, titles: Mapping[str, str]) -> pd.DataFrame
 
 LEVEL = 0.95
 DATASET_COLUMNS = [
-    *("measure", "epsilon", "dataset", "method", "scored_on"),
+    "measure", "epsilon", "dataset", "method", "scored_on",
     *(name for measure in RANKED for name in (measure, f"reference_{measure}")),
-    *("difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed"),
-]
+    "difference", "standard_error", "low", "high", "p_value", "p_holm", "n_repeats", "n_failed",
+]  # fmt: skip
 OVERALL_COLUMNS = [
-    *("measure", "epsilon", "method", "n_datasets"),
-    *("difference", "standard_error", "low", "high", "p_value"),
-    *("p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above"),
-    *("n_below",),
-]
+    "measure", "epsilon", "method", "n_datasets",
+    "difference", "standard_error", "low", "high", "p_value",
+    "p_holm", "mean_rank", "reference_mean_rank", "critical_difference", "n_above",
+    "n_below",
+]  # fmt: skip
 
 
 def compare_by_dataset(

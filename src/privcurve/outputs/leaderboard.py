@@ -77,9 +77,9 @@ BELOW_MAJORITY = 0.15
 PLACE = ["dataset", "method", "epsilon"]
 # Columns of the table of settings that are not hyperparameters.
 NO_SETTING = {
-    *("dataset", "method", "learner", "calibration", "delta", "epsilon", "kind"),
-    *("n_settings", "n_failed_settings", "status", "error"),
-}
+    "dataset", "method", "learner", "calibration", "delta", "epsilon", "kind",
+    "n_settings", "n_failed_settings", "status", "error",
+}  # fmt: skip
 
 
 class Leaderboard(Output):

@@ -262,10 +262,10 @@ def prices(study: Study, means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFram
 
 
 COLUMNS = [
-    *("dataset", "epsilon", "metric", "raw", "coded_by", "coded", "coding", "coding_error"),
-    *("coding_in_noise", "private_by", "private", "privacy", "privacy_error"),
-    *("privacy_in_noise", "sentence"),
-]
+    "dataset", "epsilon", "metric", "raw", "coded_by", "coded", "coding", "coding_error",
+    "coding_in_noise", "private_by", "private", "privacy", "privacy_error",
+    "privacy_in_noise", "sentence",
+]  # fmt: skip
 
 
 def _find_price(

@@ -144,7 +144,7 @@ def output_record(context: Context) -> Record:
     path = MADE / f"{request.target}.json"
     study = request.study.name
     return Record(
-        *(path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes)
+        path, request.files.all, datasets, reads.raw, study, context.inputs, context.code_notes
     )
 
 

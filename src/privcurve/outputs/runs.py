@@ -25,9 +25,9 @@ NOT_PRIVATE = "not private"
 # A row a run. `method` names the curve, `seconds` are those of the fit, `memory` is the most that
 # its process had during the fit, in MiB.
 COLUMNS = [
-    *("method", "title", "learner", "version", "status", "dataset", "epsilon", "delta"),
-    *("neighbours", "fold", "split", *RANKED, "seconds", "memory"),
-]
+    "method", "title", "learner", "version", "status", "dataset", "epsilon", "delta",
+    "neighbours", "fold", "split", *RANKED, "seconds", "memory",
+]  # fmt: skip
 # Digits after the point that files keep of scores and seconds.
 DIGITS = 6
 

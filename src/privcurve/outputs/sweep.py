@@ -24,9 +24,9 @@ COMPARED = ("all", "dataset", "none")
 NAMES = {"epsilon": "ε", "delta": "δ", "n_kept": "rounds"}
 # Columns that identify trainings, in addition to parameters and shares.
 TELLING = (
-    *("entry", "calibration", "delta", "epsilon", "dataset", "neighbours"),
-    *("method", "learner", "setting", "fold", "repeat"),
-)
+    "entry", "calibration", "delta", "epsilon", "dataset", "neighbours",
+    "method", "learner", "setting", "fold", "repeat",
+)  # fmt: skip
 # Columns of every training; a learner's other measures are known only after training.
 NO_SCORES = {*TELLING, "id", "status", "error", "version", "measures"}
 SCORES = tuple(name for name in results.SCHEMA.names if name not in NO_SCORES)

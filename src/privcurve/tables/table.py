@@ -139,7 +139,7 @@ def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) 
             r"{\footnotesize\setlength{\tabcolsep}{3pt}",
             rf"\begin{{longtable}}{{{'l' * shown.shape[1]}}}",
             rf"\caption{{{_escape(caption)}}}\label{{tab:{label}}}\\",
-            *(*head, r"\endfirsthead", *head, r"\endhead"),
+            *head, r"\endfirsthead", *head, r"\endhead",
             r"\bottomrule",
             r"\endlastfoot",
             *(" & ".join(_escape(cell) for cell in row) + r" \\" for row in _cells(shown)),
@@ -148,7 +148,7 @@ def _latex(shown: pd.DataFrame, caption: str, label: str, notes: Sequence[str]) 
             r"\par}",
             "",
         ]
-    )
+    )  # fmt: skip
 
 
 def _cells(shown: pd.DataFrame) -> list[list[str]]:

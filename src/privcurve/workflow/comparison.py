@@ -172,10 +172,10 @@ def lay_out(
 def arguments(configuration: Path, study: str, cores: str) -> list[str]:
     """Return Snakemake's arguments for a study that was laid out."""
     return [
-        *("--snakefile", str(home() / "workflow/Snakefile"), "--directory", "."),
-        *("--workflow-profile", str(home() / "profiles/default"), "--cores", cores),
-        *("--configfile", str(configuration), "--", study),
-    ]
+        "--snakefile", str(home() / "workflow/Snakefile"), "--directory", ".",
+        "--workflow-profile", str(home() / "profiles/default"), "--cores", cores,
+        "--configfile", str(configuration), "--", study,
+    ]  # fmt: skip
 
 
 def _check(epsilons: Sequence[float], delta: float, repeats: int) -> None:

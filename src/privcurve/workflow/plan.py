@@ -50,9 +50,9 @@ PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 OWN_RULES = (
-    *(*EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune"),
-    *("prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder"),
-)
+    *EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune",
+    "prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder",
+)  # fmt: skip
 RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 
 # Jobs that run where Snakemake runs: nodes may lack internet, and some jobs take only seconds.

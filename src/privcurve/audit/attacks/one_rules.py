@@ -55,10 +55,10 @@ def one_rule_distribution(learner: VotingClassifier, side: Records) -> Floats:
 
     def choose(picks: tuple[int, ...]) -> Floats:
         errors = round_scores(
-            *(side.codes, side.n_bins, side.labels, side.counts),
-            *(np.array(picks, dtype=np.int64), plan.density, plan.learning_rate),
+            side.codes, side.n_bins, side.labels, side.counts,
+            np.array(picks, dtype=np.int64), plan.density, plan.learning_rate,
             calibrated.normalise,
-        )
+        )  # fmt: skip
         return probabilities(-errors, float(calibrated.rates[len(picks)]))
 
     return enumerate_transcripts(choose, len(calibrated.rates))
