@@ -245,7 +245,7 @@ class EnsembleWinsOverall(EnsembleWins):
 
 
 def fold_errors(
-    parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, Any]]
+    parts: Iterable[pd.DataFrame], defaults: Mapping[str, Mapping[str, object]]
 ) -> pd.DataFrame:
     """Return one row for each setting, with the errors of its folds in columns.
 
@@ -257,7 +257,7 @@ def fold_errors(
     return pd.concat(frames, ignore_index=True).sort_values(KEYS, kind="stable", ignore_index=True)
 
 
-def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def _one_part(runs: pd.DataFrame, defaults: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
     error = (1 - runs["accuracy"]).where(runs["status"] == "ok")
     measures = [json.loads(text) if isinstance(text, str) else {} for text in runs["measures"]]
     sizes = ["expected_depth", "n_leaves"]

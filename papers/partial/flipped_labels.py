@@ -150,7 +150,7 @@ def vote_on_flipped_labels(
 
 def summary(
     frames: Mapping[str, Sequence[pd.DataFrame]],
-    values: Any,
+    values: object,
     positive: Bools,
     bounds: tuple[float, float],
     boundary: float,

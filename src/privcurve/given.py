@@ -68,7 +68,7 @@ def column_names(rows: Any) -> list[Any]:
 # Labels ------------------------------------------------------------------------------------------
 
 
-def read_labels(y: Any, warn: bool = False) -> NDArray[Any]:
+def read_labels(y: object, warn: bool = False) -> NDArray[Any]:
     """Return labels as an array; numbers, truth values and times get NumPy's type.
 
     Parameters
@@ -146,7 +146,7 @@ def check_type(name: str) -> str:
     return name
 
 
-def check_word(value: Any) -> None:
+def check_word(value: object) -> None:
     """Raise ValueError if a value can't be a class or a category."""
     if is_absent(value):
         raise ValueError(
@@ -156,7 +156,7 @@ def check_word(value: Any) -> None:
     check_type(name_type(value))
 
 
-def is_absent(value: Any) -> bool:
+def is_absent(value: object) -> bool:
     """Return whether a value means a missing one."""
     is_nan = isinstance(value, (float, np.floating, np.datetime64)) and value != value
     return type(value).__name__ in ABSENT or bool(is_nan)
@@ -193,7 +193,7 @@ def plain_classes(labels: NDArray[Any]) -> NDArray[Any]:
     return np.asarray([shorten(label) if is_float else label for label in labels.tolist()])
 
 
-def shorten(label: Any) -> Any:
+def shorten(label: object) -> Any:
     """Return a whole number as an integer."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 

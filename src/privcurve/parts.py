@@ -157,7 +157,7 @@ class OpenPart:
     def __repr__(self) -> str:
         return f"Held({Path(self._part.path).name})"
 
-    def ask(self, question: str, arguments: tuple[Any, ...]) -> Any:
+    def ask(self, question: str, arguments: tuple[object, ...]) -> Any:
         """Answer a question."""
         with self._lock:
             # If this fails half-way, the next question starts again.
@@ -197,7 +197,7 @@ class Threads:
         return [OpenPart(part, make) for part in parts]
 
     def ask(
-        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
         """Yield the answers of all parts."""
         yield from self._pool.map(lambda one: one.ask(question, arguments), held)
@@ -281,7 +281,7 @@ class Cluster:
             why = str(error).partition("\n")[0] or type(error).__name__
             raise PartError(f"Dask could not query all parts: {why}") from None
 
-    def _wait(self, futures: Sequence[Any]) -> None:
+    def _wait(self, futures: Sequence[object]) -> None:
         """Wait for answers; raise TimeoutError if no worker is left."""
         from distributed import wait
 
@@ -318,7 +318,7 @@ class SealedParts:
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
 
-    def __getitem__(self, place: Any) -> NoReturn:
+    def __getitem__(self, place: object) -> NoReturn:
         raise SealedError(self._learner, "the records of a part", "use Totals")
 
 

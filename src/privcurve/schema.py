@@ -134,7 +134,7 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
         raise _yaml_error(where, error) from None
 
 
-def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
+def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> None:
     """Check content against a JSON schema; messages name it `where`.
 
     `in_yaml`: whether the content was read from YAML, which messages then mention, or made in
@@ -146,7 +146,7 @@ def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
         raise SchemaError("\n".join(f"{where}: {message}" for message in messages))
 
 
-def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
+def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
     """Return the violations of a schema, each cause once.
 
     NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.
@@ -192,7 +192,7 @@ def _n_types(error: Any) -> int:
     return len(allowed) if isinstance(allowed, list) else 1
 
 
-def _message(reason: str, places: list[Place], content: Any) -> str:
+def _message(reason: str, places: list[Place], content: object) -> str:
     if reason == _TRUTH:
         names = [f"{_place(some, content)} ({_value_at(some, content)})" for some in places]
     else:
@@ -211,11 +211,11 @@ def _value_at(place: Place, content: Any) -> Any:
 _NO_NUMBER = ".nan is not a number: write one; a text goes in quotes"
 
 
-def _is_nan(value: Any) -> bool:
+def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _nans(content: Any) -> Iterator[tuple[str | int, ...]]:
+def _nans(content: object) -> Iterator[tuple[str | int, ...]]:
     """Yield the place of each NaN; if it is a key, the place of its mapping."""
     if isinstance(content, Mapping):
         if any(map(_is_nan, content)):
@@ -290,7 +290,7 @@ def _validator(schema: Path, changed: tuple[int, ...]) -> Any:
     return extend(Draft202012Validator, type_checker=types)(content)
 
 
-def _fill_in(node: Any) -> None:
+def _fill_in(node: object) -> None:
     """Replace ``enum: module:function`` by the words that the function returns."""
     if isinstance(node, dict) and isinstance(listed := node.get("enum"), str):
         module, _, function = listed.partition(":")
@@ -299,7 +299,7 @@ def _fill_in(node: Any) -> None:
         _fill_in(part)
 
 
-def _is_finite(number: Any) -> bool:
+def _is_finite(number: object) -> bool:
     # A whole number of 309 digits is finite, but not a float.
     return not isinstance(number, float) or math.isfinite(number)
 
@@ -377,7 +377,7 @@ def _expectation(error: Any, before: str) -> str:
     return f"{before}{text}" if text else ""
 
 
-def _means_a_number(value: Any) -> bool:
+def _means_a_number(value: object) -> bool:
     try:
         return isinstance(value, str) and math.isfinite(float(value))
     except ValueError:

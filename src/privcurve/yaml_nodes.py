@@ -47,7 +47,7 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
     return None
 
 
-def faults(root: yaml.Node, loader: Any) -> list[str]:
+def faults(root: yaml.Node, loader: object) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
     `loader`, which composed the document, reads its scalars. If aliases have faults, the result has
@@ -144,7 +144,7 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
             yield line, f"{message}not meant so, or write {text}"
 
 
-def _keys(node: yaml.Node, loader: Any) -> Faults:
+def _keys(node: yaml.Node, loader: object) -> Faults:
     """Yield each key that is no word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
@@ -163,7 +163,7 @@ def _keys(node: yaml.Node, loader: Any) -> Faults:
             yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
-def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
+def _repeated_keys(node: yaml.Node, loader: object) -> Faults:
     """Yield each repeated key of a mapping, with both lines."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -178,7 +178,7 @@ def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
         lines.update(dict.fromkeys(alike, line))
 
 
-def _word(key: yaml.ScalarNode, loader: Any) -> Any:
+def _word(key: yaml.ScalarNode, loader: object) -> Any:
     return key.value if key.tag in _AS_WRITTEN else _value(key, loader)
 
 

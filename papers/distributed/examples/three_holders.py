@@ -52,7 +52,7 @@ NAMED = {kind.__name__: kind for kind in (Ballot, MessageNoise)}
 # --- what goes over the wire: a line of JSON each way ------------------------------------------
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """Write arguments and answers as plain JSON; no code is ever sent."""
     if isinstance(value, np.ndarray):
         numbers = base64.b64encode(value.tobytes()).decode()
@@ -64,7 +64,7 @@ def encode(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def decode(value: Any) -> Any:
+def decode(value: object) -> Any:
     """Read what :func:`encode` wrote."""
     if isinstance(value, list):
         return list(map(decode, value))
@@ -83,7 +83,7 @@ class Wire:
         self.lines = connected.makefile("rw", encoding="ascii", newline="\n")
         self.got = 0
 
-    def send(self, value: Any) -> None:
+    def send(self, value: object) -> None:
         """Send a value."""
         self.lines.write(json.dumps(encode(value)) + "\n")
         self.lines.flush()
@@ -163,7 +163,7 @@ class RemoteHolder:
         return answer
 
 
-def write_files(folder: Path, data: Any, questions: Questions, seed: int | None) -> list[Path]:
+def write_files(folder: Path, data: object, questions: Questions, seed: int | None) -> list[Path]:
     """Write one file of records for each party (real parties have their own files)."""
     from privcurve.kernels.trees.form import bin_codes
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from privcurve.analysis.keys import NONE, is_near
 from privcurve.lazy import pd
@@ -38,7 +37,7 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
-def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
     """Return runs with a column for each key of their methods, settings and measures.
 
     If several have the same name, the first of these counts: a column of the runs, a key of
@@ -64,7 +63,10 @@ def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) 
 
 
 def trainings(
-    runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame,
+    methods: Mapping[str, Mapping[str, object]],
+    axes: Axes,
+    at: Mapping[str, object],
 ) -> pd.DataFrame:
     """Return one row per fresh training, with varied keys as columns; failed ones have y = NaN.
 
@@ -99,7 +101,10 @@ def trainings(
 
 
 def levels(
-    runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]], axes: Axes, at: Mapping[str, Any]
+    runs: pd.DataFrame,
+    methods: Mapping[str, Mapping[str, object]],
+    axes: Axes,
+    at: Mapping[str, object],
 ) -> tuple[pd.DataFrame, Axes]:
     """Return the trainings of learners without x, with one level per line, and their axes.
 
@@ -147,13 +152,13 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
+def _is_at(values: pd.Series, wanted: object) -> pd.Series:
     # None selects rows without a value.
     at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
     return at | values.isna() if is_one_of(None, wanted) else at
 
 
-def is_one_of(value: Any, wanted: Any) -> bool:
+def is_one_of(value: object, wanted: object) -> bool:
     """Return whether a value is the wanted one, or in a list of wanted ones."""
     listed = wanted if isinstance(wanted, (list, tuple)) else [wanted]
     if not isinstance(value, (int, float)):
@@ -164,7 +169,7 @@ def is_one_of(value: Any, wanted: Any) -> bool:
 
 
 def _check_points(
-    frame: pd.DataFrame, axes: Axes, methods: Mapping[str, Mapping[str, Any]]
+    frame: pd.DataFrame, axes: Axes, methods: Mapping[str, Mapping[str, object]]
 ) -> None:
     place = [*axes.keys, *DRAW]
     twice = frame[frame.duplicated(place, keep=False)]

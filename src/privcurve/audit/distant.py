@@ -123,7 +123,7 @@ class _InTurn(Threads):
         pass
 
     def ask(
-        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
         """Yield the answers of all parts."""
         return (one.ask(question, arguments) for one in held)

@@ -183,7 +183,7 @@ class Replay(Curator):
         return self.unseen or next(filter(None, others), "")
 
     def _event(
-        self, kind: str, calls: Any, exact: Floats, draw: Callable[[], NDArray[Any]]
+        self, kind: str, calls: object, exact: Floats, draw: Callable[[], NDArray[Any]]
     ) -> Event:
         """Record and return a call with its answer: from the leader, the script, or `draw`."""
         event = Event(kind, np.asarray(calls, dtype=object), exact)
@@ -354,7 +354,7 @@ class Replay(Curator):
         return noise
 
 
-def _leader_next(leaders: Sequence[Any], place: int, more: str) -> Any:
+def _leader_next(leaders: Sequence[object], place: int, more: str) -> Any:
     """Return the first side's item at a position; raise BreachError (control) if it has none."""
     if place >= len(leaders):
         raise BreachError(CONTROL, more)

@@ -188,7 +188,7 @@ def column_faults(columns: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
+def _entry_faults(entry: Mapping[str, object], column: Column) -> Iterator[str]:
     if column.patterns:
         yield from pattern_faults(column)
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
@@ -376,7 +376,7 @@ def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
-def _list_texts(values: Any) -> tuple[str, ...]:
+def _list_texts(values: object) -> tuple[str, ...]:
     """Return a value or a list of values as texts, stripped like the texts of files."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 

@@ -35,7 +35,9 @@ WORK = ("trained", "reused", "failed", "training_seconds")
 
 
 def manifest(
-    configuration: Mapping[str, Any], studies: Mapping[str, StudyJobs], benchmarks: Iterable[Path]
+    configuration: Mapping[str, object],
+    studies: Mapping[str, StudyJobs],
+    benchmarks: Iterable[Path],
 ) -> dict[str, Any]:
     """Collect the facts of a finished run below the working directory, as plain JSON.
 

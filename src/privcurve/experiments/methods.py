@@ -140,7 +140,7 @@ class Method:
         """The learner's neighbouring relation, which determines what it may read exactly."""
         return self.neighbours or self.learner_entry.neighbours[0]
 
-    def few_bins(self, setting: Mapping[str, Any]) -> list[int]:
+    def few_bins(self, setting: Mapping[str, object]) -> list[int]:
         """Return the numbers of merged bins in a fit on mixed bins; empty without merging.
 
         There are several if it selects among learners or settings that merge differently.
@@ -149,12 +149,12 @@ class Method:
         merged = {registry.entry(c.learner).most_bins(c.setting) for c in candidates}
         return sorted(few for few in merged if few is not None)
 
-    def class_versions(self, setting: Mapping[str, Any]) -> dict[str, int]:
+    def class_versions(self, setting: Mapping[str, object]) -> dict[str, int]:
         """Return each learner's version for more than two classes, if it has such a version."""
         entries = [registry.entry(c.learner) for c in self._list_candidates(setting)]
         return {entry.name: entry.class_version for entry in entries if entry.class_version > 1}
 
-    def learners(self, setting: Mapping[str, Any]) -> str:
+    def learners(self, setting: Mapping[str, object]) -> str:
         """Return the learners that a fit trains, as one text (:mod:`.provenance`)."""
         names = {candidate.learner for candidate in self._list_candidates(setting)}
         return PLUS.join(sorted({self.learner, *names}))
@@ -319,7 +319,7 @@ def _check_size(what: str, axes: Iterable[Sequence[Any]]) -> None:
         )
 
 
-def _write_value(axis: str, value: Any) -> str:
+def _write_value(axis: str, value: object) -> str:
     """Write a value as part of a method's name, and so of a folder's."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return canonical.number(value) if value == value else "nan"
@@ -333,7 +333,7 @@ def _write_value(axis: str, value: Any) -> str:
 
 
 def _expand_grid(
-    entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
+    entry: LearnerEntry, fixed: Mapping[str, object], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the settings of a grid, each with the fixed parameters; refuse equal ones."""
     both = sorted(set(fixed) & set(grid))

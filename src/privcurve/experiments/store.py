@@ -42,7 +42,7 @@ class Stored(NamedTuple):
     code: str
 
 
-def _has(result: Mapping[str, Any], score: str) -> bool:
+def _has(result: Mapping[str, object], score: str) -> bool:
     """Return whether a result has a score; a new measure is null if a learner lacks it."""
     return result.get(score) is not None or (score in NEW and score in result)
 

@@ -76,7 +76,7 @@ def work(job: Job, started: float | None = None, *, fresh: bool = False) -> None
     results.write(job.file, tables.values(), [*facts.values()])
 
 
-def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, Any] | None) -> Trained:
+def _add_sources(curve: Curve, trained: Trained, grid: Mapping[str, object] | None) -> Trained:
     """Add which code trained and selected the inputs of fresh trainings.
 
     `grid` is the fact of the curve's grid, if that is in the same job.

@@ -155,7 +155,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         return scores
 
 
-def cells_of_columns(rows: Any, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
+def cells_of_columns(rows: object, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
     """Return the bounds of counts of each column by code and label: a record is in one cell."""
     return [one_cell((width, 2)) for width in widths]
 

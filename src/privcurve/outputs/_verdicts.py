@@ -104,7 +104,7 @@ def check_columns(claim: Mapping[str, Any], columns: Sequence[str]) -> None:
         check_name(what, column, columns)
 
 
-def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> None:
+def check_runs(claim: Mapping[str, Any], places: Sequence[Mapping[str, object]]) -> None:
     """Raise ValueError if a claim on runs names an unknown column, or averages over several curves.
 
     `places` have the columns that identify the runs of the study, without `SPLITS`.
@@ -176,7 +176,7 @@ def _expand_claim(claim: Mapping[str, Any], table: pd.DataFrame) -> list[dict[st
     ]
 
 
-def _values_without_rows(claim: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
+def _values_without_rows(claim: Mapping[str, object], table: pd.DataFrame) -> list[str]:
     """Return the values under `where` and `less` for which the table has no row.
 
     A verdict on the remaining values alone would claim more than is known.
@@ -480,11 +480,11 @@ def jackknife(left_out: Sequence[float]) -> float:
     return math.sqrt((n - 1) / n * math.fsum((one - middle) ** 2 for one in left_out))
 
 
-def list_texts(value: Any) -> list[str]:
+def list_texts(value: object) -> list[str]:
     """Write the value of a key as text, or each value of a list."""
     return [*map(key_text, value if isinstance(value, list) else [value])]
 
 
-def key_text(value: Any) -> str:
+def key_text(value: object) -> str:
     """Write the value of a key as text: a file may have changed the last bit of a number."""
     return short_text(value) if isinstance(value, (int, float)) else str(value)

@@ -33,7 +33,7 @@ def digest(
     audits: Mapping[str, str],
     contracts: Mapping[str, str],
     seed: Seed,
-    seen: Any = None,
+    seen: object = None,
 ) -> str:
     """Return a digest of everything that determines an output: a new digest means a new output.
 
@@ -119,7 +119,7 @@ class Record(NamedTuple):
         return {str(learners): {str(of_one): 1} for learners, of_one in code.items()}
 
 
-def _fits(dataset: str, fact: str, made_of: Mapping[str, Any]) -> bool:
+def _fits(dataset: str, fact: str, made_of: Mapping[str, object]) -> bool:
     """Return whether files were made from this encoded dataset, or it is unknown."""
     return coded_facts(dataset).get(fact) in (None, made_of.get(dataset))
 

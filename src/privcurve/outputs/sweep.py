@@ -187,7 +187,7 @@ class Sweep(Output):
         return figure, pd.concat(points, ignore_index=True)
 
 
-def _may_have(method: Method, name: str, wanted: Any) -> bool:
+def _may_have(method: Method, name: str, wanted: object) -> bool:
     """Return whether trainings of a method can have a value that `at` selects."""
     own: dict[str, Sequence[Any]] = {"delta": (method.delta,), "epsilon": method.epsilons}
     own |= {"entry": (method_of(method.base),), "calibration": (method.calibration,)}
@@ -212,7 +212,7 @@ def _add_names(frame: pd.DataFrame, axes: sweep.Axes, context: Context) -> pd.Da
 
 def _add_levels(
     runs: pd.DataFrame,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Mapping[str, Mapping[str, object]],
     axes: sweep.Axes,
     frame: pd.DataFrame,
     context: Context,

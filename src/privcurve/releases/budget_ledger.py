@@ -261,7 +261,7 @@ class BudgetLedger:
         self._check(self.releases(), budget, price, large_delta)
 
     def reserve(
-        self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
+        self, budget: Budget, price: Price, facts: Mapping[str, object], large_delta: bool = False
     ) -> Release:
         """Write the first line of a release, before its training; errors as in :meth:`check`."""
         with _open(self.path) as file:
@@ -281,14 +281,14 @@ class BudgetLedger:
             self._append(file, line)
         return release
 
-    def note_comparison(self, facts: Mapping[str, Any]) -> None:
+    def note_comparison(self, facts: Mapping[str, object]) -> None:
         """Write that learners are compared on the records, which is not private."""
         with _open(self.path) as file:
             number = len(self._read(file.read()).comparisons) + 1
             line = {"comparison": number, "at": _now(), "epsilon": "inf", "private": False}
             self._append(file, {**line, **facts})
 
-    def close(self, release: Release, state: str, facts: Mapping[str, Any]) -> None:
+    def close(self, release: Release, state: str, facts: Mapping[str, object]) -> None:
         """Write that a release ended, ``done`` or ``failed``. It stays spent in both cases.
 
         `facts` may have the used `delta`, if it is smaller than the reserved δ.
@@ -350,7 +350,7 @@ class BudgetLedger:
                 "larger budget: a decision about the people in the records, not about the model."
             )
 
-    def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
+    def _append(self, file: IO[bytes], line: Mapping[str, object]) -> None:
         """Append a line with the digest of all earlier lines, and wait for the disk."""
         file.seek(0)
         content = file.read()

@@ -151,7 +151,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     return estimator
 
 
-def check_parts(learner: str, parameters: Mapping[str, Any], description: Description) -> None:
+def check_parts(learner: str, parameters: Mapping[str, object], description: Description) -> None:
     """Raise ReleaseError if records are partitioned and the learner needs them in one memory."""
     terms = {"setting": parameters, "facts": description.domain}
     why = registry.entry(learner).refuses(**terms, in_parts=True)
@@ -302,7 +302,7 @@ def make_records(domain: Domain, n: int) -> Records:
     return Records(codes, y, counts, np.array(domain.n_bins))
 
 
-def format_parameter(value: Any) -> str:
+def format_parameter(value: object) -> str:
     """Return a parameter as text for a reader."""
     if value is None:
         return "none"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from privcurve.files import replace_text
 from privcurve.lazy import pd
@@ -92,7 +92,7 @@ def format_counts(parts: pd.Series, wholes: pd.Series) -> list[str]:
     return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
 
 
-def _format(value: Any, form: str) -> str | None:
+def _format(value: object, form: str) -> str | None:
     # Not pd.isna: a hyperparameter may be a list.
     if value is None or value is pd.NA or value != value:
         return None

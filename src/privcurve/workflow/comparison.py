@@ -151,7 +151,7 @@ def prepare(
 
 
 def lay_out(
-    name: str, content: Mapping[str, Any], head: str, **configuration: Any
+    name: str, content: Mapping[str, object], head: str, **configuration: Any
 ) -> tuple[Plan, Path]:
     """Write a study and the configuration of its run; return the plan, and the latter's file.
 

@@ -128,7 +128,7 @@ def configured() -> dict[str, Any]:
     return dict(content) if isinstance(content, dict) else {}
 
 
-def options(configuration: Mapping[str, Any], folder: Path, keys: Iterable[str] = ()) -> str:
+def options(configuration: Mapping[str, object], folder: Path, keys: Iterable[str] = ()) -> str:
     """Return options for a job: the parts of a configuration that config/config.yaml lacks.
 
     `folder` is the workflow's folder; `keys` are the keys that matter to the job, by default all
@@ -163,7 +163,7 @@ def _read_value(text: str, where: str) -> Any:
         return schema.parse_yaml(text, where)
 
 
-def study_files(configuration: Mapping[str, Any], root: Path) -> dict[str, Path]:
+def study_files(configuration: Mapping[str, object], root: Path) -> dict[str, Path]:
     """Return the study files by name, in the order of names.
 
     They are in the configured folder and in the user's own papers; by default, in

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -130,7 +129,7 @@ def _lazybb() -> Iterator[Claim]:
 def _exact(
     learner: str,
     calibration: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     pairs: MakePairs = tiny_neighbours,
     epsilon: float = 1.0,
     delta: float = 0.0,
@@ -139,7 +138,7 @@ def _exact(
     return Claim(learner, calibration, epsilon, pairs, delta, setting, distribution=how)
 
 
-def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> Claim:
+def _transcripts(learner: str, calibration: str, setting: Mapping[str, object]) -> Claim:
     """Return a claim tested by the picks of real fits, if unlikely picks occur often enough."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts

@@ -49,7 +49,7 @@ class Markers:
         return text in self.texts or amount_of(text, self.decimal) in self.amounts
 
 
-def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> Amounts:
+def read_numbers(values: object, missing: Collection[str], decimal: str = ".") -> Amounts:
     """Read a column of numbers, each independently of the others.
 
     Cells are texts, with None for a missing value, or an array of numbers with NaN for missing.
@@ -69,7 +69,7 @@ def read_numbers(values: Any, missing: Collection[str], decimal: str = ".") -> A
 
 
 def read_dates(
-    values: Any, column: Column, missing: Collection[str], decimal: str = "."
+    values: object, column: Column, missing: Collection[str], decimal: str = "."
 ) -> Amounts:
     """Read a column of dates as days since 1970-01-01, like :func:`read_numbers`.
 
@@ -154,7 +154,7 @@ def amount_of(text: str, decimal: str) -> float | None:
         return None
 
 
-def _read_each(values: Any, read: Callable[[Any], tuple[float, str]]) -> Amounts:
+def _read_each(values: object, read: Callable[[Any], tuple[float, str]]) -> Amounts:
     """Read each distinct cell of a column once.
 
     `read` returns the number in a cell and its fault; for a missing value, NaN and an empty text.

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +110,7 @@ class Profile:
         """Return whether nearly all values of the column are these numbers or dates."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
-    def add(self, texts: Any) -> None:
+    def add(self, texts: object) -> None:
         """Count values; None is a missing one."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):

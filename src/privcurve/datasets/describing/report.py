@@ -96,7 +96,7 @@ class Tally(RefusedValues):
         self._lowest = np.full(column.bins, math.inf)
         self._highest = np.full(column.bins, -math.inf)
 
-    def add(self, values: Any) -> None:
+    def add(self, values: object) -> None:
         """Count values."""
         coded = self._coder.code(values)
         if coded.amounts is None:

@@ -29,7 +29,7 @@ FRAME = "the frame"
 _SPANS = (timedelta, np.timedelta64)
 
 
-def frame_tables(domain: Domain, frame: Any, in_order: bool) -> tuple[int, Iterator[RawTable]]:
+def frame_tables(domain: Domain, frame: object, in_order: bool) -> tuple[int, Iterator[RawTable]]:
     """Return the number of rows of a frame, and the columns of a domain in it, in pieces.
 
     `frame` is a DataFrame, an Arrow table, a structured array, or a mapping of columns. With
@@ -97,7 +97,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     return columns
 
 
-def _warn_of_index(columns: Iterable[Any]) -> None:
+def _warn_of_index(columns: Iterable[object]) -> None:
     """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
@@ -110,7 +110,7 @@ def _warn_of_index(columns: Iterable[Any]) -> None:
         )
 
 
-def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
+def _unnamed_columns(domain: Domain, rows: object, in_order: bool) -> Any:
     """Return the columns of rows without names, or with the names 0, 1, 2, …."""
     names = list_names(domain.names)
     if len(domain.columns) > 1 and not in_order:
@@ -130,19 +130,19 @@ def _unnamed_columns(domain: Domain, rows: Any, in_order: bool) -> Any:
     return matrix.T
 
 
-def _make_matrix(rows: Any) -> Any:
+def _make_matrix(rows: object) -> Any:
     """Return rows as an array; values of lists keep their own types."""
     if isinstance(rows, np.ma.MaskedArray):
         return rows
     return np.asarray(rows) if hasattr(rows, "__array__") else np.array(rows, dtype=object)
 
 
-def _name_of(key: Any) -> str:
+def _name_of(key: object) -> str:
     """Return the name of a column in NFC, so that equal-looking names are equal."""
     return compose(str(key))
 
 
-def _convert(name: str, values: Any) -> Any:
+def _convert(name: str, values: object) -> Any:
     """Return a column as an Arrow array if it has a type, else as a list of its values."""
     import pyarrow
 
@@ -205,7 +205,7 @@ def _cut_tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iter
         yield RawTable(FRAME, pieces, range(start, stop), "row")
 
 
-def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
+def _convert_column(domain: Domain, column: Column, values: object) -> Any:
     try:
         _refuse_spans(values)
         return convert_cells(values, domain, column)
