@@ -167,7 +167,7 @@ def test_of_three_classes_the_first_of_the_largest_scores_counts():
     assert answered["predicted_stage"].tolist() == names.tolist()
 
 
-def test_what_a_database_with_types_holds_is_answered_alike():
+def test_values_of_a_typed_database_are_predicted_alike():
     """SQLite has neither truth values nor dates; the texts are DuckDB's."""
     flag = Column("flag", "categorical", categories=(("1", "1"), ("0", "0"), ("other", "other")))
     day = Column("day", "numeric", (18262.0, 19722.0), 2, dates="iso", missing_bin=True)
@@ -285,7 +285,7 @@ def test_a_hyphen_is_standard_output(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_what_has_no_form_in_sql_is_refused(tmp_path, capsys):
+def test_a_model_without_a_form_in_sql_is_refused(tmp_path, capsys):
     save_by_hand(np.random.default_rng(0))
     for options, message in (
         ("--table ''", "--table '' is no name"),

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from drafting import told
+from drafting import run
 
 from privcurve import datasets, schema
 from privcurve.datasets import reading
@@ -68,10 +68,10 @@ def made_up(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("made_up")
 def test_a_made_up_kind_is_described_checked_loaded_and_read_for_prediction(capsys):
-    code, text = told(capsys, "describe", "people.cards", "--label", "sick")
+    code, text = run(capsys, "describe", "people.cards", "--label", "sick")
     assert code == 0, text
     assert "kind: cards" in Path("descriptions/people.yaml").read_text()
-    code, text = told(capsys, "check", "people")
+    code, text = run(capsys, "check", "people")
     assert code == 0, text
     data = datasets.load("people")
     assert sorted(data.y) == sorted(1 if sick == "yes" else -1 for _, sick in TABLE)
@@ -87,16 +87,16 @@ def test_a_made_up_kind_is_described_checked_loaded_and_read_for_prediction(caps
 def test_a_package_that_a_kind_needs_is_named(made_up, capsys, monkeypatch):
     made_up.write_text(CARDS.replace("suffixes", 'package="interpret", suffixes'))
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    code, text = told(capsys, "describe", "people.cards", "--label", "sick")
+    code, text = run(capsys, "describe", "people.cards", "--label", "sick")
     assert code == 1
     assert "kind: cards needs the package interpret" in text
 
 
 @pytest.mark.usefixtures("made_up")
 def test_keys_of_other_kinds_are_refused(capsys):
-    told(capsys, "describe", "people.cards", "--label", "sick")
+    run(capsys, "describe", "people.cards", "--label", "sick")
     path = Path("descriptions/people.yaml")
     path.write_text(path.read_text().replace("kind: cards", "kind: cards, blocks: 2"))
-    assert "parser: blocks is for kind: idx; drop it" in told(capsys, "check", "people")[1]
+    assert "parser: blocks is for kind: idx; drop it" in run(capsys, "check", "people")[1]
     path.write_text(path.read_text().replace("kind: cards, blocks: 2", "kind: card"))
-    assert "'cards'" in told(capsys, "check", "people")[1]
+    assert "'cards'" in run(capsys, "check", "people")[1]

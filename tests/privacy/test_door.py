@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken, make_release
+from broken_majority import X, Y, majority_with_release, make_release
 from randomgen import DSFMT, MT19937, PCG32
 
 from privcurve.learners.boosting import aim
@@ -56,7 +56,7 @@ def test_a_private_fit_gets_no_exact_answer(answer):
         return noisy
 
     with pytest.raises(DoorError, match=r"noise|fit's curator|at most 1 messages"):
-        broken(make_release(ask), epsilon=1.0).fit(X, Y)
+        majority_with_release(make_release(ask), epsilon=1.0).fit(X, Y)
 
 
 SHOWN = {
@@ -88,7 +88,7 @@ def _whole(scale):
 @pytest.mark.parametrize(("answer", "why"), SHOWN.values(), ids=SHOWN)
 def test_what_noise_does_not_hide_is_refused(answer, why):
     with pytest.raises(DoorError, match=why):
-        broken(make_release(answer), epsilon=1.0).fit(X, Y)
+        majority_with_release(make_release(answer), epsilon=1.0).fit(X, Y)
 
 
 OF_ANOTHER_LAW = {
@@ -121,7 +121,7 @@ def test_noise_pays_only_for_what_was_announced(monkeypatch, announced, ask):
     calls = (Announced(MARGIN, **announced),)
     monkeypatch.setattr(NoisyMajorityClassifier, "_calls", lambda self, n: calls)
     with pytest.raises(DoorError, match="noise does not pay for such an answer"):
-        broken(make_release(ask), epsilon=1.0).fit(X, Y)
+        majority_with_release(make_release(ask), epsilon=1.0).fit(X, Y)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_calls_that_are_parallel_are_counted():
         (one,) = NoisyMajorityClassifier._calls(self, n)
         return (replace(one, parallel="the leaves"),)
 
-    model = broken(make_release(call_thrice), epsilon=1.0)
+    model = majority_with_release(make_release(call_thrice), epsilon=1.0)
     type(model)._calls = calls
     with pytest.raises(DoorError, match="called more often than it is charged"):
         model.fit(X, Y)
@@ -209,11 +209,13 @@ def test_what_makes_answers_of_records_tells_nothing():
             Totals(records, refuse)
 
     with pytest.raises(SealedError, match="refuse ends with ValueError"):
-        broken(release, epsilon=1.0).fit(X, Y)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_ledger_that_costs_more_than_epsilon_ends_the_fit():
-    model = broken(make_release(lambda curator, margin: curator.number(MARGIN, margin)))
+    model = majority_with_release(
+        make_release(lambda curator, margin: curator.number(MARGIN, margin))
+    )
     own = NoisyMajorityClassifier._guarantee
     type(model)._guarantee = lambda self, n: replace(own(self, n), epsilon=0.5)
     with pytest.raises(

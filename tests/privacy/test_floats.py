@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from float_attacks import Floating, breaks_law, count_one_alone, tells_apart
+from float_attacks import Floating, contradicts_noise, count_only_from_one, distinguishes
 
 from privcurve.audit.contract import Case, neighbours, train
 from privcurve.audit.contract_cases import CASES, RELEASES
@@ -247,8 +247,8 @@ def test_an_attack_on_floating_point_noise_finds_nothing(name):
     told = {"exact": 0, "floating": 0}
     for of, one, other in calls[:3]:
         n = 500 if of.mechanism == LAPLACE else 20_000
-        told["exact"] += tells_apart(curator, of, one, other, n)
-        told["floating"] += tells_apart(lambda k: curator(k, Floating), of, one, other, n)
+        told["exact"] += distinguishes(curator, of, one, other, n)
+        told["floating"] += distinguishes(lambda k: curator(k, Floating), of, one, other, n)
     # The same attacks distinguish floating-point noise.
     assert told["exact"] == 0
     assert told["floating"] > 0
@@ -275,8 +275,8 @@ def test_a_majority_does_not_tell_its_margin():
             ])
             for side in (labels, moved)
         ]  # fmt: skip
-        hits = [count_one_alone(answers, 0.0, -2.0, call(LAPLACE, 2.0)) for answers in margins]
-        told[kind] = breaks_law(*hits, 300, LAPLACE, 1.0)
+        hits = [count_only_from_one(answers, 0.0, -2.0, call(LAPLACE, 2.0)) for answers in margins]
+        told[kind] = contradicts_noise(*hits, 300, LAPLACE, 1.0)
     assert told == {Floating: True, Curator: False}
 
 
@@ -311,7 +311,7 @@ def test_a_point_does_not_show_where_pieces_begin():
             int((could_be_between(p, sides[0]) & ~could_be_between(p, sides[1])).sum())
             for p in points
         ]
-        told[draw] = breaks_law(*hits, n, LAPLACE, 0.0)
+        told[draw] = contradicts_noise(*hits, n, LAPLACE, 0.0)
     assert told == {draw_between_floats: True, draw_piece: False}
     cells = (points[0] + 1) / 2 * N_POINTS
     assert (cells == np.rint(cells)).all()

@@ -33,7 +33,7 @@ shapes = pytest.mark.parametrize(("eta", "expected"), SHAPES)
 DRAWS = 20_000
 
 
-def kept(each, law):
+def kept_probabilities(each, law):
     """Return the probability that each output is kept, from the worst to the best, by f alone."""
     below = np.concatenate([[0.0], np.cumsum(each)])
     gap = 1 - law.gamma
@@ -52,7 +52,7 @@ def test_what_is_kept_is_the_best_of_k(eta, expected):
     law, each = runs(eta, expected), np.array([0.1, 0.2, 0.05, 0.65])
     below = np.concatenate([[0.0], np.cumsum(each)])
     sums = np.power.outer(below, np.arange(1, 4_001)) @ np.array(law.chances(4_000))
-    assert kept(each, law) == pytest.approx(np.diff(sums), abs=1e-6)
+    assert kept_probabilities(each, law) == pytest.approx(np.diff(sums), abs=1e-6)
 
 
 @shapes
@@ -114,12 +114,12 @@ def test_pure_selection_costs_what_is_said_and_that_is_reached(eta, expected, ep
         ratio = np.exp(epsilon * rng.uniform(-0.5, 0.5, 6))
         left = rng.dirichlet(np.full(6, 0.5)) + 1e-9
         right = left * ratio
-        loss = np.abs(np.log(kept(left, law) / kept(right, law))).max()
+        loss = np.abs(np.log(kept_probabilities(left, law) / kept_probabilities(right, law))).max()
         assert loss <= bound * (1 + 1e-6) + 1e-9
     # The worst case: an unlikely output between the two answers of randomised response.
     p, tiny = 1 / (1 + math.exp(epsilon)), 1e-7
     sides = np.array([[1 - p, tiny, p], [p, tiny * math.exp(-epsilon), 1 - p]])
-    loss = np.log(kept(sides[0], law)[1] / kept(sides[1], law)[1])
+    loss = np.log(kept_probabilities(sides[0], law)[1] / kept_probabilities(sides[1], law)[1])
     assert loss == pytest.approx(bound, rel=1e-5)
     assert bound <= (2 + eta) * epsilon + 1e-9
 
@@ -142,7 +142,7 @@ def test_selection_among_gaussians_costs_at_most_what_is_said(eta, expected, mu,
     left, right = gaussians(mu)
     worst = 0.0
     for sides, step in itertools.product(((left, right), (right, left)), (1, -1)):
-        kept_sides = [kept(side[::step], law) for side in sides]
+        kept_sides = [kept_probabilities(side[::step], law) for side in sides]
         worst = max(worst, hockey_stick(*kept_sides, epsilon))
     bound = law.delta(mu**2 / 2, epsilon)
     assert 0 < worst <= bound
@@ -164,15 +164,19 @@ def test_a_budget_that_forgets_the_cost_is_too_much(delta):
     if delta == 0:
         p, tiny = 1 / (1 + math.e), 1e-7
         sides = np.array([[1 - p, tiny, p], [p, tiny / math.e, 1 - p]])
-        assert np.log(kept(sides[0], law)[1] / kept(sides[1], law)[1]) > 2
+        assert (
+            np.log(kept_probabilities(sides[0], law)[1] / kept_probabilities(sides[1], law)[1]) > 2
+        )
         return
     mu = mu_of(1.0, delta)
     left, right = gaussians(mu, 2_000)
     assert hockey_stick(left, right, 1.0) <= delta
-    assert hockey_stick(kept(right, law), kept(left, law), 1.0) > 4 * delta
+    assert (
+        hockey_stick(kept_probabilities(right, law), kept_probabilities(left, law), 1.0) > 4 * delta
+    )
     paid = math.sqrt(2 * selection_budget(1.0, delta, 1.0, 5.0, 0.05).training)
     left, right = gaussians(paid, 2_000)
-    assert hockey_stick(kept(right, law), kept(left, law), 1.0) <= delta
+    assert hockey_stick(kept_probabilities(right, law), kept_probabilities(left, law), 1.0) <= delta
 
 
 def mu_of(epsilon, delta):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from broken_majority import X, Y, broken
+from broken_majority import X, Y, majority_with_release
 
 from privcurve.learners.majority import MARGIN
 from privcurve.learners.registry import estimator_class
@@ -161,7 +161,7 @@ def test_a_refused_answer_that_a_learner_catches_ends_its_fit(number):
         self.margin_, self.n_records_ = 0.0, records.n
 
     with pytest.raises(DoorError, match="exact values must be finite"):
-        broken(release, epsilon=1.0).fit(X, Y)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
 
 
 def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
@@ -172,8 +172,8 @@ def test_a_call_that_is_not_announced_ends_a_fit_that_catches_it():
             curator.call("another margin")
 
     with pytest.raises(DoorError, match="a call must be announced; 'another margin' is not"):
-        broken(release, epsilon=1.0).fit(X, Y)
-    assert np.isfinite(broken(release, epsilon=np.inf).fit(X, Y).margin_)
+        majority_with_release(release, epsilon=1.0).fit(X, Y)
+    assert np.isfinite(majority_with_release(release, epsilon=np.inf).fit(X, Y).margin_)
 
 
 def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
@@ -184,7 +184,7 @@ def test_a_copy_of_the_context_that_outlives_the_fit_is_no_leak():
         kept.append(contextvars.copy_context())
         self.margin_ = curator.number(MARGIN, (records.counts * records.labels).sum())
 
-    assert np.isfinite(broken(release).fit(X, Y).margin_)
+    assert np.isfinite(majority_with_release(release).fit(X, Y).margin_)
     assert kept
 
 

@@ -15,7 +15,7 @@ from privcurve.privacy.sensitivity.counts import touched_cells
 @pytest.mark.parametrize(
     "epsilon", [True, np.True_, math.nan, 0, -1.0, "1", None, 1j, [1.0], np.array([1.0])]
 )
-def test_what_is_no_epsilon(epsilon):
+def test_invalid_epsilons(epsilon):
     with pytest.raises(
         ValueError, match=r"^a_learner: epsilon must be a number > 0 \(inf: not private\); got "
     ):
@@ -23,7 +23,7 @@ def test_what_is_no_epsilon(epsilon):
 
 
 @pytest.mark.parametrize("delta", [False, math.nan, -1e-9, 1.0, math.inf, "0"])
-def test_what_is_no_delta(delta):
+def test_invalid_deltas(delta):
     with pytest.raises(ValueError, match=r"^delta must be a number in \[0, 1\); got "):
         check_budget(1.0, delta)
 
@@ -36,7 +36,7 @@ def test_a_delta_that_arithmetic_loses(delta):
 
 @pytest.mark.parametrize("epsilon", [1, 1e-300, math.inf, np.float32(0.5), np.int64(3)])
 @pytest.mark.parametrize("delta", [0, 1e-300, 1e-9, np.float64(0.5)])
-def test_what_is_a_budget(epsilon, delta):
+def test_valid_budgets(epsilon, delta):
     check_budget(epsilon, delta)
 
 

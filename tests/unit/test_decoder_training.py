@@ -49,7 +49,7 @@ def use(monkeypatch, network):
     monkeypatch.setattr(decoder, "load", lambda: network)
 
 
-def test_a_few_steps_train_go_on_from_their_state_and_are_exported(source, tmp_path, monkeypatch):
+def test_training_steps_resume_from_their_state_and_are_exported(source, tmp_path, monkeypatch):
     import export
     import train
 

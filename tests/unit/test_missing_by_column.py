@@ -89,7 +89,7 @@ def test_each_way_to_write_it(write_dataset, missing):
         ({**AGE, "missing": [True]}, r"YAML reads yes, no, on and off as truth values"),
     ],
 )
-def test_what_contradicts_itself_is_refused(write_dataset, column, message):
+def test_contradictions_are_refused(write_dataset, column, message):
     with pytest.raises(DatasetError, match=message):
         describe(write_dataset, [column])
 
@@ -155,7 +155,7 @@ def test_categories_with_titles_have_others_and_gaps_too():
     assert schema.encode({"town": ["Oslo", "n/a", "x", None]}).tolist() == [[0], [2], [1], [2]]
 
 
-def test_without_bins_for_them_missing_values_stay_what_they_were():
+def test_without_a_bin_missing_values_are_refused_as_before():
     schema = Schema({"age": {"bounds": [0, 9]}, "town": ["a"]}, label=[0, 1])
     with pytest.raises(DatasetError, match=r"row 0 of the frame: 'age' is missing"):
         schema.encode({"age": [None], "town": ["a"]})

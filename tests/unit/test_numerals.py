@@ -15,13 +15,13 @@ SOURCE = Path(__file__).parents[2] / "src/privcurve"
 @pytest.mark.parametrize(
     "text", ["1_0", "ten", "", "0x10", "1,5", "nan", "-NaN", "1e400", "9" * 400]
 )
-def test_what_is_no_number_is_refused(text):
+def test_texts_that_are_no_numbers_are_refused(text):
     with pytest.raises(argparse.ArgumentTypeError, match=r"is not a number|is too large for"):
         amount(text)
 
 
 @pytest.mark.parametrize("text", ["1_0", "1.0", "1e3", "", "0x10", "9" * 5000])
-def test_what_is_no_whole_number_is_refused(text):
+def test_texts_that_are_no_integers_are_refused(text):
     with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number"):
         count(text)
 

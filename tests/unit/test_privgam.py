@@ -94,7 +94,7 @@ def test_larger_budgets_buy_more_releases_and_bins(m, n, bins):
 
 
 @pytest.mark.parametrize("n", [200, 10**5])
-def test_noise_of_later_releases_is_that_of_their_sums(n):
+def test_noise_of_later_releases_fits_their_sums(n):
     for n_classes, delta, times in (
         (2, 1e-6, 1), (4, 1e-6, math.sqrt(2)), (2, 0.0, 1), (4, 0.0, 2)
     ):  # fmt: skip
@@ -113,7 +113,7 @@ def test_noise_of_later_releases_is_that_of_their_sums(n):
         assert of_ledger == pytest.approx(read)
 
 
-def test_beyond_what_it_has_seen_the_network_reads_the_ends():
+def test_beyond_its_training_range_the_network_reads_the_ends():
     """Beyond the range of m and the number of records, the network reads the nearest end."""
     free = rule.plan(facts(epsilon=math.inf, delta=0.0))
     assert (free.ledger, free.laplace, free.most_bins) == ((), False, 64)
@@ -281,7 +281,7 @@ def test_hardly_any_records(parameters):
         assert fit.n_features_used_ == 0
 
 
-def test_a_table_of_very_many_records_is_that_of_fewer():
+def test_a_table_of_very_many_records_gives_the_model_of_fewer():
     """Each row 10,000 times, so that noise hardly matters."""
     X, y = problem(3000)
     few, many = (
@@ -353,7 +353,7 @@ def test_the_statement_says_what_trained_the_network():
     assert all(name in ASSUMED_RULE for name in SET_ON)
 
 
-def test_what_cannot_be_is_refused():
+def test_impossible_values_are_refused():
     X, y = problem(50)
     with pytest.raises(ValueError, match="ordered must be True or False for each of 3 columns"):
         learner(ordered=(True, False)).fit(X, y)

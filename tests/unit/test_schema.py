@@ -105,7 +105,7 @@ def test_a_repeated_key_is_refused_with_both_lines(text, says, tmp_path):
     ("written", "number"),
     [("0150", 104), ("12:30", 750), ("1_000", 1000), ("0x1F", 31), ("0b11", 3), ("1:30.5", 90.5)],
 )
-def test_numbers_that_yaml_takes_for_others_are_refused(written, number, tmp_path):
+def test_numbers_that_yaml_misreads_are_refused(written, number, tmp_path):
     for text in (f"a:\n  [x, {written}]\n", f"a:\n  {{{written}: x}}\n"):
         with pytest.raises(schema.SchemaError, match=f"line 2: YAML reads {written} as {number}; "):
             read(text, tmp_path)
@@ -161,7 +161,7 @@ def loader(request, monkeypatch):
     ],
 )
 @pytest.mark.usefixtures("loader")
-def test_what_is_not_read_as_it_is_written_is_refused(text, says, tmp_path):
+def test_values_that_yaml_misreads_are_refused(text, says, tmp_path):
     with pytest.raises(schema.SchemaError, match=says) as caught:
         read(text, tmp_path)
     assert str(caught.value).startswith(f"{tmp_path}/s.yaml")
@@ -179,14 +179,14 @@ def test_a_word_that_is_misread_everywhere_is_one_line(tmp_path):
     ]
 
 
-def test_a_file_of_aliases_that_grows_without_end_is_refused(tmp_path):
+def test_a_file_of_nested_aliases_is_refused(tmp_path):
     lines = ["a0: &a0 [x, x]", *(f"a{k}: &a{k} [*a{k - 1}, *a{k - 1}]" for k in range(1, 60))]
     with pytest.raises(schema.SchemaError, match="aliases, written out, are more than"):
         read("\n".join(lines), tmp_path)
 
 
 @pytest.mark.usefixtures("loader")
-def test_keys_and_days_are_the_texts_that_stand_there(tmp_path):
+def test_keys_and_days_keep_their_text(tmp_path):
     text = (
         "{1: a, 1.5: b, 2024-01-01: c, '<<': d, =: =, e: [2024-01-01, 2024-01-01T09:30:00, 1.50]}"
     )
@@ -206,7 +206,7 @@ def test_truth_values_where_words_are_meant_are_one_message():
     ]
 
 
-def test_what_two_schemas_refuse_at_one_place_is_reported_once():
+def test_a_fault_that_two_schemas_find_is_reported_once():
     path = ROOT / "src/privcurve/datasets/dataset.schema.yaml"
     content = yaml.safe_load((ROOT / "resources/datasets/transfusion.yaml").read_text())
     numeric = next(entry for entry in content["columns"] if "bounds" in entry)

@@ -1,6 +1,6 @@
 """The worst answers to PATE."""
 
-from worst import rows
+from worst import audit_rows
 
 from privcurve.audit.attacks.pairs import (
     own_answer,
@@ -10,6 +10,6 @@ from privcurve.audit.run import VIOLATED
 
 def test_answers_about_own_records_match_all_teachers():
     """In PATE the replaced record flips the answer about itself."""
-    row = rows("pate", pairs=own_answer).iloc[0]
+    row = audit_rows("pate", pairs=own_answer).iloc[0]
     assert row["verdict"] == VIOLATED
     assert row["found_epsilon"] > 3

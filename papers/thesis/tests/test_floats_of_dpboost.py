@@ -1,7 +1,7 @@
 """The digits of DPBoost's leaves reveal nothing (docs/proofs.md, 'Floating point')."""
 
 import numpy as np
-from float_attacks import Floating, could_give
+from float_attacks import Floating, can_give
 
 from privcurve.coding import Records
 from privcurve.papers.thesis.learners.dpboost.classifier import DPBoostClassifier
@@ -30,7 +30,7 @@ def empty_and_others(kind):
         for leaf, value in zip(exact, values, strict=True):
             near = value / 0.1 + np.arange(-2, 3) * np.spacing(value / 0.1)
             answers = near[0.1 * near == value]
-            called[bool(leaf == 0)].append(could_give(answers, 0.0, of.scale, LAPLACE).any())
+            called[bool(leaf == 0)].append(can_give(answers, 0.0, of.scale, LAPLACE).any())
             shift = max(shift, abs(leaf) / of.scale)
     return called[True], called[False], shift
 

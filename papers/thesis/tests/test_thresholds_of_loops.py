@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from deciding import THRESHOLD, check_is_seen, deciding_by, half
+from deciding import THRESHOLD, assert_replay_finds, half_of_noise, loops_with_other_noise
 from mistakes_any import DP_BAGGING, DPBOOST
 
 from privcurve.audit.contract import check
@@ -48,7 +48,9 @@ def noise_scaled_in_place(noise, scores):
 
 LOOP = dpboost, "grow_on_chunk"
 MUTANTS = [
-    *deciding_by(half, lambda given: given[7], "half_the_noise", *LOOP, DPBOOST, released=False),
+    *loops_with_other_noise(
+        half_of_noise, lambda given: given[7], "half_the_noise", *LOOP, DPBOOST, released=False
+    ),
     *(
         answering(answer.__name__, answer)
         for answer in (
@@ -64,7 +66,7 @@ MUTANTS = [
 
 @pytest.mark.parametrize(("change", "case", "why"), MUTANTS)
 def test_a_mistake_is_seen(monkeypatch, change, case, why):
-    check_is_seen(monkeypatch, change, case, why)
+    assert_replay_finds(monkeypatch, change, case, why)
 
 
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):

@@ -16,6 +16,7 @@ from privcurve.audit.fits import copy_untrained, fits
 from privcurve.audit.pairs import Pair
 from privcurve.coding import Floats, Records
 from privcurve.learners.base import OF_SKLEARN, CodedClassifier
+from privcurve.privacy.budget import ADD_REMOVE
 from privcurve.privacy.ledger import PrivacyStatement
 
 # Column for the score of the canary, in addition to the attributes.
@@ -188,7 +189,10 @@ def canary_score(model: Any, pair: Pair) -> float:
     """Return a score of the differing record: for its left label minus for its right label."""
     scores = model._scores(pair.canaries)
     if scores.ndim == 2:
-        # For more than two classes, take the score of each side's class.
+        # With more than two classes, each canary has a score for its own class.
+        if pair.neighbours == ADD_REMOVE:
+            sign = 1 if pair.larger is pair.left else -1
+            return float(sign * scores[0, int(pair.larger.labels[0])])
         left, right = int(pair.left.labels[0]), int(pair.right.labels[0])
         return float(scores[0, left] - scores[1, right])
     return float(scores @ pair.labels)
