@@ -89,7 +89,9 @@ def query(model: Model, table: str, probabilities: bool = False) -> str:
                 "would read as year, month, day: predict with privcurve"
             )
     n_outputs, label = len(explanation.outputs), domain.label
-    scores = [_write_sum(explanation, domain, k, _is_whole(model)) for k in range(n_outputs)]
+    # PrivGAM's values are multiples of one unit, so that their sums are exact.
+    is_whole = hasattr(getattr(model._estimator, "model_", None), "log_odds")
+    scores = [_write_sum(explanation, domain, k, is_whole) for k in range(n_outputs)]
     # The name depends on the model, as the table may have scores of another model.
     score = f"{SCORE}_{sha256(' '.join(scores).encode()).hexdigest()[:8]}"
     names = [score, *(f"{score}_{k}" for k in range(2, n_outputs + 1))]
@@ -111,11 +113,6 @@ def _join_lines(parts: Sequence[str]) -> str:
     return ",\n  ".join(parts)
 
 
-def _is_whole(model: Model) -> bool:
-    """Return whether values are multiples of one unit, so that sums are exact: only PrivGAM's."""
-    return hasattr(getattr(model._estimator, "model_", None), "log_odds")
-
-
 def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool) -> str:
     """Return the expression of an output's score: a constant, plus the value of each column."""
     shapes = {shape.column.name: shape for shape in explanation.shapes}
@@ -125,7 +122,10 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
         if not is_whole:
             constant += float(values[0])
             values = np.round(values - values[0], DIGITS)
-        cases.append(_write_case(domain, column, _write_all(values)))
+        whens = _case_numbers if column.kind == NUMERIC else _case_texts
+        place = f"t.{_quote_name(column.name)}"
+        each = whens(domain, column, _write_all(values), place)
+        cases.append(f"CASE {' '.join(each)} END")  # NULL for a raw value without a bin
     start = constant if is_whole else round(constant, DIGITS)
     return "\n    + ".join([*_write_all([start]), *cases])
 
@@ -133,13 +133,6 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
 def _write_all(values: Floats | Sequence[float]) -> list[str]:
     # Without an exponent DuckDB adds decimal numbers, whose sums differ in the last digits.
     return [np.format_float_scientific(value, trim="0") for value in values]
-
-
-def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Return the expression of a column's value; NULL for a raw value without a bin."""
-    place = f"t.{_quote_name(column.name)}"
-    whens = _case_numbers if column.kind == NUMERIC else _case_texts
-    return f"CASE {' '.join(whens(domain, column, values, place))} END"
 
 
 def _case_numbers(

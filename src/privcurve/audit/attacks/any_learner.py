@@ -58,10 +58,10 @@ def claim_by_fits(
 
 
 def claim_private_columns(
-    learner: str, setting: Mapping[str, object], n: int = 300, delta: float = 0.0, by: str = PROVED
+    learner: str, setting: Mapping[str, object], delta: float = 0.0, by: str = PROVED
 ) -> Claim:
     """Return a claim tested by real fits on neighbours that differ only in private columns."""
-    return claim_by_fits(learner, by, setting, n, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
+    return claim_by_fits(learner, by, setting, 300, hidden_few, delta, neighbours=PRIVATE_COLUMNS)
 
 
 def claim_by_canaries(
