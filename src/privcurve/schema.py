@@ -15,7 +15,7 @@ import yaml
 from privcurve import yaml_nodes
 from privcurve.errors import ExpectedError
 
-# Comparing a word with ten thousand words takes a second.
+# Maximum number of known words with which an unknown word is compared: ten thousand take a second.
 MOST_COMPARED = 1000
 
 
@@ -39,9 +39,9 @@ _TRUTH = "YAML reads yes, no, on and off as truth values; put the word in quotes
 
 
 class Fault(NamedTuple):
-    """A violation of a schema."""
+    """A violation of a schema, perhaps at several places."""
 
-    places: tuple[Place, ...]  # where it is; for an unknown key, the last step is the key
+    places: tuple[Place, ...]  # the last step of the place of an unknown key is this key
     message: str  # includes the places
 
 
@@ -50,7 +50,7 @@ INFINITE = "infinite"
 
 
 class SchemaError(ExpectedError, ValueError):
-    """Content that violates its schema; one line per fault."""
+    """Content violates its schema; the message has a line for each fault."""
 
 
 def suggestion(word: object, words: Iterable[str]) -> str:
@@ -78,25 +78,23 @@ def explain_ending(path: Path, folder: Path | str) -> str:
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file: each word is read unchanged, or refused.
+    """Read a YAML file; a word that YAML would change silently is an error.
 
-    Keys and days are texts, as written. An empty file is None.
-
-    Raises SchemaError, with file and place, if it is not valid YAML or UTF-8, or has one of the
-    :func:`yaml_nodes.faults`.
+    Keys and days are texts, as written. An empty file gives None. Raises SchemaError, with file and
+    place, if the file is not valid YAML or UTF-8, or has one of the :func:`yaml_nodes.faults`.
     """
     return parse_yaml(_text(path), str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Read YAML like :func:`read_yaml`; messages name it `where`."""
+    """Read a YAML text like :func:`read_yaml`; `where` is its name in messages."""
     root, loader = _compose(text, where)
     if root is None:
         return None
     faults = yaml_nodes.faults(root, loader)
     if faults:
-        # YAML's readers accept all of these: they keep the last of two equal keys, and read 0150 as
-        # 104.
+        # A YAML reader accepts all of these: of two equal keys it keeps the last one, and it reads
+        # 0150 as 104.
         raise SchemaError("\n".join(f"{where}: {fault}" for fault in faults))
     yaml_nodes.make_texts(root)
     try:
@@ -134,44 +132,43 @@ def _compose(text: str, where: str) -> tuple[yaml.Node | None, Any]:
         raise _yaml_error(where, error) from None
 
 
-def check(content: object, schema: Path, where: str, in_yaml: bool = True) -> None:
-    """Check content against a JSON schema; messages name it `where`.
+def check(content: Any, schema: Path, where: str, in_yaml: bool = True) -> None:
+    """Check content against a JSON schema; `where` is its name in messages.
 
-    `in_yaml`: whether the content was read from YAML, which messages then mention, or made in
-    Python. Raises SchemaError with the place of each fault, and for an unknown key the nearest
-    known one.
+    `in_yaml`: whether messages give remedies for YAML or for Python. Raises SchemaError with the
+    place of each fault, and for an unknown key with the nearest known key.
     """
     messages = sorted(fault.message for fault in faults(content, schema, in_yaml))
     if messages:
         raise SchemaError("\n".join(f"{where}: {message}" for message in messages))
 
 
-def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
-    """Return the violations of a schema, each cause once.
+def faults(content: Any, schema: Path, in_yaml: bool = True) -> list[Fault]:
+    """Return the violations of a schema; violations with the same cause are one fault.
 
     NaN is never allowed, whatever the schema says: a comparison with a bound does not detect it.
-    Infinity is allowed where the schema has the type ``infinite``.
+    Infinity is allowed only where the schema has the type ``infinite``.
     """
     errors = [
         error
         for error in _validator(schema, file_state(schema)).iter_errors(content)
         if not _is_nan(error.instance)
     ]
-    # If two nested schemas give the type of a place, the inner one counts.
+    # Several schemas may restrict the type at a place: report only the one with the fewest types.
     closest: dict[Place, int] = {}
     for error in errors:
         if error.validator == "type":
             place = tuple(error.absolute_path)
             closest[place] = min(_n_types(error), closest.get(place, _n_types(error)))
-    # Faults with the same reason, by place (with the unknown key, if that is the fault), and the
-    # place in the message.
+    # By cause (where it is, and the reason): each place of the fault (including an unknown key),
+    # with the place to name in the message.
     places: dict[tuple[Place, str], dict[Place, Place]] = {}
     for error in errors:
         place = tuple(error.absolute_path)
         reason = _reason(error) if in_yaml else _reason_in_python(error) or _reason(error)
         if error.validator == "type" and _n_types(error) > closest[place]:
             continue
-        # Unquoted yes and no at many places are one mistake, and so is one word in many columns.
+        # Group unquoted yes and no at all places, and the same reason in several entries of a list.
         key = ((), reason) if reason == _TRUTH else (_in_entry(place), reason)
         places.setdefault(key, {})[place + _unknown_keys(error)[:1]] = place
     for place in _nans(content):
@@ -183,7 +180,7 @@ def faults(content: object, schema: Path, in_yaml: bool = True) -> list[Fault]:
 
 
 def _in_entry(place: Place) -> Place:
-    """Return a place within an entry of a list, without the entry's position."""
+    """Return a place without positions in lists, so that it is equal for all entries of a list."""
     return tuple(step if isinstance(step, str) else "" for step in place)
 
 
@@ -239,7 +236,7 @@ def _unknown_keys(error: Any) -> tuple[str, ...]:
 
 
 class Lines:
-    """Line numbers of the places in a YAML file."""
+    """Finds the line numbers of places in a YAML file."""
 
     def __init__(self, path: Path) -> None:
         self._root, _ = _compose(_text(path), str(path))
@@ -263,9 +260,9 @@ class Lines:
 
 
 def file_state(path: Path) -> tuple[int, ...]:
-    """Return values that change with a file, as a cache key: inode, time, size.
+    """Return device, inode, time and size of a file: a key for caches, which changes with the file.
 
-    Raises FileNotFoundError.
+    Raises FileNotFoundError if there is no file.
     """
     stat = path.stat()
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
@@ -305,7 +302,7 @@ def _is_finite(number: object) -> bool:
 
 
 def _reason_in_python(error: Any) -> str:
-    """Return the fault of a Python value of the wrong type (a number or a text), or ""."""
+    """Return the fault of a Python value if it is a number in place of a text, or the reverse."""
     given, allowed = error.instance, error.validator_value
     wants_number = allowed in ("number", "integer", ["number", INFINITE])
     if error.validator != "type" or not (wants_number or "string" in allowed):
@@ -320,7 +317,7 @@ def _reason_in_python(error: Any) -> str:
 
 
 def _reason(error: Any) -> str:
-    """Return the fault, without the place."""
+    """Return the words for a violation of the schema, with a remedy, but without the place."""
     if unknown := _unknown_keys(error):
         keys = list(error.schema.get("properties", {}))
         return " ".join(
@@ -363,7 +360,8 @@ def _reason(error: Any) -> str:
         sign = "-" if given < 0 else ""
         return f"{sign}.inf is not finite: write a number; a text goes in quotes"
     if error.validator == "type" and isinstance(given, (int, float)) and "string" in allowed:
-        # Categories in a file treat 1 and 1.0 alike, but "1.0" is not 1.
+        # For the value 1.0, suggest 1: the categories of a column equate 1 and 1.0 in a data file,
+        # but the quoted text "1.0" matches only itself.
         is_whole = isinstance(given, float) and given.is_integer()
         remedy = f"write {int(given)}; or, for that text alone, " if is_whole else ""
         quoted = f"YAML reads it as the number {given}: {remedy}put it in quotes"
@@ -372,7 +370,7 @@ def _reason(error: Any) -> str:
 
 
 def _expectation(error: Any, before: str) -> str:
-    """Return the title or description in a schema, if it has one."""
+    """Return `before` and the description in the schema of a value; "" if it has none."""
     text = error.schema.get("description") if isinstance(error.schema, Mapping) else None
     return f"{before}{text}" if text else ""
 
@@ -385,7 +383,7 @@ def _means_a_number(value: object) -> bool:
 
 
 def _place(path: Place, content: Any) -> str:
-    """Return the name of a place in the file; an entry of a list has its name, not its position."""
+    """Return a place as text; an entry of a list with a name is shown by its name."""
     steps = []
     for step in path:
         content = content[step]

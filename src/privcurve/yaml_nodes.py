@@ -1,8 +1,8 @@
-"""Find words in a YAML file that YAML would misread, on its nodes before loading.
+"""Find words that YAML would misread, in the nodes of a YAML document before it is loaded.
 
 YAML guesses the types of words: ``0150`` is 104, ``12:30`` is 750, ``no`` is false. Descriptions,
-studies and configuration share one rule: each word means its text, or is an error. Keys and days
-are texts, exactly as in the file.
+studies and configuration share one rule: each word means what its text shows, or is an error. Keys
+and days are texts, exactly as in the file.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _DAY, _MERGE, _EQUALS = f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"
 
 # Tags of words that are read as texts.
 _AS_WRITTEN = (_DAY, _MERGE, _EQUALS)
-# The forms of numbers with the same meaning for YAML and people.
+# Patterns of numbers that have the same meaning for YAML and for people.
 _LOOK = {_INT: re.compile(r"0|-?[1-9][0-9]*"), _FLOAT: re.compile(r"[^_:]*")}
 
-# Limits on depth and entries. Files written by hand have a depth of 10 and a few thousand entries;
-# larger ones are a mistake or an attack.
+# Maximum depth of nested lists and mappings, and number of entries. Files written by hand have a
+# depth up to 10 and a few thousand entries; larger files are a mistake or an attack.
 MOST_DEEP = 100
 MOST_ENTRIES = 1_000_000
-# Largest numbers of letters of a word, and of lines, in a message.
+# Maximum number of characters of a word, and of line numbers, in a message.
 MOST_SHOWN = 40
 MOST_LINES = 9
 
 
 def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
-    """Return the line at which lists and mappings are nested too deeply, or None.
+    """Return the first line at which lists and mappings are nested too deeply, or None.
 
-    Deeper nesting would crash the process, in the compiled loader.
+    The compiled loader would crash the process at a much deeper nesting.
     """
     depth = 0
     for event in events:
@@ -50,8 +50,8 @@ def line_too_deep(events: Iterator[yaml.Event]) -> int | None:
 def faults(root: yaml.Node, loader: object) -> list[str]:
     """Return the faults of a document that YAML would accept silently, in the order of lines.
 
-    `loader`, which composed the document, reads its scalars. If aliases have faults, the result has
-    only these, as the check can't continue in a node that contains itself.
+    `loader` is the loader that composed the document; it reads single words here. If aliases have
+    faults, the result has only these: a node that contains itself can't be checked further.
     """
     nodes, aliases = _nodes(root)
     if aliases:
@@ -71,7 +71,7 @@ def faults(root: yaml.Node, loader: object) -> list[str]:
 
 
 def make_texts(root: yaml.Node) -> None:
-    """Turn keys and days into texts, in place, so that they load as written."""
+    """Change the nodes of keys and days to texts, in place, so that they are loaded as written."""
     for node in _nodes(root)[0]:
         if isinstance(node, yaml.MappingNode):
             node.value = [
@@ -86,9 +86,9 @@ def _text(key: yaml.ScalarNode) -> yaml.ScalarNode:
 
 
 def _nodes(root: yaml.Node) -> tuple[list[yaml.Node], list[str]]:
-    """Return each node once, even with aliases, and the faults of aliases."""
+    """Return all nodes of a document, each once even if it has aliases; and faults of aliases."""
     nodes: list[yaml.Node] = []
-    # The number of entries of a node with aliases expanded; 0 until it is computed.
+    # By node: its number of entries if aliases were expanded; 0 until it is computed.
     sizes: dict[int, int] = {}
     waiting: list[tuple[yaml.Node, bool]] = [(root, False)]
     while waiting:
@@ -117,12 +117,12 @@ def _parts(node: yaml.Node) -> list[yaml.Node]:
     return node.value if isinstance(node, yaml.SequenceNode) else []
 
 
-# Line numbers and faults.
+# Pairs (line number, message).
 Faults = Iterator[tuple[int, str]]
 
 
 def _misread_words(node: yaml.Node, loader: Any) -> Faults:
-    """Yield tags, and words that YAML misreads: 0150 (octal), 12:30 (base 60), a time."""
+    """Yield faults for tags, and for words that YAML misreads: 0150 (octal), 12:30 (base 60)."""
     line = node.start_mark.line + 1
     plain = isinstance(node, yaml.ScalarNode) and not node.style
     implied = loader.resolve(type(node), node.value if plain else None, (plain, not plain))
@@ -144,8 +144,8 @@ def _misread_words(node: yaml.Node, loader: Any) -> Faults:
             yield line, f"{message}not meant so, or write {text}"
 
 
-def _keys(node: yaml.Node, loader: object) -> Faults:
-    """Yield each key that is no word, or that YAML misreads."""
+def _keys(node: yaml.Node, loader: Any) -> Faults:
+    """Yield a fault for each key that is no single word, or that YAML misreads."""
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
@@ -163,14 +163,14 @@ def _keys(node: yaml.Node, loader: object) -> Faults:
             yield line, f"YAML reads {key.value} as {word}; put it in quotes"
 
 
-def _repeated_keys(node: yaml.Node, loader: object) -> Faults:
-    """Yield each repeated key of a mapping, with both lines."""
+def _repeated_keys(node: yaml.Node, loader: Any) -> Faults:
+    """Yield a fault for each repeated key of a mapping, with the lines of both keys."""
     lines: dict[Any, int] = {}
     for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
         if not isinstance(key, yaml.ScalarNode):
             continue
         word, line = _word(key, loader), key.start_mark.line + 1
-        # Keys that look equal are equal, in any form of Unicode.
+        # Compare keys in NFC: keys that look equal are equal.
         alike = (word, unicodedata.normalize("NFC", key.value))
         before = next((lines[one] for one in alike if one in lines), None)
         if before is not None:

@@ -1,4 +1,4 @@
-"""``privcurve export``: a model in a language that other programs run."""
+"""``privcurve export``: write a model as a SQL query."""
 
 from __future__ import annotations
 

@@ -41,7 +41,8 @@ DEFAULT_BINS = 10
 # (docs/studies.md), and learners that want few bins merge them.
 DRAFTED_BINS = 64
 
-# Whole numbers get bins of whole numbers if the bounds contain at most this many per bin.
+# A column with `whole: true` gets bins of whole numbers if its bounds contain at most this many
+# whole numbers per bin.
 MOST_WHOLE = 4
 
 # Kinds of columns in a description that become numeric or categorical columns.
@@ -65,10 +66,11 @@ def build(
     base: Description | None = None,
     new_files: frozenset[str] = frozenset(),
 ) -> Description:
-    """Convert a YAML file's content, checked by the schema and expanded, to a description.
+    """Convert the content of a YAML file, checked by the schema and expanded, to a description.
 
-    Raises an error that names all contradictions in the content. For a variant, `base` is the
-    description it is based on, and `new_files` are the parts whose files differ from the base.
+    For a variant, `base` is the description on which it is based, and `new_files` names the parts
+    (``train``, ``test``) with other files than the base. Raises DatasetError with all
+    contradictions in the content.
     """
     problems = Problems(name)
     entries = content["columns"]
@@ -360,7 +362,7 @@ def _build_column(entry: Mapping[str, Any], public_names: Collection[str]) -> Co
 
 
 def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
-    """Return patterns with the titles of their groups, followed by other and missing texts."""
+    """Return pairs (pattern, title of its group), with the groups `other` and `?` at the end."""
     if not isinstance(groups, Mapping):
         groups = {str(pattern): pattern for pattern in groups}
     pairs = [
@@ -371,7 +373,7 @@ def _pair_patterns(groups: Any) -> tuple[tuple[str, str], ...]:
 
 
 def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
-    """Return values with their titles; the title of a listed value is the value."""
+    """Return pairs (value, title of its category); in a list, each value is its own title."""
     pairs = listed.items() if isinstance(listed, Mapping) else [(value, value) for value in listed]
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
@@ -392,7 +394,7 @@ def _read_bound(bound: float | str) -> float:
 
 
 def label_values(entry: Mapping[str, Any]) -> list[Any]:
-    """Return the classes in a label's entry; empty if several values form one class."""
+    """Return the classes in the entry of a label; nothing if several values form one class."""
     if "classes" in entry:
         return list(entry["classes"]) if isinstance(entry["classes"], list) else []
     sides = [entry.get("negative"), entry.get("positive")]

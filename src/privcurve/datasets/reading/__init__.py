@@ -1,8 +1,8 @@
-"""Reading: from bytes to named columns of Arrow arrays, in pieces of a file or frame.
+"""Reading: from the bytes of a file, or from a frame, to named columns, in pieces.
 
 :func:`read` reads a file of a dataset, :func:`open_unlabelled` a file for prediction, and
-:func:`frame_tables` a frame; each yields a sequence of :class:`RawTable`. :func:`sniff` detects the
-format of a table, and :func:`fetch` gets the files of a dataset.
+:func:`frame_tables` a frame; all of them yield pieces as :class:`RawTable`. :func:`sniff` detects
+the format of a table, and :func:`fetch` gets the files of a dataset.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from privcurve.datasets.reading.unlabelled import open_unlabelled
 def read(
     description: Description, file: RawFile | None, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one raw file in pieces; None is the file of a dataset without files.
+    """Read one raw file in pieces; for a dataset without files, `file` is None.
 
-    Unreadable records are left out and added to `problems`; reading ends when `problems` is full,
-    or after `most` records. If the file as a whole is unreadable, a `DatasetError` names file and
-    remedy.
+    Unreadable records are left out, and become faults in `problems`. Reading ends when `problems`
+    is full, or after `most` records. If the file as a whole is unreadable, a DatasetError names the
+    file and the remedy.
     """
     kind = kinds()[description.parser.kind]
     if kind.package is not None:

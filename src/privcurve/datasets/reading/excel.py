@@ -44,7 +44,8 @@ _MOST_OF_HEADER = 100
 
 # A sheet, its cells, and the names of all sheets.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# Row, position of the column, and why the cell has no value although it displays one.
+# A cell without a value, although a spreadsheet program displays one: its row, the position of its
+# column, and the reason.
 Empty = tuple[int, int, str]
 
 _MERGED = (
@@ -54,10 +55,10 @@ _COMPUTE = (
     "is a formula without a stored value: no program has computed it. Open the file in a "
     "spreadsheet program, and save it."
 )
-# Remarks on rows.
+# Remarks on rows, with a place for the name of the file.
 _EMPTY = "rows of {} without a value, which are skipped"
 _HIDDEN = "hidden rows of {}, which are read like all others"
-# The first bytes of Excel files: a zip archive, and a compound file.
+# The first bytes of Excel files: of a zip archive (.xlsx), and of a compound file (.xls).
 _STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _FORMULA = re.compile(rb"<(?:\w+:)?f[\s/>]")
 _ROW = re.compile(rb"<(?:\w+:)?row(\s[^>]*)?>")
@@ -74,16 +75,16 @@ def read(
     """Read one sheet in pieces; `loaded` is the sheet if it is loaded already.
 
     Cells become texts independently of each other (:func:`text_of`); an empty cell, or an error
-    such as #N/A, becomes the empty text. Cells that display a value they do not contain are
-    problems: merged cells, and formulas without a computed value. Blank rows are skipped, hidden
-    rows are read.
+    such as #N/A, becomes the empty text. A cell that displays a value which it does not contain is
+    a fault: a merged cell except the first, or a formula without a computed value. Blank rows are
+    skipped; hidden rows are read.
     """
     sheet, cells, _ = loaded or load_sheet(file.path, description.parser.sheet)
     source, parser = str(file.path), description.parser
     fields = parser.fields
     if fields and 0 < parser.skip_rows <= len(cells):
         check_order(description, source, list(map(str, cells[parser.skip_rows - 1])), "row")
-    uncomputed: set[int] = set()  # filled before any record is read
+    uncomputed: set[int] = set()  # rows; the set is filled below, before any record is read
     all_rows = _filter_rows(cells, uncomputed, partial(problems.note, _EMPTY.format(source)))
     records: Iterator[Record] = (row for row in all_rows if row[0] > parser.skip_rows)
     if parser.rows:
@@ -101,7 +102,8 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # Rows with only such formulas look blank; at the end of a sheet they have no cells.
+    # A row of which all values are uncomputed formulas looks blank, but must not be skipped. At the
+    # end of a sheet, the reader returns no cells for such rows: add them.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
         problems.note(_HIDDEN.format(source), sum(row in hidden for row in table.lines))
@@ -114,9 +116,9 @@ def read(
 
 
 def top_rows(path: Path, loaded: LoadedSheet) -> tuple[list[Record], tuple[str, ...]]:
-    """Return the first two non-blank rows of a sheet, and the names of all sheets.
+    """Return the first two non-blank rows of a sheet, and the names of all sheets, its own first.
 
-    The names begin with the name of this sheet.
+    Raises DatasetError if the sheet is empty.
     """
     sheet, cells, names = loaded
     top = islice(_filter_rows(cells), 2)
@@ -140,7 +142,10 @@ def rows_of(loaded: LoadedSheet) -> list[Record]:
 
 
 def load_sheet(path: Path, wanted: str) -> LoadedSheet:
-    """Return a sheet (by default the first), its cells, and the names of all sheets."""
+    """Load the sheet called `wanted`, by default the first sheet.
+
+    Raises ValueError if the file has no such sheet, is protected by a password or is damaged.
+    """
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
     check_archive(path)
@@ -161,15 +166,15 @@ def load_sheet(path: Path, wanted: str) -> LoadedSheet:
 
 
 def _find_merged(sheet: Any, n_rows: int) -> Iterator[Empty]:
-    """Yield the cells that are merged with an earlier cell."""
+    """Yield the cells of merged ranges without the first of each range, which has the value."""
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         for row in range(top, min(bottom + 1, n_rows)):
             for j in range(left + (row == top), right + 1):
                 yield row + 1, j, _MERGED
 
 
-def _read_xml(file: RawFile, sheet: object) -> bytes:
-    """Return the XML of a sheet of an ``.xlsx``; empty for other files."""
+def _read_xml(file: RawFile, sheet: Any) -> bytes:
+    """Return the XML of a sheet in an ``.xlsx`` file; empty bytes for other files."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
@@ -178,7 +183,7 @@ def _read_xml(file: RawFile, sheet: object) -> bytes:
 
 
 def _find_hidden(content: bytes) -> set[int]:
-    """Return the rows that a spreadsheet program hides, such as filtered ones."""
+    """Return the numbers of the rows that a spreadsheet program hides, for example by a filter."""
     hidden: set[int] = set()
     row = 0
     for start in _ROW.finditer(content) if b"hidden" in content else ():
@@ -200,7 +205,7 @@ def _find_uncomputed(content: bytes) -> Iterator[Empty]:
 
 
 def _find_without_value(content: bytes) -> Iterator[Empty]:
-    """Yield the cells with a formula but no value from the XML of a sheet."""
+    """Parse the XML of a sheet, and yield the cells with a formula but without a value."""
     row, j = 0, -1
     for event, node in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
         tag = node.tag.rpartition("}")[2]
@@ -211,7 +216,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
             letters = node.get("r", "").rstrip("0123456789")
             j = _read_position(letters) if letters else j + 1
         elif tag == "c":
-            # The result of a formula may be an empty text.
+            # Type "str" means that the formula was computed: its result may be an empty text.
             is_formula = node.find("{*}f") is not None and node.get("t") != "str"
             if is_formula and not node.findtext("{*}v"):
                 yield row, j, _COMPUTE
@@ -220,7 +225,7 @@ def _find_without_value(content: bytes) -> Iterator[Empty]:
 
 
 def _find_sheet_file(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return the name of the archive's file for a sheet."""
+    """Return the name of the file in an ``.xlsx`` archive that contains a sheet."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     facts = {node.get("name"): node.attrib for node in book.iterfind("{*}sheets/{*}sheet")}
     keys = [value for key, value in facts[sheet.name].items() if key.endswith("}id")]
@@ -242,9 +247,9 @@ def _filter_rows(
     others: Collection[int] = (),
     note_empty: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
-    """Yield the non-blank rows, and the rows in `others`, with their numbers.
+    """Yield the number and the cells of each row that is not blank, or whose number is in `others`.
 
-    `note_empty` is called with the numbers of blank rows between these.
+    For each two successive rows, `note_empty` is called with the count of blank rows between them.
     """
     last = 0
     for number, row in enumerate(cells, start=1):
@@ -255,8 +260,8 @@ def _filter_rows(
             yield number, row
 
 
-def texts_of(cells: Sequence[object], decimal: str = ".") -> list[str]:
-    """Return the texts in a row of cells."""
+def texts_of(cells: Sequence[Any], decimal: str = ".") -> list[str]:
+    """Return the cells of a row as stripped texts; an empty cell is an empty text."""
     return [(text_of(cell, (), decimal) or "").strip() for cell in cells]
 
 
@@ -311,7 +316,7 @@ def open_sheet(wanted: Unlabelled, path: Path, layout: Layout) -> UnlabelledFile
 
 
 def _remark_on_rows(n: int, n_trained: int) -> tuple[str, ...]:
-    """Return a remark on how many of `n` rows are read, if the training sheet had `n_trained`."""
+    """Return a remark if a sheet has `n` rows, but the parser reads `n_trained` rows; else none."""
     if n > n_trained:
         return (
             (

@@ -135,23 +135,24 @@ class Format:
 
     parser: dict[str, Any]  # the content of `parser` in a description
     fields: tuple[str, ...]  # names of the fields, in order; all distinct
-    # The names as written in the file; empty if it has none.
+    # Names of the fields as written in the file, perhaps equal or empty; none without a header.
     names: tuple[str, ...] = ()
-    # Names of a Parquet file's columns of lists or objects, which are not read.
+    # Names of columns of a Parquet file that hold lists or objects, and so are not read.
     nested: tuple[str, ...] = ()
-    # names of all sheets of an Excel file, beginning with the sheet that is read
+    # Names of all sheets of an Excel file; the sheet that is read comes first.
     sheets: tuple[str, ...] = ()
 
     @property
     def is_guessed(self) -> bool:
-        """Whether the encoding is a guess: the bytes could be other letters in another encoding."""
+        """Whether the encoding is a guess: other encodings of one byte per letter fit as well."""
         return self.parser.get("encoding") in ENCODINGS[1:]
 
 
 def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
     """Detect the format of a table; without a header its fields are column1, column2, ….
 
-    `sheet` is the name of an Excel sheet, by default the first.
+    `sheet` is the name of an Excel sheet, by default the first. Raises DatasetError if the file is
+    missing or empty, or if its format cannot be detected.
     """
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
@@ -174,7 +175,8 @@ def sniff(path: Path, header: bool = True, sheet: str = "") -> Format:
 def name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: bool) -> Format:
     """Name the fields after the first line that is not blank; equal or empty names are changed.
 
-    `rows` are this line and the next one. A title instead of names raises DatasetError.
+    `rows` has the first two records; the first one has the names, if there is a `header`. Raises
+    DatasetError if the first record looks like a title instead.
     """
     number, first = rows[0]
     if not header:
@@ -196,7 +198,7 @@ def name_fields(path: Path, parser: dict[str, Any], rows: list[Record], header: 
 
 
 def make_distinct(names: Sequence[str]) -> Iterator[str]:
-    """Yield names; number the repeated ones, and name the empty ones."""
+    """Yield names that differ: a repeated name gets a number, an empty one becomes column1, …."""
     taken: set[str] = set(names)
     seen: set[str] = set()
     for k, name in enumerate(names, start=1):

@@ -25,9 +25,9 @@ def read(
 def toy_line(n_rows: int, seed: int) -> dict[str, Any]:
     """Generate the toy example of the paper on partially private features (BRC), §4.
 
-    Points 0 … n−1 on a line are the private feature; the left half is labelled ``-``, the right
-    half ``+``. The public feature is a coin that is heads for half of the points on each side, so
-    it is exactly uncorrelated with the label.
+    The private feature ``position`` is 0 … n−1, each once; the label is ``-`` for the lower half
+    and ``+`` for the upper half. The public feature ``coin`` is heads for exactly half of the
+    records of each label, so that it is uncorrelated with the label.
     """
     if n_rows < 4 or n_rows % 4:
         raise DatasetError(f"toy_line: n_rows must be a positive multiple of 4; got {n_rows}")

@@ -43,10 +43,7 @@ def is_idx(path: Path) -> bool:
 def read(
     description: AnyDescription, file: RawFile, problems: Problems, most: int | None = None
 ) -> Iterator[RawTable]:
-    """Read one file of images with the file of its labels, in pieces.
-
-    New records need no labels.
-    """
+    """Read one file of images, and the file of its labels if there is one, in pieces."""
     fields, blocks = description.parser.fields, description.parser.blocks
     with ExitStack() as stack:
         images = stack.enter_context(open_raw(file.path))
@@ -102,7 +99,7 @@ def _check_labels(labels: BinaryIO, path: Path, n_images: int) -> None:
 
 @contextmanager
 def _label_errors(path: Path) -> Iterator[None]:
-    """Add the name of the label file to errors: the caller names the file of images."""
+    """Add the name of the file of labels to errors: the caller would name the file of images."""
     try:
         yield
     except READ_ERRORS as error:
@@ -110,7 +107,10 @@ def _label_errors(path: Path) -> Iterator[None]:
 
 
 def _read_shape(stream: BinaryIO) -> tuple[int, ...]:
-    """Read the header of a file: its type, and its number of entries along each axis."""
+    """Read the header of an idx file, and return the number of entries along each axis.
+
+    Raises ValueError if it is not an idx file of bytes.
+    """
     zero, kind, axes = struct.unpack(">HBB", _read_exactly(stream, 4))
     if zero or kind != _BYTES or not axes:
         raise ValueError("it must be an idx file of bytes; it is not")
@@ -129,7 +129,7 @@ def _read_exactly(stream: BinaryIO, n: int) -> bytes:
 
 
 def _average_blocks(pixels: NDArray[np.uint8], blocks: int) -> NDArray[np.float64]:
-    """Return the averages of blocks of pixels, one row per image."""
+    """Return the mean of each block of `blocks` × `blocks` pixels, one row per image."""
     n, *shape = pixels.shape
     split = [part for side in shape for part in (side // blocks, blocks)]
     # Sums of bytes are whole numbers, so the mean is the same on every machine.

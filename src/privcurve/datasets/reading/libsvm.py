@@ -36,7 +36,7 @@ def read_lines(
     problems: Problems,
     most: int | None = None,
 ) -> Iterator[RawTable]:
-    """Read the lines of a file in pieces; new records may omit the label."""
+    """Read the numbered lines of a file in pieces; for prediction, lines may omit the label."""
     parser = description.parser
     fields, base = parser.fields, 0 if parser.zero_based else 1
     below = (line for line in numbered if line[0] > parser.skip_rows)
@@ -80,7 +80,7 @@ def read_lines(
         yield RawTable(source, columns, [line for line, _ in chunk])
         if problems.full:
             return
-    # Records beyond `most`, which are not read, also show whether indices begin with 0.
+    # The remaining lines beyond `most` are searched, too: one of them may have the only index 0.
     if not (has_zero or any(_INDEX_ZERO.search(text) for _, text in numbered)):
         problems.add(
             f"{source} never has the index 0, so it seems to count from 1: every number would "
@@ -92,7 +92,10 @@ def read_lines(
 
 
 def _set_entry(row: NDArray[np.float64], entry: str, base: int) -> int:
-    """Write ``index:number`` to a row, and return its position."""
+    """Write the number in a text ``index:number`` to a row, and return its position in the row.
+
+    Raises ValueError if the text has another form, or if the index is outside the row.
+    """
     index, _, value = entry.partition(":")
     position = number(index, int) - base
     if not 0 <= position < len(row):

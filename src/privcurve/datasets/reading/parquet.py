@@ -39,7 +39,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def schema_of(path: Path) -> Any:
-    """Read the names and types of a file's columns."""
+    """Return the Arrow schema of a file: the names and types of its columns."""
     import pyarrow
     from pyarrow import parquet
 
@@ -54,7 +54,7 @@ def read(
 ) -> Iterator[RawTable]:
     """Read one file in pieces.
 
-    Columns become what the same records in a text file would become.
+    The columns are converted to the values that a text file with the same records would give.
     """
     import pyarrow
     from pyarrow import parquet
@@ -83,7 +83,10 @@ def read(
 
 
 def _copied_times(description: AnyDescription, cells: Mapping[str, Any]) -> list[str]:
-    """Return the copied columns of times with a zone that are neither encoded nor the label."""
+    """Return the names of the columns that are only copied, and hold times with a zone.
+
+    Their texts are times in UTC, which the caller marks by a Z.
+    """
     if not isinstance(description, Unlabelled):
         return []
     domain = description.domain

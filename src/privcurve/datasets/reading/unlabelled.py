@@ -1,7 +1,7 @@
-"""Files of unlabelled records for prediction, read in pieces.
+"""Read files of unlabelled records for prediction, in pieces.
 
-A file with column names is read by these names. Any other file is read like the model's training
-files, with the parser that the model contains.
+If a file has column names, columns are found by name. Any other file is read like the training
+files of the model, with the parser that the model contains.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from privcurve.datasets.reading.table import (
 
 ENCODING = Parser(DELIMITED).encoding
 STDIN = Path("-")
-# The names of columns end within this many lines; this many records distinguish names from values.
+# The number of lines that are searched for the names of columns, and the number of records that
+# show whether the first record has names or values.
 _MOST_OF_HEADER = 100
 
 
@@ -52,8 +53,8 @@ def open_unlabelled(
 ) -> UnlabelledFile:
     """Open a file of unlabelled records, and find its columns.
 
-    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if it
-    can't be read, or lacks columns: all faults in one message.
+    See :func:`privcurve.datasets.coding.read_codes` for the parameters. Raises DatasetError if the
+    file can't be read or lacks columns, with all faults in one message.
     """
     source = "standard input" if path == STDIN else str(path)
     wanted = Unlabelled(domain, Parser(PARQUET), source, copied=tuple(dict.fromkeys(copied)))
@@ -75,7 +76,7 @@ def open_unlabelled(
             raise DatasetError(f"{source} is not an idx file: leave out --labels")
         if kind is not None and kind.open is not None:
             return kind.open(wanted, path, layout)
-        # An unknown encoding is detected before the file is opened, which would stay open.
+        # Detect an unknown encoding (LookupError) before the file is opened, which would stay open.
         codecs.lookup(encoding)
         file = stdin if path == STDIN and stdin is not None else open_raw(path)
         size = path.stat().st_size if isinstance(file, BufferedReader) and path != STDIN else 0
@@ -118,7 +119,8 @@ def _open_text(
         tables = partial(read_pieces, description, wanted.name, pieces, size=size)
         return UnlabelledFile(description, ignored, tables, **more)
 
-    # Names in the first line are more reliable than the layout of other files.
+    # Look for names first in the first line of the file, then where the training files had them:
+    # names that are there are more reliable than the layout of other files.
     for n_skipped in dict.fromkeys((0, trained.skip_rows if trained.header else 0)):
         lines = [line for line in start if line[0] > n_skipped]
         separators = [layout.separator or trained.separator]
@@ -129,7 +131,7 @@ def _open_text(
         if has_all(wanted, names):
             return as_table(parser, find_unused(wanted, names))
         if trained.fields and has_all(wanted, distinct := list(make_distinct(names))):
-            # Equal names are numbered as by `describe`.
+            # The training files had repeated names, to which `privcurve describe` gave numbers.
             parser = replace(parser, header=False, fields=tuple(distinct), skip_rows=number)
             return as_table(parser, find_unused(wanted, distinct))
     if (read_lines := kinds()[trained.kind].read_lines) is not None:
@@ -153,7 +155,7 @@ def _open_text(
 
 
 def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
-    """Yield lines without comments, and without the blank lines before the first record."""
+    """Yield lines; leave out comments, and blank lines between skipped lines and first record."""
     is_above = True
     for number, line in lines:
         if parser.comment and line.startswith(parser.comment):
@@ -164,16 +166,16 @@ def _find_top(lines: Iterator[Line], parser: Parser) -> Iterator[Line]:
 
 
 def _read_header(lines: Sequence[Line], separator: str, comment: str) -> tuple[int, list[str]]:
-    """Return the line number of the first record, and its fields; 0 if there is no record.
+    """Return the line number and the fields of the first record; 0 and none if there is no record.
 
-    A field may span several lines: the number is the last line.
+    If the record has several lines, the number is the number of its last line.
     """
     number, fields = next(records_of(lines, separator, comment), (0, ()))
     return number, [field.strip() for field in fields]
 
 
 def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trained: Parser) -> int:
-    """Return how many columns of the domain are found with a separator."""
+    """Return how many columns of the domain the first record names, if split by a separator."""
     try:
         _, names = _read_header(lines, separator, trained.comment)
     except csv.Error:
@@ -182,15 +184,24 @@ def _count_known(wanted: Unlabelled, lines: Sequence[Line], separator: str, trai
 
 
 def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
-    """Yield the records of the first lines; the last record may be cut within a quote."""
+    """Split the first lines of a file into records; stop at a quote that is not closed in them."""
     try:
         yield from records_of(lines, parser.separator, parser.comment)
     except csv.Error:
         return
 
 
+def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
+    """Return the last skipped line as a record; number 0 and no fields if it is not a record."""
+    lines = [line for line in start if line[0] == parser.skip_rows]
+    return next(_read_records(lines, parser), (0, ()))
+
+
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
-    """Yield pieces; refuse UTF-8 if another encoding is expected, as letters would be wrong."""
+    """Yield pieces; raise ValueError if they are UTF-8 and another encoding is expected.
+
+    Without this check, UTF-8 would be read with wrong letters.
+    """
     is_utf8 = codecs.lookup(encoding).name.startswith("utf-8")
     for piece in pieces:
         if not is_utf8 and not piece.isascii() and _is_utf8(piece):
