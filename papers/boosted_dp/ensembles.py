@@ -29,9 +29,7 @@ from privcurve.tables.table import Table
 
 WORD = "ensemble_errors"
 ERRORS = "errors"
-RUN_COLUMNS = [
-    *("dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures")
-]
+RUN_COLUMNS = ["dataset", "learner", "epsilon", "setting", "fold", "status", "accuracy", "measures"]
 # Columns that identify a setting. A setting of the forest has no α, leverage, clamp or share.
 SETTING = ["forest", "alpha", "leverage", "clamp", "n_trees", "depth", "tree_share"]
 KEYS = ["dataset", "learner", "epsilon", *SETTING]

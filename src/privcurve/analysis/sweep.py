@@ -40,7 +40,7 @@ class Axes:
         return replace(self, x=[*self.lines, *self.panels][0])
 
 
-def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def describe_runs(runs: pd.DataFrame, methods: Mapping[str, Mapping[str, object]]) -> pd.DataFrame:
     """Return the runs with a column for each key of their methods, settings and measures.
 
     `methods` gives, by name, a method's `entry` under the study's learners and its varied
@@ -156,13 +156,13 @@ def points(frame: pd.DataFrame, axes: Axes) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _is_at(values: pd.Series, wanted: Any) -> pd.Series:
+def _is_at(values: pd.Series, wanted: object) -> pd.Series:
     # `is_one_of` does not match NaN, which also means no value.
     at = values.map(lambda value: is_one_of(value, wanted)).astype(bool)
     return at | values.isna() if is_one_of(None, wanted) else at
 
 
-def is_one_of(value: Any, wanted: Any) -> bool:
+def is_one_of(value: object, wanted: object) -> bool:
     """Return whether a value equals `wanted` or an element of it, if it is a list.
 
     Numbers are compared by twelve digits.

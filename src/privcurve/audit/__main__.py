@@ -136,14 +136,6 @@ def _do(job: Job) -> Verdict:
         return one(case)
 
 
-def _check_candidate(case: Case) -> Verdict:
-    """Check private selection with one learner as its candidate.
-
-    Distant tables of the case's own sizes suffice, as the learner itself has all other checks.
-    """
-    return check_distant(case, sizes=())
-
-
 def _report(verdict: Verdict, tell: bool) -> Verdict:
     if tell:
         state = "breaks the contract after" if verdict.breach else "keeps the contract on"

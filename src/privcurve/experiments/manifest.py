@@ -129,13 +129,6 @@ def _read_checksums(name: str) -> dict[str, Any]:
     return {"checksum": facts.get("checksum"), "sources": facts.get("sources")}
 
 
-def _add_work(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Add up the numbers of runs and the seconds of training of jobs."""
-    totals = {key: sum(fact[key] for fact in facts) for key in WORK}
-    totals["training_seconds"] = round(totals["training_seconds"], 1)
-    return totals
-
-
 def _add_times(benchmarks: Iterable[Path]) -> dict[str, Any]:
     """Return number, total seconds and peak memory of jobs, from Snakemake's benchmark files."""
     jobs, wall, cpu, memory = 0, 0.0, 0.0, 0.0

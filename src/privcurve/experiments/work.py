@@ -146,13 +146,6 @@ def _read_grid(curve: Curve, columns: list[str], grid: pa.Table | None) -> Itera
     yield begun
 
 
-def _read_selected(curve: Curve) -> pd.DataFrame:
-    """Return the settings that another job of the curve has selected."""
-    (first,) = curve.reads
-    facts = Job((first,)).check(first.fresh_name, curve.checksum)
-    return read_table(io.StringIO(facts["selected"]))
-
-
 def _find_points(curve: Curve, pairs: Iterable[tuple[float, str]]) -> list[Point]:
     """Return the curve's points with one of these pairs of ε and setting (canonical JSON)."""
     chosen = set(pairs)

@@ -141,13 +141,6 @@ def _write_all(values: Floats | Sequence[float]) -> list[str]:
     return [np.format_float_scientific(value, trim="0") for value in values]
 
 
-def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Return the SQL expression of what a column adds; NULL for a raw value without a bin."""
-    place = f"t.{_quote_name(column.name)}"
-    whens = _case_numbers if column.kind == NUMERIC else _case_texts
-    return f"CASE {' '.join(whens(domain, column, values, place))} END"
-
-
 def _case_numbers(
     domain: Domain, column: Column, values: Sequence[str], place: str
 ) -> Iterator[str]:

@@ -92,7 +92,7 @@ def format_counts(parts: pd.Series, wholes: pd.Series) -> list[str]:
     return [f"{n} of {m}" for n, m in zip(parts, wholes, strict=True)]
 
 
-def _format(value: Any, form: str) -> str | None:
+def _format(value: object, form: str) -> str | None:
     # pd.isna would fail here: a hyperparameter may be a list.
     if value is None or value is pd.NA or value != value:
         return None

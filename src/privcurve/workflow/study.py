@@ -50,10 +50,5 @@ def main() -> None:
     print(f"{'log:':<8}{log}")
 
 
-def _choose_file(paths: list[Path]) -> Path:
-    """Return the file of an output that is easiest to read: Markdown, PNG or HTML."""
-    return next((path for path in paths if path.suffix in (".md", ".png", ".html")), paths[0])
-
-
 if __name__ == "__main__":
     job.run(main)

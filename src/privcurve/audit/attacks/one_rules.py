@@ -142,7 +142,7 @@ def _exact(
     return Claim(learner, calibration, epsilon, pairs, delta, setting, distribution=how)
 
 
-def _transcripts(learner: str, calibration: str, setting: Mapping[str, Any]) -> Claim:
+def _transcripts(learner: str, calibration: str, setting: Mapping[str, object]) -> Claim:
     """Return a claim tested by the choices of real fits, on a pair with frequent rare choices."""
     return claim_by_fits(
         learner, calibration, setting, 10_000, four_constant, sample=sample_transcripts

@@ -199,7 +199,7 @@ def _write_line(key: str, value: object, remark: str | None) -> str:
     return f"{key}: {write_flow(value)}" + (f"  # {remark}" if remark else "")
 
 
-def write_flow(value: Any) -> str:
+def write_flow(value: object) -> str:
     """Write a value as YAML on one line (flow style)."""
     if isinstance(value, Mapping):
         pairs = (f"{write_scalar(str(key))}: {write_flow(entry)}" for key, entry in value.items())

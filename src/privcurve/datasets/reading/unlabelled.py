@@ -191,12 +191,6 @@ def _read_records(lines: Sequence[Line], parser: Parser) -> Iterator[Record]:
         return
 
 
-def _read_last_skipped(start: Sequence[Line], parser: Parser) -> Record:
-    """Return the last skipped line as a record; number 0 and no fields if it is not a record."""
-    lines = [line for line in start if line[0] == parser.skip_rows]
-    return next(_read_records(lines, parser), (0, ()))
-
-
 def _refuse_utf8(pieces: Iterator[bytes], encoding: str) -> Iterator[bytes]:
     """Yield pieces; raise ValueError if they are UTF-8 and another encoding is expected.
 
