@@ -36,8 +36,13 @@ _OF_NUMPY = {"b": TRUTH, "i": NUMBER, "u": NUMBER, "f": NUMBER, "U": TEXT, "T": 
 # The first type that fits counts, so a subclass comes before its base: True is an int, too, and a
 # datetime is a date.
 _OF_PYTHON: Mapping[type, str] = {
-    **{bool: TRUTH, int: NUMBER, float: NUMBER, str: TEXT, Decimal: DECIMAL},
-    **{datetime: TIME, date: DAY},
+    bool: TRUTH,
+    int: NUMBER,
+    float: NUMBER,
+    str: TEXT,
+    Decimal: DECIMAL,
+    datetime: TIME,
+    date: DAY,
 }
 
 
@@ -142,7 +147,7 @@ def check_type(name: str) -> str:
     return name
 
 
-def check_word(value: Any) -> None:
+def check_word(value: object) -> None:
     """Raise ValueError if a value can't be a class or a category."""
     if is_absent(value):
         raise ValueError(

@@ -198,7 +198,7 @@ class Threads:
         return [OpenPart(part, make) for part in parts]
 
     def ask(
-        self, held: Sequence[OpenPart], question: str, arguments: tuple[Any, ...]
+        self, held: Sequence[OpenPart], question: str, arguments: tuple[object, ...]
     ) -> Iterator[Any]:
         """Yield the answer of each part to a question."""
         yield from self._pool.map(lambda one: one.ask(question, arguments), held)
@@ -265,7 +265,9 @@ class Cluster:
             futures = [
                 self._client.submit(
                     OpenPart.ask,
-                    *(one, question, arguments),
+                    one,
+                    question,
+                    arguments,
                     pure=False,
                     key=f"ask-{uuid4().hex}",
                     # Ask the worker that has the part, or another one if that worker is lost.
@@ -317,7 +319,7 @@ class SealedParts:
     def __init__(self, parts: tuple[Part | PartSubset, ...], learner: str) -> None:
         self._parts, self._learner = parts, learner
 
-    def __getitem__(self, place: Any) -> NoReturn:
+    def __getitem__(self, place: object) -> NoReturn:
         raise SealedError(self._learner, "the records of a part", "use Totals")
 
 

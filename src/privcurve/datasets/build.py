@@ -54,9 +54,9 @@ BIN = "bin"
 
 # Keys of a description that are copied without conversion.
 _AS_WRITTEN = (
-    *("title", "citation", "licence", "how_to_get", "public_benchmark", "budget"),
-    *("rows_per_part", "about"),
-)
+    "title", "citation", "licence", "how_to_get", "public_benchmark", "budget",
+    "rows_per_part", "about",
+)  # fmt: skip
 
 
 def build(
@@ -190,7 +190,7 @@ def column_faults(columns: Sequence[Column]) -> Iterator[str]:
             )
 
 
-def _entry_faults(entry: Mapping[str, Any], column: Column) -> Iterator[str]:
+def _entry_faults(entry: Mapping[str, object], column: Column) -> Iterator[str]:
     if column.patterns:
         yield from pattern_faults(column)
         listed = entry["groups"] if isinstance(entry["groups"], list) else []
@@ -378,7 +378,7 @@ def _pair_titles(listed: Any) -> tuple[tuple[str, str], ...]:
     return tuple((str(value).strip(), str(title).strip()) for value, title in pairs)
 
 
-def _list_texts(values: Any) -> tuple[str, ...]:
+def _list_texts(values: object) -> tuple[str, ...]:
     """Return a value or a list of values as texts, stripped like the texts of files."""
     return tuple(str(v).strip() for v in (values if isinstance(values, list) else [values]))
 

@@ -352,7 +352,7 @@ def origin(description: Description) -> dict[str, Any]:
     }
 
 
-def is_public(name: str, made_from: Mapping[str, Any]) -> bool:
+def is_public(name: str, made_from: Mapping[str, object]) -> bool:
     """Return whether a dataset's description declares its records public.
 
     `made_from` is the result of :func:`origin` when the data were encoded. If the YAML files have

@@ -103,7 +103,7 @@ class _Pieces:
                 X[:, j] = self._number_categories(j, column, values)
         self._pieces.append(X)
 
-    def _number_categories(self, j: int, column: Column, values: Any) -> Matrix:
+    def _number_categories(self, j: int, column: Column, values: object) -> Matrix:
         domain = self._domain
         numbers = self._numbers.setdefault(j, {})
         cells, places = list_cells(category_texts(domain, column, values))

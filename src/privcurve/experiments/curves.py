@@ -425,7 +425,7 @@ def _costs(method: Method, *shape: int) -> dict[int, float]:
     return {id(setting): cost(setting, *shape) for setting in method.settings}
 
 
-def _count(groups: Sequence[Any]) -> list[str]:
+def _count(groups: Sequence[object]) -> list[str]:
     return [f"{place}-of-{len(groups)}" for place in range(1, len(groups) + 1)]
 
 

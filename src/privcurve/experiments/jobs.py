@@ -203,16 +203,11 @@ class Job:
 
 
 def find_job(
-    study: Study,
-    dataset: str,
-    part: str,
-    seed: Seed,
-    seconds_per_job: float,
-    about: Callable[[str], CurveData] = describe,
+    study: Study, dataset: str, part: str, seed: Seed, seconds_per_job: float
 ) -> Job | None:
     """Return the job of a study on a dataset by its name `part`; None if there is none."""
     of_dataset = replace(study, datasets=(dataset,))
-    jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, about))
+    jobs = group_jobs(curves_of(of_dataset, seed, seconds_per_job, describe))
     # Only jobs with the same words are compared, as the digests of all jobs may take seconds.
     named = (job for job in jobs if part.startswith(f"{job.words}~"))
     return next((job for job in named if job.part == part), None)

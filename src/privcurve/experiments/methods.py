@@ -351,7 +351,7 @@ def _write_value(axis: str, value: Any) -> str:
 
 
 def _expand_grid(
-    entry: LearnerEntry, fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]
+    entry: LearnerEntry, fixed: Mapping[str, object], grid: Mapping[str, Sequence[Any]]
 ) -> tuple[Mapping[str, Any], ...]:
     """Return the settings of a grid, each with the fixed parameters.
 

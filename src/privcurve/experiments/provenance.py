@@ -58,9 +58,9 @@ def _follows(module: str) -> bool:
 
 # Facts in a learner's entry of the registry that influence a training.
 FACTS = (
-    *("defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass"),
-    *("few_bins", "few_with"),
-)
+    "defaults", "needs", "takes", "neighbours", "pure", "approximate", "multiclass",
+    "few_bins", "few_with",
+)  # fmt: skip
 
 # In counts of runs, this name stands for selections of settings. The checksum of a selection covers
 # the modules in SELECTING.

@@ -194,7 +194,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def fit_records(
         self,
         records: Records | PartedRecords,
-        settings: Sequence[Mapping[str, Any]],
+        settings: Sequence[Mapping[str, object]],
         curators: Sequence[Curator],
     ) -> list[Self]:
         """Train one copy of this learner for each setting, on encoded records.
@@ -256,7 +256,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """Return why simpler learners suit the public facts of a fit; empty if they do not."""
         return ""
 
-    def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
+    def _copies_with(self, settings: Sequence[Mapping[str, object]]) -> list[Self]:
         """Return copies of this learner with other parameters, checked."""
         learners = []
         for setting in settings:
@@ -321,7 +321,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return learners
 
     @staticmethod
-    def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_seed(parameters: Mapping[str, object]) -> dict[str, Any]:
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
     def _as_fitted(self) -> Self:

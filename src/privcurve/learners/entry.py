@@ -320,11 +320,11 @@ class LearnerEntry:
         """The default hyperparameters."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
-    def complete(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+    def complete(self, setting: Mapping[str, object]) -> dict[str, Any]:
         """Return all hyperparameters of a setting: its own, and the defaults of the others."""
         return {**self.defaults, **setting}
 
-    def most_bins(self, setting: Mapping[str, Any]) -> int | None:
+    def most_bins(self, setting: Mapping[str, object]) -> int | None:
         """Return the best number of mixed bins of a column; None: no merging.
 
         Parameters
@@ -379,7 +379,7 @@ class LearnerEntry:
         neighbours: str | None = None,
         n_classes: int = 2,
         facts: object = None,
-        setting: Mapping[str, Any] | None = None,
+        setting: Mapping[str, object] | None = None,
         in_parts: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
@@ -419,7 +419,7 @@ class LearnerEntry:
                     )
 
     def cost(
-        self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
+        self, setting: Mapping[str, object], n_rows: int, n_columns: int, n_classes: int = 2
     ) -> float:
         """Return the estimated seconds of one fit.
 

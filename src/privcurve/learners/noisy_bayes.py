@@ -109,7 +109,10 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         released = curator.numbers(call, counts)
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
-            totals = _estimate_totals(noisy)
+            # From all columns, weighted by their precision.
+            precisions = np.array([1 / len(table) for table in noisy])
+            sums = np.array([table.sum(axis=0) for table in noisy])
+            totals = transposed_times(sums, precisions) / total(precisions)
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
@@ -155,7 +158,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         return scores
 
 
-def cells_of_columns(rows: Any, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
+def cells_of_columns(rows: object, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
     """Return the bounds of counts of each column by code and label: a record is in one cell."""
     return [one_cell((width, 2)) for width in widths]
 
@@ -200,10 +203,3 @@ def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
         place = curator.choose(CHOICE.format(k), [scores[j] for j in left])
         chosen.append(left.pop(place))
     return chosen
-
-
-def _estimate_totals(noisy: list[Floats]) -> Floats:
-    """Estimate the number of each label from all columns, weighted by their precision."""
-    weights = np.array([1 / len(table) for table in noisy])
-    sums = np.array([table.sum(axis=0) for table in noisy])
-    return transposed_times(sums, weights) / total(weights)

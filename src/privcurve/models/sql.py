@@ -127,7 +127,10 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
         if not is_whole:
             constant += float(values[0])
             values = np.round(values - values[0], DIGITS)
-        cases.append(_write_case(domain, column, _write_all(values)))
+        whens = _case_numbers if column.kind == NUMERIC else _case_texts
+        place = f"t.{_quote_name(column.name)}"
+        each = whens(domain, column, _write_all(values), place)
+        cases.append(f"CASE {' '.join(each)} END")  # NULL for a raw value without a bin
     start = constant if is_whole else round(constant, DIGITS)
     return "\n    + ".join([*_write_all([start]), *cases])
 
@@ -136,13 +139,6 @@ def _write_all(values: Floats | Sequence[float]) -> list[str]:
     # With an exponent, DuckDB adds floats. Without it, it would add decimals, whose sums differ in
     # the last digits.
     return [np.format_float_scientific(value, trim="0") for value in values]
-
-
-def _write_case(domain: Domain, column: Column, values: Sequence[str]) -> str:
-    """Return the SQL expression of what a column adds; NULL for a raw value without a bin."""
-    place = f"t.{_quote_name(column.name)}"
-    whens = _case_numbers if column.kind == NUMERIC else _case_texts
-    return f"CASE {' '.join(whens(domain, column, values, place))} END"
 
 
 def _case_numbers(

@@ -80,7 +80,10 @@ class ErrorTable(Output):
                 "bold. Ranks are among private learners, over the datasets that have all of them. "
                 f"Lower is better for each measure: error is 1 − accuracy. {NO_LOG_LOSS}"
             ),
-            *(*SELECTION_NOTES[1:], *kinds.NOTES, *FRESH_NOTES[1:], *context.data_notes()),
+            *SELECTION_NOTES[1:],
+            *kinds.NOTES,
+            *FRESH_NOTES[1:],
+            *context.data_notes(),
         )
         caption = "Error of each learner on each dataset, at each ε"
         context.write(Table(frame, caption, notes, format_table(frame, titles, base, private)))
@@ -151,9 +154,9 @@ def method_styles(request: OutputRequest) -> dict[str, style.CurveStyle]:
 
 
 COLUMNS = [
-    *("measure", "epsilon", "dataset", "method", "learner", "error", "error_std", "standard_error"),
-    *("n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank"),
-]
+    "measure", "epsilon", "dataset", "method", "learner", "error", "error_std", "standard_error",
+    "n_repeats", "n_failed", "best", "gain", "gain_standard_error", "verdict", "rank",
+]  # fmt: skip
 WIN, TIE, LOSS = "win", "tie", "loss"
 COUNTED = {"wins": WIN, "ties": TIE, "losses": LOSS}
 # A gain (the baseline's error minus the method's) is a win or a loss if its absolute value exceeds

@@ -268,7 +268,7 @@ class BudgetLedger:
         self._check(self.releases(), budget, price, large_delta)
 
     def reserve(
-        self, budget: Budget, price: Price, facts: Mapping[str, Any], large_delta: bool = False
+        self, budget: Budget, price: Price, facts: Mapping[str, object], large_delta: bool = False
     ) -> Release:
         """Write the first line of a release, before its training; errors as in :meth:`check`."""
         with _open(self.path) as file:
@@ -357,7 +357,7 @@ class BudgetLedger:
                 "larger budget: a decision about the people in the records, not about the model."
             )
 
-    def _append(self, file: IO[bytes], line: Mapping[str, Any]) -> None:
+    def _append(self, file: IO[bytes], line: Mapping[str, object]) -> None:
         """Append a line with the digest of all earlier lines, and wait for the disk."""
         file.seek(0)
         content = file.read()

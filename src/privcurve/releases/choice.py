@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from privcurve.datasets import Description
 from privcurve.learners import registry
@@ -142,6 +141,6 @@ def titles(candidates: Sequence[tuning.Candidate]) -> tuple[str, ...]:
     )
 
 
-def _format_setting(setting: Mapping[str, Any]) -> str:
+def _format_setting(setting: Mapping[str, object]) -> str:
     pairs = [f"{key} = {format_parameter(value)}" for key, value in setting.items()]
     return ", ".join(pairs) or "defaults"

@@ -109,7 +109,7 @@ def query(request: Request) -> Call:
 
 
 def ask(
-    learner: Any, codes: Codes, labels: NDArray[Any], request: Request, curator: Curator
+    learner: object, codes: Codes, labels: NDArray[Any], request: Request, curator: Curator
 ) -> Judgement:
     """Measure a fitted learner on the held-out records, with noise.
 

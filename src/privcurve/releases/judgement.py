@@ -133,7 +133,7 @@ class ScoreBins:
         """The shape of the counts: (n_classes, n_bins)."""
         return self.n_classes, 1 + max(map(len, self.cuts))
 
-    def count(self, learner: Any, codes: Codes, labels: Ints) -> Ints:
+    def count(self, learner: object, codes: Codes, labels: Ints) -> Ints:
         """Count records by label and bin; `labels` are positions of classes."""
         if not len(labels):
             return np.zeros(self.shape, dtype=np.int64)

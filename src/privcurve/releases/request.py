@@ -157,7 +157,7 @@ def make_estimator(request: Request, domain: Domain) -> Any:
     return estimator
 
 
-def check_parts(learner: str, parameters: Mapping[str, Any], description: Description) -> None:
+def check_parts(learner: str, parameters: Mapping[str, object], description: Description) -> None:
     """Raise ReleaseError if records are partitioned and the learner needs them in one memory."""
     terms = {"setting": parameters, "facts": description.domain}
     why = registry.entry(learner).refuses(**terms, in_parts=True)

@@ -41,7 +41,7 @@ class Entrant(NamedTuple):
 
 def prepare(
     learner: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     against: str = arena.FROZEN,
     datasets: Sequence[str] = (),
     delta: float | None = None,

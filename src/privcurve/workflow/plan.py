@@ -51,9 +51,9 @@ PAPERS = "papers"
 AUDIT = "audit"
 LEADERBOARD = "leaderboard"
 OWN_RULES = (
-    *(*EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune"),
-    *("prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder"),
-)
+    *EVERYTHING, PAPERS, "audit_learner", "try_contract", "summary", "stamp", "prune",
+    "prepare", "datasets_ready", "train", "refused", "simulate_tables", "decoder",
+)  # fmt: skip
 RULES = (*OWN_RULES, AUDIT, LEADERBOARD)
 
 # Kinds of jobs that, by default, run on the machine of Snakemake and not on nodes of a cluster:

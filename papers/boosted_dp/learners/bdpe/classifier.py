@@ -65,8 +65,7 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# Source of α of the splits: a parameter, the exact error (EXACT), or the error with noise.
-GIVEN = "no"
+# Sources of α of the splits, if it is no parameter: the exact error (EXACT), or with noise.
 RELEASED = "released"
 
 # Rules for the vote of a leaf.

@@ -80,7 +80,7 @@ class _OwnRows:
     recognised.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: object) -> None:
         self.answered = False
         self._given: Callable[[], Any] | None
         try:
@@ -97,7 +97,7 @@ class _OwnRows:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.answered, self._given = state["asked"], None
 
-    def matches(self, X: Any) -> bool:
+    def matches(self, X: object) -> bool:
         given = self._given() if self._given else None
         arrays = isinstance(given, np.ndarray) and isinstance(X, np.ndarray)
         return given is not None and (X is given or (arrays and np.shares_memory(X, given)))

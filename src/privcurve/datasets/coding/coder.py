@@ -59,7 +59,7 @@ class ColumnCoder:
         self.counts.gaps += int((coded.absent & (coded.codes < 0)).sum())
         return coded
 
-    def _code_numbers(self, values: Any) -> CodedValues:
+    def _code_numbers(self, values: object) -> CodedValues:
         column = self.column
         if column.bounds is None:
             raise ValueError(f"the column {column.name!r} must be numeric")
@@ -71,7 +71,7 @@ class ColumnCoder:
         codes[list(wrong)] = -1
         return CodedValues(codes, absent, wrong, numbers)
 
-    def _code_categories(self, values: Any) -> CodedValues:
+    def _code_categories(self, values: object) -> CodedValues:
         column, coder = self.column, self._texts
         assert coder is not None
         cells, places = list_cells(category_texts(self._domain, column, values))
@@ -204,7 +204,7 @@ class Coder:
                 return
 
 
-def read_amounts(domain: Domain, column: Column, values: Any) -> Amounts:
+def read_amounts(domain: Domain, column: Column, values: object) -> Amounts:
     """Read a numeric column of numbers or dates; see :func:`read_numbers`."""
     missing, decimal, thousands = domain.missing_in(column), domain.decimal, domain.thousands
     if column.dates:

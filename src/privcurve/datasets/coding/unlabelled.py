@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -210,7 +210,7 @@ def _make_piece(
     return CodedPiece(codes[~is_refused], answered, copied, reasons, table)
 
 
-def _write_texts(values: Any) -> list[str]:
+def _write_texts(values: object) -> list[str]:
     """Return the texts of a column as a text file contains them; empty for a missing value."""
     if not isinstance(values, np.ndarray):
         return [text_of(cell) or "" for cell in cells_of(values)]

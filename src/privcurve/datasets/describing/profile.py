@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +117,7 @@ class Profile:
         """Return whether nearly all present values of the column are counted in `values`."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
-    def add(self, texts: Any) -> None:
+    def add(self, texts: object) -> None:
         """Count the values of a piece of the column; None is a missing value."""
         counts: Counter[str] = Counter()
         for text, count in count_cells(texts):

@@ -419,7 +419,9 @@ class _Checker:
             self.add(
                 f"{share:.0%} of the values of {name!r}{where} lie outside its bounds: check their "
                 "unit. If it must be so, say clipping: expected.",
-                *("columns", self.positions[name], "bounds"),
+                "columns",
+                self.positions[name],
+                "bounds",
             )
 
     def _check_lost(self, description: Description, tallies: list[Tally]) -> None:
@@ -459,7 +461,9 @@ class _Checker:
             self.add(
                 f"all values of {names}{more} are {what}.{finer_bins} So nothing can be learned "
                 "from them: correct it, or remove them from columns.",
-                *("columns", position, key),
+                "columns",
+                position,
+                key,
             )
 
     def _check_labels(self, tally: LabelTally, trained: dict[str, int]) -> None:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from privcurve.datasets.describing.columns import Proposal
 from privcurve.datasets.describing.label import Classes
@@ -194,13 +193,13 @@ def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Propo
         start = end
 
 
-def _write_line(key: str, value: Any, remark: str | None) -> str:
+def _write_line(key: str, value: object, remark: str | None) -> str:
     if value is None:
         return f"{key}:  # decide: {remark}"
     return f"{key}: {write_flow(value)}" + (f"  # {remark}" if remark else "")
 
 
-def write_flow(value: Any) -> str:
+def write_flow(value: object) -> str:
     """Write a value as YAML on one line (flow style)."""
     if isinstance(value, Mapping):
         pairs = (f"{write_scalar(str(key))}: {write_flow(entry)}" for key, entry in value.items())
@@ -210,7 +209,7 @@ def write_flow(value: Any) -> str:
     return write_scalar(value)
 
 
-def write_scalar(value: Any) -> str:
+def write_scalar(value: object) -> str:
     """Write a value so that YAML reads it unchanged."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value

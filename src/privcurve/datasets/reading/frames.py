@@ -100,7 +100,7 @@ def _find_columns(domain: Domain, frame: Any, in_order: bool) -> dict[str, Any]:
     return columns
 
 
-def _warn_of_index(columns: Iterable[Any]) -> None:
+def _warn_of_index(columns: Iterable[object]) -> None:
     """Warn if columns of a mapping are joined by position, although their indexes differ."""
     candidates: Iterator[Any] = (getattr(column, "index", None) for column in columns)
     # Lists have a method `index`.
@@ -212,7 +212,7 @@ def _cut_tables(domain: Domain, columns: Mapping[str, Any], n_rows: int) -> Iter
         yield RawTable(FRAME, pieces, range(start, stop), "row")
 
 
-def _convert_column(domain: Domain, column: Column, values: Any) -> Any:
+def _convert_column(domain: Domain, column: Column, values: object) -> Any:
     try:
         _refuse_spans(values)
         return convert_cells(values, domain, column)

@@ -201,7 +201,7 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
 
 
 def convert_columns(
-    description: AnyDescription, source: str, columns: Mapping[str, Any]
+    description: AnyDescription, source: str, columns: Mapping[str, object]
 ) -> dict[str, Any]:
     """Convert each column by :func:`convert_cells`."""
     column_of = {column.name: column for column in description.domain.columns}

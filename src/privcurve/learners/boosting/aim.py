@@ -62,10 +62,7 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
     most_cells : int
         How many cells the model's junction tree may have; in a round the part of them that is
         spent of the budget. The paper has ten million (80 MB), and hours.
-    neighbours : str
-        ``replace-one``; or ``add-remove``, as in the paper: then the number of records is not
-        public, and estimated from the first counts.
-    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+    neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

@@ -58,10 +58,7 @@ class MSTClassifier(SyntheticClassifier):
 
     Parameters
     ----------
-    neighbours : str
-        ``replace-one``; or ``add-remove``, as in the paper: then the number of records is not
-        public, and estimated from the first counts.
-    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+    neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

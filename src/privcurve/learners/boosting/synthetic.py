@@ -35,7 +35,10 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
         Of boosting, otherwise with scikit-learn's defaults, without early stopping.
     most_records : int
         The most records that are drawn; otherwise as many as there are, or are estimated.
-    n_groups, ordered, neighbours, epsilon, delta, calibration
+    neighbours : str
+        ``replace-one``; or ``add-remove``, as in the papers: then the number of records is not
+        public, and estimated from the first counts.
+    n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

@@ -141,7 +141,13 @@ def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
 
 
 def of_gradients(
-    codes: Any, labels: Any, counts: Any, inputs: Ints, first: Floats, second: Floats, clip: float
+    codes: object,
+    labels: object,
+    counts: object,
+    inputs: Ints,
+    first: Floats,
+    second: Floats,
+    clip: float,
 ) -> Bounds:
     """Return the bounds of clipped gradients: `clip`, or less where residuals allow no more."""
     ones = len(inputs) + 1

@@ -37,6 +37,22 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     """A score linear in one-hot codes, fitted to noisy sums of clipped residuals of all columns.
 
     Subclasses define in `_model` how slopes become a step.
+
+    Parameters
+    ----------
+    gram_share : float
+        Of the budget (ρ), for the Gram matrix, of learners that release it; the steps or rounds
+        share the rest evenly.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+        What each code of each column adds to the score.
+    intercept_ : float
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
@@ -75,7 +91,7 @@ def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> 
     return one_hot(merged, np.array(widths))
 
 
-def of_slopes(rows: Any, signs: Any, counts: Any, model: Floats, n_ones: int) -> Bounds:
+def of_slopes(rows: object, signs: object, counts: object, model: Floats, n_ones: int) -> Bounds:
     """Return the bounds of rows times residuals within ±`CLIP`: their length, and twice that."""
     return _of_clipped(n_ones, len(model))
 
@@ -86,7 +102,7 @@ def _of_clipped(n_ones: int, width: int) -> Bounds:
     return Bounds(size, size.times(2.0), RESIDUAL_UNIT)
 
 
-def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
+def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
     """Return the bounds of the outer products of rows (D8)."""
     entries = np.ones(width * (width + 1) // 2)
     entries[width:] = ROOT_TWO

@@ -181,16 +181,10 @@ class DiffprivlibGaussianNBClassifier(_Scaled):
 
     Parameters
     ----------
-    ordered : sequence of bool, bool or None
-        Which columns have ordered codes; public. None: all if `bounds` is given, else none.
     epsilon : float
         As diffprivlib takes it: for adding or removing a record; inf for no noise.
-    delta : float
-        0.
-    calibration : str
-        ``published``: what the library does.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
+    ordered, delta, calibration, n_bins, bounds, classes, random_state
+        See :class:`DiffprivlibLogisticRegressionClassifier`.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ MOST_RECORDS = 2**53
 MOST_NAMED = 8
 
 
-def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
+def generator_of(random_state: object, facts: Mapping[str, object]) -> np.random.Generator:
     """Convert scikit-learn's `random_state` to the generator of one fit.
 
     A secret seed may be used for fits that differ in a parameter. With the same random numbers, two
@@ -66,7 +66,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     return stream(int(digest, 16), random_state)
 
 
-def _simplify(value: Any) -> Any:
+def _simplify(value: object) -> Any:
     """Convert a public fact to one form for equal values, such as 1, 1.0 and NumPy's 1."""
     if value is None or isinstance(value, str):
         return value
@@ -202,7 +202,7 @@ def plain_number(value: Any) -> Any:
         return value
 
 
-def refuse_others(name: str, others: Mapping[str, Any]) -> None:
+def refuse_others(name: str, others: Mapping[str, object]) -> None:
     """Refuse arguments that no learner's `fit` has."""
     if "sample_weight" in others:
         raise TypeError(
@@ -230,7 +230,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
     return given.astype(np.int64)
 
 
-def warn_of_index(X: Any, **others: Any) -> None:
+def warn_of_index(X: object, **others: Any) -> None:
     """Warn if rows and `y` or `counts` are joined by position, although their indexes differ."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
@@ -277,7 +277,7 @@ def warn_of_size(learner: Any, n: int) -> None:
         warnings.warn(remark, stacklevel=4)
 
 
-def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
+def warn_of_order(classes: NDArray[Any], named: Sequence[object] | None) -> None:
     """Warn of unsorted classes, which scikit-learn assumes to be sorted.
 
     `named` are the classes that the learner was given, and `classes` may be their positions.
@@ -301,7 +301,7 @@ def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
 
 
 def check_labels(
-    given: NDArray[Any], classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
+    given: NDArray[Any], classes: Sequence[object] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], Ints]:
     """Return the classes, and the position of each row's label among them.
 
@@ -355,7 +355,7 @@ def check_length(labels: NDArray[Any], n_rows: int) -> None:
         raise ValueError(f"X has {n_rows} rows but y has {len(labels)}: inconsistent samples")
 
 
-def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]:
+def check_classes(classes: Sequence[object], learner: LearnerEntry) -> NDArray[Any]:
     """Return the given classes; refuse numbers of them that the learner does not support."""
     labels, most = np.asarray(classes), MOST_CLASSES if learner.multiclass else 2
     if labels.ndim != 1 or not 2 <= len(set(labels.tolist())) == len(labels) <= most:

@@ -70,7 +70,7 @@ def _check_classes(learner: Any, names: list[str]) -> None:
         )
 
 
-def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
+def are_names_of(names: Sequence[str], classes: Sequence[object]) -> bool:
     """Return whether each class has the name that a schema gives to a label equal to it."""
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
@@ -79,7 +79,7 @@ def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
     return all(name in _list_spellings(value) for value, name in zip(classes, names, strict=False))
 
 
-def _list_spellings(value: Any) -> set[str]:
+def _list_spellings(value: object) -> set[str]:
     """Return the names that a schema may have for a class with the type of `y`."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
@@ -139,7 +139,7 @@ class Explained:
             "describe() says how, privacy_ what it guarantees."
         )
 
-    def explain(self, domain: Any = None) -> Any:
+    def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
         # A room above this one, imported late.
         return privcurve.explain(self, domain)
