@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from small_study import study_of
+from small_study import study_with
 
 from privcurve.audit import measured
 from privcurve.audit.canaries import Guesses
@@ -13,7 +13,7 @@ from privcurve.privacy.budget import ADD_REMOVE
 
 
 def method_of(spec, **more):
-    (method,) = study_of({"a": spec}, **more).methods.values()
+    (method,) = study_with({"a": spec}, **more).methods.values()
     return method
 
 
