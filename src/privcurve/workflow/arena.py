@@ -49,10 +49,9 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the untouched datasets (or only `datasets`), ε and hold-outs of the file of runs
-    `against`.
-    The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises StudyError if the
-    study can't be run, and ValueError if the learner is unknown.
+    The study has the untouched datasets (or only `datasets`), ε and hold-outs of the file of
+    runs `against`. The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises
+    StudyError if the study can't be run, and ValueError if the learner is unknown.
     """
     entry = registry.entry(learner)
     others = runs.read(arena.against_file(against))
