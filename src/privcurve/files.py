@@ -113,7 +113,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     Raises WriteError if the file of the lock can't be written.
     """
-    from filelock import FileLock  # slow to import, and few commands lock
+    from filelock import FileLock  # imported here: the import is slow, and few commands lock
 
     lock = FileLock(folder / LOCK, mode=0o600)
     with write_errors(folder / LOCK):
@@ -143,7 +143,7 @@ def append(file: int, data: bytes) -> None:
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     windows = os.name == "nt"
-    if windows and path.is_dir():  # it can't be opened there, nor synced
+    if windows and path.is_dir():  # on Windows, a folder can't be opened
         return
     file = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
     try:

@@ -46,7 +46,7 @@ def column_names(rows: Any) -> list[Any]:
 
     Raises ValueError for a query that has not run yet.
     """
-    # A sparse array of SciPy may be a mapping of positions to values.
+    # A sparse array of SciPy may be a mapping, too, but of positions to values.
     if isinstance(rows, Mapping) and not hasattr(rows, "shape"):
         return list(rows)
     if isinstance(rows, np.ndarray):

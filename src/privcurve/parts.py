@@ -484,7 +484,7 @@ class Totals:
         try:
             return self._answer(question, *arguments)
         except PartError as error:
-            return error  # it concerns files and machines, not records
+            return error  # not sealed: the error is about files and machines, not about records
 
     def _answer(self, question: str, *arguments: Any) -> Any:
         if self._engine is None:

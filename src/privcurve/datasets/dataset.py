@@ -79,8 +79,8 @@ class Dataset(_Dataset):
         Number of values that were clipped because they are outside their bounds, in all training
         and all test records that were read.
     clipped : mapping of str to mapping of str to float
-        For ``train`` and ``test``: the share of clipped values by column, without columns of which
-        no value was clipped.
+        For ``train`` and ``test``: the share of clipped values by column. Columns without clipped
+        values are left out.
     sources : mapping of str to str
         SHA-256 of each raw file that was read. Like `checksum` and `n_clipped`, it is for the
         data owner and not a private output.

@@ -42,7 +42,7 @@ LABEL = "label"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One raw file: ``file`` in dataset.schema.yaml; a user's own file has a path as its name."""
+    """One raw file: ``file`` in dataset.schema.yaml. A user's own file has a path, `local`."""
 
     name: str
     urls: tuple[str, ...] = ()
@@ -200,7 +200,7 @@ class Description:
 
     @property
     def part_rows(self) -> int:
-        """Number of records in a part; 0 if all records are in memory. Public."""
+        """Number of records in an encoded part; 0 if the dataset is not partitioned. Public."""
         n_columns = len(self.domain.columns)
         large = self.n_rows * n_columns > MOST_VALUES
         if self.rows_per_part is None and large and self.records == Subsample() and not self.unit:

@@ -430,5 +430,5 @@ def _is_moved(bounds: tuple[float, float], bins: int, dates: str) -> bool:
     column = Column("", NUMERIC, bounds, bins, dates=dates)
     try:
         return column.edges != replace(column, exact=True).edges
-    except (ValueError, OverflowError):  # bounds that are refused elsewhere
+    except (ValueError, OverflowError):  # the bounds are invalid; other code reports that
         return False

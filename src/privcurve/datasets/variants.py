@@ -17,7 +17,7 @@ _RANGE = re.compile(r"(?<!\\)\{(\d+)\.\.(\d+)\}")
 _NO_RANGE = re.compile(r"\\(\{\d+\.\.\d+\})")
 MOST_NAMES = 65536
 
-# Mappings of which a variant gives only the entries that differ from its base.
+# Keys with mappings: a variant gives only the entries that differ from its base.
 _IN_PART = ("files", "parser", "label")
 
 

@@ -133,8 +133,8 @@ def _write_sum(explanation: Explanation, domain: Domain, k: int, is_whole: bool)
 
 
 def _write_all(values: Floats | Sequence[float]) -> list[str]:
-    # With an exponent, DuckDB adds floats. Without it, it would add decimals, whose sums differ in
-    # the last digits.
+    # With an exponent, DuckDB adds floats. Without an exponent, it would add decimals, and the last
+    # digits of sums would differ.
     return [np.format_float_scientific(value, trim="0") for value in values]
 
 

@@ -88,12 +88,12 @@ class Judgement:
     """Measures of a model on held-out records; all follow from released counts."""
 
     share: float  # the held-out share of the records
-    epsilon: float  # price of the counts
+    epsilon: float  # the ε of the counts
     n: float  # the noisy number of held-out records
     auc: Measure | None  # None for more than two classes
     loss: Measure | None  # mean log-loss of the model; None if it has no probabilities
     base_loss: float  # mean log-loss of the base rate, the same prediction for all records
-    gain: Measure | None  # improvement over the base rate; None for too few records
+    gain: Measure | None  # improvement over the base rate; None if there are too few records
     measured_by: str  # what the gain measures: log-loss, AUC, right answers, or nothing
     # Mean probability of the positive class; NaN if the model has no probabilities.
     predicted: float = math.nan

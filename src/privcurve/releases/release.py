@@ -66,7 +66,7 @@ def release(
 ) -> Released:
     """Train a model on the training records of a dataset, and write its model file and card.
 
-    The model is not trained on the test records of the dataset, nor on the hold-out. The function
+    Test records of the dataset and the hold-out do not train the model. The function
     writes the price into the ledger before training. From then on ε is spent even if training
     fails; a finished model is charged the δ of its statement, which may be smaller than the
     reserved δ.

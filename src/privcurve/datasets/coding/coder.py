@@ -26,8 +26,8 @@ class Coded(NamedTuple):
     X: Codes  # (n_rows, n_columns)
     y: NDArray[np.int8]  # (n_rows,): −1 or +1; with more than two classes 0, 1, …
     n_read: int  # number of records that were read; X and y may contain only some of them
-    rows: NDArray[np.intp]  # (n_rows,): their positions among the records that were read
-    # The person of each record that was read; empty without a unit.
+    rows: NDArray[np.intp]  # (n_rows,): position of each record among the records that were read
+    # Name of the person of each record that was read; empty without a unit.
     persons: Sequence[str] = ()
 
 

@@ -31,7 +31,7 @@ class CodedPiece:
     # Texts of each copied column, for all records; "" for a record that cannot be read because it
     # has another number of fields.
     copied: list[list[str]]
-    skipped: list[tuple[int, list[str]]]  # lines of the skipped records, each with its faults
+    skipped: list[tuple[int, list[str]]]  # for each skipped record: its line, and its faults
     table: RawTable  # the raw table of these records
 
 
@@ -144,7 +144,7 @@ def _check_places(domain: Domain, file: UnlabelledFile) -> None:
     remedy = f"above the records: {reading.list_names(fields)}"
 
     def are_values(record: Sequence[str]) -> tuple[list[bool], bool]:
-        """Return which columns hold a value known to the model, and whether the label does."""
+        """Return for each column, and for the label, whether the record has a known value."""
         text_of = dict(zip(fields, record, strict=False))
         values = [_is_value(domain, column, text_of[column.name]) for column in domain.columns]
         label = text_of.get(domain.label.column, "").removesuffix(domain.label.strip)

@@ -308,8 +308,8 @@ def _find_markers(texts: list[str], decimal: str) -> tuple[dict[float, str], lis
     """Find numbers that may mark a missing value, such as -1 among counts or 999 among ages.
 
     A marker is -1, or a number of repeated digits (99, -888, 777), if it is negative among positive
-    numbers, or further from the other numbers than these are from one another. If there is none,
-    the only negative number is a marker, if it is whole. Returns the markers, with the text of
+    numbers, or further from the other numbers than these are from one another. Without such a
+    marker, the only negative number is one, if it is whole. Returns the markers, with the text of
     each, and the other numbers; both in increasing order.
     """
     amounts, _, wrong = read_numbers(texts, (), decimal)

@@ -81,7 +81,7 @@ class Profile:
     """Counts of the values of a column, for the data owner only."""
 
     most: int = MOST_VALUES  # maximum number of distinct values that are counted
-    n: int = 0  # records
+    n: int = 0  # number of records
     # Count of each spelling of a missing value.
     missing: Counter[str] = field(default_factory=Counter)
     # Counts of the other values, up to `most` different ones.

@@ -69,7 +69,7 @@ class RefusedValues:
     """Counts of values without a code."""
 
     refused: Counter[str] = field(default_factory=Counter)  # up to `MOST_REFUSED` distinct values
-    more: int = 0  # number of other values
+    more: int = 0  # number of values that are not in `refused`
 
     def refuse(self, values: Counter[str]) -> None:
         """Add counts of values without a code."""
@@ -140,7 +140,7 @@ class LabelTally(RefusedValues):
     """Counts of the values of a label; `in_classes` counts the values that have a class."""
 
     label: LabelSpec = field(kw_only=True)
-    n: int = 0  # records
+    n: int = 0  # number of records
     in_classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, values: Any) -> None:

@@ -102,7 +102,7 @@ def read(
             empty[row].append((name_at[j], why))
             if why == _COMPUTE:
                 uncomputed.add(row)
-    # A row of which all values are uncomputed formulas looks blank, but must not be skipped. At the
+    # A row that has only uncomputed formulas looks blank, but must not be skipped. At the
     # end of a sheet, the reader returns no cells for such rows: add them.
     cells += [[""] * len(fields)] * (max(uncomputed, default=0) - len(cells))
     for table in tables(description, source, records, len(fields), place, problems, most, "row"):
@@ -179,7 +179,7 @@ def _read_xml(file: RawFile, sheet: Any) -> bytes:
         with zipfile.ZipFile(file.path) as archive:
             return archive.read(_find_sheet_file(archive, sheet))
     except (zipfile.BadZipFile, ElementTree.ParseError, KeyError):
-        return b""  # an .xls, or an unusual layout
+        return b""  # it is an .xls, or has an unusual layout
 
 
 def _find_hidden(content: bytes) -> set[int]:

@@ -203,7 +203,10 @@ def check_order(description: AnyDescription, source: str, above: Sequence[str], 
 def convert_columns(
     description: AnyDescription, source: str, columns: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Convert each column by :func:`convert_cells`."""
+    """Convert the cells of each column for the encoder, by :func:`convert_cells`.
+
+    Raises DatasetError if the type of a column is not supported.
+    """
     column_of = {column.name: column for column in description.domain.columns}
     labels = () if description.label is None else description.label.codes
     fix = f". Leave it out of {description.path}, or write it in another way."
