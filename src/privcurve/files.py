@@ -70,8 +70,7 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
             if target.exists() and target.stat().st_mode != temporary.stat().st_mode:
                 # The new file keeps the permissions of the old one.
                 temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-            # The bytes must reach the disk before the name; otherwise, after a loss of power, an
-            # empty file could count as finished.
+            # Sync first: otherwise a loss of power could leave an empty file under the final name.
             sync(temporary)
             temporary.replace(target)
         finally:

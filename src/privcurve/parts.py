@@ -37,8 +37,7 @@ from privcurve.privacy.sums import with_bounds
 
 LOCAL, DASK = "local", "dask"
 
-# Makes an object from records. Its methods answer questions about them: the name of a method is the
-# question.
+# Makes an object from records. Its methods answer questions: a question is a method's name.
 Make = Callable[[Records], Any]
 
 # Seconds that a scheduler has to answer, and to start its first worker.

@@ -34,15 +34,13 @@ from privcurve.datasets.domain import CATEGORICAL, MISSING, NUMERIC, OTHER, Colu
 from privcurve.datasets.errors import Problems
 from privcurve.schema import suggestion
 
-# Bins of a column whose description does not give `n_bins`: as in the thesis. Another number would
-# change the ids of stored runs.
+# Bins of a column without `n_bins`. Another number would change the ids of stored runs.
 DEFAULT_BINS = 10
 # Bins in drafts of `privcurve describe`, which have no stored runs: finer bins are more accurate
 # (docs/studies.md), and learners that want few bins merge them.
 DRAFTED_BINS = 64
 
-# A column with `whole: true` gets bins of whole numbers if its bounds contain at most this many
-# whole numbers per bin.
+# With `whole: true`, bins hold whole numbers if there are at most this many numbers per bin.
 MOST_WHOLE = 4
 
 # Kinds of columns in a description that become numeric or categorical columns.

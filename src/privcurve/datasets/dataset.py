@@ -406,7 +406,6 @@ def _same_files(made_from: Mapping[str, Any]) -> bool:
 
 def _file_state(path: Path) -> dict[str, int]:
     stat = path.stat()
-    # A program can restore mtime after a change, but not ctime, the time of the last change of
-    # contents or attributes.
+    # A program can restore mtime after a change, but not ctime, the time of the last change.
     times = {"mtime_ns": stat.st_mtime_ns, "ctime_ns": stat.st_ctime_ns}
     return {"size": stat.st_size, **times, "inode": stat.st_ino}

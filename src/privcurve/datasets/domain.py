@@ -65,8 +65,7 @@ class Column:
     # Format of a date column: `iso`, or a format of `strptime`; empty for other columns. A date is
     # encoded as the number of days since 1970-01-01.
     dates: str = ""
-    # First of the hundred years that years of two digits denote; the default is the convention of
-    # `strptime`, 1969 to 2068.
+    # First of the hundred years that two digits denote; by default 1969 to 2068, as in `strptime`.
     pivot: int = 1969
     # Whether the values of a categorical column are patterns: `*` matches any text, and case is
     # ignored. The first pattern that matches a text counts; a text without a match is `other`.
@@ -227,8 +226,7 @@ class Label:
     # Original type of labels that are stored as texts (:mod:`privcurve.given`). It decides how
     # labels are read, but no code, so that domains are equal without it.
     type: str = field(default=given.TEXT, compare=False)
-    # Pairs (text, name): each text for a class in the file, with the name of the class. Empty if
-    # these texts are the names.
+    # Pairs (text of the file, name of its class); empty if the texts are the names of the classes.
     spellings: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     # Suffix that is removed from the labels in a file, such as a full stop.
     strip: str = field(default="", compare=False)

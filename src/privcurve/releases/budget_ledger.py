@@ -226,8 +226,7 @@ class _Content:
             self.releases[number] = Release(number, price, state, entry, len(self.comparisons))
         else:
             release = self.releases[number]
-            # The first line reserved the requested δ; the last line has the δ of the statement,
-            # which is charged.
+            # The first line reserved the requested δ; the last line has the δ to charge.
             delta = min(release.price.delta, float(entry.pop("delta", release.price.delta)))
             price = replace(release.price, delta=delta)
             # If a failed release was resumed, drop the error of its first attempt.

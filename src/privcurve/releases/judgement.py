@@ -16,8 +16,7 @@ import numpy as np
 from privcurve.coding import Codes, Floats, Ints, code_type, decide
 from privcurve.lazy import arithmetic
 
-# Number of bins of the score, and number of made-up records. The quantiles of their scores are the
-# cut points of the bins.
+# Number of bins of the score, and of made-up records whose score quantiles are the cut points.
 BINS = 32
 CELLS = 2**13
 
@@ -27,8 +26,7 @@ GROUPS = 4
 # Number of standard errors in a margin: a normal variable is within it with probability 95 %.
 MARGIN = 1.96
 
-# A noisy number of records may be a denominator only if it exceeds this many standard deviations of
-# its noise.
+# A noisy count may be a denominator only if it exceeds this many standard deviations of noise.
 LEAST_NUMBER = 3.0
 
 # Smaller probabilities are raised to this value before a logarithm, which would be infinite at 0.

@@ -171,8 +171,7 @@ def release(
             else:
                 _check_same(unfinished, facts, ledger.path)
                 entry = unfinished
-        # Make the numbered folder also if `output` names another one: if the ledger is lost, it
-        # shows that a release began.
+        # Always make the numbered folder: if the ledger is lost, it shows that a release began.
         (home / str(entry.number)).mkdir(mode=0o700, exist_ok=True)
         # Read the ledger again: other releases may have begun since a resumed release was reserved.
         others = tuple(past.price for past in ledger.releases() if past.number != entry.number)

@@ -280,8 +280,7 @@ def rehearse(request: Request, description: Description, estimator: Any, n_train
             (learner,) = estimator.fit_records(records, [{}], [curator])
             document(learner, description.domain)
         if (stated := learner.privacy_.neighbours) != request.relation:
-            # The relation may depend on the settings: if no column is public, complete records are
-            # protected, which is another relation.
+            # The relation may depend on settings: it changes, for example, if no column is public.
             raise ValueError(
                 f"neighbours must be {request.relation!r}; got {stated!r} from these settings"
             )

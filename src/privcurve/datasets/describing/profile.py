@@ -26,8 +26,7 @@ MOST_VALUES = 20_000
 MOST_TOGETHER = 2_000_000
 _LEAST_VALUES = 200
 
-# A column is of numbers (or of dates) if at least this share of its values are numbers (dates);
-# `check` reports the others.
+# A column is numeric (or a date) if at least this share of its values are numbers (dates).
 NEARLY_ALL = 0.95
 
 # The thousands mark that belongs to each decimal mark.

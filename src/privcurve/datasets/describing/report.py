@@ -51,8 +51,7 @@ _PARTICULAR = re.compile(r"'[^']*'|\d[\d.,]*")
 # Placeholders for an undecided label, so that the columns can be checked.
 _UNDECIDED = {"positive": "\0+", "negative": "\0-", "classes": ["\0+", "\0-", "\0"]}
 
-# Of the values of a column without a code, at most MOST_REFUSED distinct ones are counted, and
-# _SHOWN are in a message.
+# Maximum number of distinct values without a code that are counted, and that a message shows.
 MOST_REFUSED = 1000
 _SHOWN = 5
 

@@ -184,8 +184,7 @@ def _read_by_arrow(
         text = piece if piece.isascii() else decoded.encode()
         is_quoted = b'"' in piece
         if is_quoted:
-            # Add a line of empty fields: an unclosed quote would swallow it, which the number of
-            # rows shows.
+            # Add a line of empty fields: if a quote is not closed, this row is missing below.
             text += b"\n" * (not piece.endswith(b"\n"))
             text += parser.separator.encode() * (width - 1) + b"\n"
         table = read_csv(
@@ -275,8 +274,7 @@ def tables(
 
     for chunk in chunks_of(islice(fitting_records(), most), width):
         numbers, rows = zip(*chunk, strict=True)
-        # If fields beyond the last name are ignored, records have different lengths: the shortest
-        # still has all named fields.
+        # Fields beyond the last name are ignored; even the shortest record has all named fields.
         fields_of = list(zip(*rows, strict=False))
         yield RawTable(source, {name: fields_of[j] for name, j in place.items()}, numbers, unit)
 

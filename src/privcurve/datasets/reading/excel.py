@@ -44,8 +44,7 @@ _MOST_OF_HEADER = 100
 
 # A sheet, its cells by row, and the names of all sheets of the file.
 LoadedSheet = tuple[Any, list[list[Any]], list[str]]
-# A cell without a value, although a spreadsheet program displays one: its row, the position of its
-# column, and the reason.
+# A cell that displays a value but has none: row, position of the column, and the reason.
 Empty = tuple[int, int, str]
 
 _MERGED = (

@@ -46,8 +46,7 @@ class RawTable:
     """Consecutive records of a file or frame as named columns, before encoding."""
 
     source: str  # the file, as named in messages
-    # By name: texts, in a list or an Arrow array, with None for a missing value; or a NumPy array
-    # of numbers or days.
+    # By name: a list or Arrow array of texts (None: missing), or a NumPy array of numbers or days.
     columns: Mapping[str, Any]
     lines: Sequence[int]  # line or row of each record
     unit: str = "line"  # what `lines` counts
