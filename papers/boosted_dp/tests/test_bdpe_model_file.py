@@ -1,4 +1,4 @@
-"""Loading refuses a model file of BDPEα with changed numbers."""
+"""Test that damaged model files of BDPEα are refused."""
 
 import json
 

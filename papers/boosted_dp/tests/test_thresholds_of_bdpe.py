@@ -1,4 +1,4 @@
-"""The loop of BDPEα decides with the announced noise."""
+"""Test that the audit finds a loop of BDPEα that decides with other noise than it announces."""
 
 import pytest
 from deciding import assert_replay_finds, half_of_noise, loops_with_other_noise

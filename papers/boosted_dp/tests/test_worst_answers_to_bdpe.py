@@ -1,4 +1,4 @@
-"""The worst answers to BDPEα."""
+"""Test the audit's attack "worst answers" on BDPEα, which finds the largest privacy loss."""
 
 import pytest
 from worst import TARGET, density_claims

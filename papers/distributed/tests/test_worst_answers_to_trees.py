@@ -1,4 +1,4 @@
-"""The worst answers to distributed trees."""
+"""Test the audit's attack "worst answers" on distributed trees, which finds the largest loss."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,11 @@ from privcurve.privacy.ledger import REFUTED
 
 @pytest.mark.slow
 def test_published_counts_cost_up_to_twice_their_claim_and_one_machine_anything():
-    """Two leaves cost 1, the counts of the root 1/2, of its children 1/4, of a grandchild 1/16."""
+    """The published noise loses more than ε = 1, and without bound on one machine.
+
+    A record that moves between two leaves costs 1 for the leaves, 1/2 for the counts of the root,
+    1/4 for the counts of its children and 1/16 for the counts of a grandchild.
+    """
     counts = audit_rows("distributed_topdown", pairs=moved_between_leaves)["found_epsilon"][0]
     assert counts == pytest.approx(1 + 1 / 2 + 1 / 4 + 1 / 16, rel=1e-6)
     (c,) = [
@@ -39,10 +43,11 @@ def test_histograms_spend_all_of_epsilon(depth, trust):
 
 
 def one_passes_all(n_holders, size):
-    """Return two tables dealt to parties by position; the first record moves to the end.
+    """Return neighbouring tables in which the replacement of one record changes all parties.
 
-    So each party passes one record to the previous party. Labels and the second column depend on
-    the position and alternate from party to party.
+    Records are dealt to parties in the order of the first column. The first record moves to the
+    end, so that each party passes a record on to the previous one. Labels and the second column
+    alternate from party to party.
     """
     n = n_holders * size
     sides = []
@@ -78,7 +83,7 @@ def test_a_record_that_moves_between_holders_costs_more_than_is_claimed(
 
 @pytest.fixture
 def _forget_calibrations():
-    """Clear caches before and after the test changes a constant."""
+    """Clear the cache of noises before and after a test that changes a function behind it."""
     noise.level_holders.cache_clear()
     yield
     noise.level_holders.cache_clear()

@@ -1,4 +1,4 @@
-"""Learners with public columns: Boosting for People, LazyBB and linear learners."""
+"""Test learners with public columns: LazyBB and logistic regression."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""PATE with public columns: the effect of one record, and the cost of answers."""
+"""Test PATE with public columns: the effect of one record, and the cost of answers."""
 
 import copy
 import pickle
@@ -34,7 +34,10 @@ def fit(X, y, seed=0, **parameters):
 
 
 def test_margins_of_neighbours():
-    """One teacher moves other margins by 2; a record's own margin moves by 2K."""
+    """A replaced record changes one teacher, so it moves the margins of other records by up to 2.
+
+    All K teachers answer about the record itself, so its own margin moves by up to 2K.
+    """
     rng = np.random.default_rng(0)
     n, k = 24, 4
     worst_own = worst_other = 0.0
@@ -87,7 +90,10 @@ def test_asking_twice_gives_the_same_and_costs_once():
 
 
 def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
-    """Noise flips a margin m with probability ½e^(−|m|/b); 1,200 rows, 5 standard deviations."""
+    """Laplace noise of scale b flips the sign of a margin m with probability ½e^(−|m|/b).
+
+    The tolerance is 5 standard deviations of the number of flips in 1,200 rows.
+    """
     rng = np.random.default_rng(3)
     X = np.c_[rng.integers(0, 3, 200), rng.integers(0, 1200, 200)].astype(np.uint16)
     y = np.where((X[:, 1] > 600) ^ (rng.random(200) < 0.1), 1, -1)
@@ -104,9 +110,10 @@ def test_answers_of_scored_rows_flip_as_often_as_their_noise_says():
 
 
 def test_equal_answers_of_training_rows_show_equal_codes():
-    """Equal bins always get equal answers, so unequal answers show that bins differ.
+    """Answers about two training rows reveal whether their private bins are equal.
 
-    Therefore training rows must not be scored.
+    After training, rows with equal bins get one answer. Unequal answers therefore show that bins
+    differ, for certain: training rows must not be scored.
     """
     X, y = records()
     neighbour = X.copy()
@@ -125,7 +132,7 @@ def test_a_claim_is_refuted_once_its_own_rows_are_asked_about(part):
     X, y = records()
     model = fit(X, y)
     assert NOT_OWN in model.privacy_.assumptions
-    # Other arrays may have the same rows: the library cannot know.
+    # A copy of the training rows is another array, and may have rows of other people.
     model.predict(X.copy())
     assert model.privacy_.status == "proved"
     with pytest.warns(UserWarning, match="pate: records that were trained on were asked about"):
@@ -201,7 +208,7 @@ def test_the_pipeline_asks_no_training_record_again():
     run = metrics.score(model, part, scored, 0.1)
     assert run["status"] == "ok"
     assert run["train_accuracy"] is None
-    # Two bins of the private column have answers, for any public bins.
+    # The scored rows have two bins in the private column, so two answers were given.
     assert len(model._answers.given) == 2
 
 

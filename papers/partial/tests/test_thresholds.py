@@ -1,4 +1,4 @@
-"""Thresholds of one model of random classifiers on a line: the figure, and refusals."""
+"""Test the figure of the thresholds of one BRC model on a line, and its refusals."""
 
 import math
 import re
@@ -22,7 +22,7 @@ STUDY = {"title": "t", "folds": 2, "repeats": 2, **THRESHOLD_STUDY}
 
 
 def ask(learner=BRC, given=None, **changes):
-    """Request the thresholds of a study with changes `learner` and `given`."""
+    """Return a request for the figure; `given` changes its options, `learner` the study's entry."""
     options = {"learner": "brc", "epsilon": 100, **(given or {})}
     return output_request(
         "thresholds", options, **{**THRESHOLD_STUDY, "learners": {"brc": learner}, **changes}
@@ -30,7 +30,7 @@ def ask(learner=BRC, given=None, **changes):
 
 
 def test_a_threshold_is_the_first_value_that_is_called_positive():
-    edges = [0.0, 1.0, 10.0, 100.0]  # at −1, 0 and 1
+    edges = [0.0, 1.0, 10.0, 100.0]  # three bins, at −1, 0 and 1 on the learner's scale
     rounds = [(1, -1.0, 0.1), (3, -0.01, 0.2), (4, 0.0, -0.3), (5, 0.99, 0.4)]
     frame = threshold_frame(rounds, edges)
     assert frame["threshold"].tolist() == [1, 1, 10, 10]
@@ -131,7 +131,7 @@ def test_flipped_labels_are_boosted_as_the_paper_says():
     votes = flipped_labels.vote_on_flipped_labels(
         codes, positive, 40, noise(40), 0.4, np.random.default_rng(1)
     )
-    # Algorithm 3, implemented a second time.
+    # Algorithm 3 of the paper, implemented independently.
     rng, weights = np.random.default_rng(1), np.ones(40)
     cuts, alphas = [], []
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""The comparison of the thesis' numbers with ours."""
+"""Test the comparison of printed numbers of the thesis with ours."""
 
 import math
 from pathlib import Path
@@ -30,7 +30,8 @@ def test_the_printed_tables_are_complete():
 
 
 def test_printed_percentages_are_means_over_the_widths():
-    # Find copying errors. Mushroom at ε = 1 is misprinted: 14.4/117 is 12.31 %.
+    # This finds errors of copying. The thesis itself has one misprint, mushroom at ε = 1: 14.4 of
+    # 117 features are 12.31 %.
     frame = printed("sparsity")
     numbers = frame[["features_mean", "features_percent"]].astype(float)
     off = (100 * numbers["features_mean"] / frame["dataset"].map(WIDTHS)).sub(
@@ -102,7 +103,7 @@ def runs(gaps):
 
 
 def both(**columns):
-    """Return one of our rows for each calibration."""
+    """Return a table of our numbers with a row for each calibration."""
     return pd.DataFrame({"dataset": "adult", "calibration": BOTH, **columns})
 
 
@@ -160,7 +161,7 @@ def test_the_card():
     table = comparison.compare_card(printed("model_card"), printed("model_accuracy"), ours)
     assert len(table) == 7
     first, last = table.iloc[0], table.iloc[-1]
-    # Votes 3, 1, and 0 in the model without this condition.
+    # The three models have 3, 1 and (without this condition) 0 votes.
     assert first["proved"] == pytest.approx(4 / 3)
     assert first["quantity"] == "votes: marital-status : Married-civ-spouse"
     assert last["proved"] == pytest.approx(0.82)

@@ -1,4 +1,4 @@
-"""Inspection of models, and the card of a model."""
+"""Test the inspection of models, and the card of a model."""
 
 import dataclasses
 import math
@@ -30,7 +30,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def data_with_test_part(data):
-    """Return the dataset with its last records as a test part."""
+    """Return the dataset with its last 500 records as a test part."""
     return dataclasses.replace(
         data, X=data.X[:1500], y=data.y[:1500], X_test=data.X[1500:], y_test=data.y[1500:]
     )
@@ -85,7 +85,7 @@ def test_the_selected_point_is_found_in_the_study(methods):
     assert (point.epsilon, point.setting) == (0.4, {"n_rounds": 9})
     moved = selected(method.points[1].text, epsilon=0.40000000000000002)
     assert models.selected_point(method, moved, "toy-line", 0.4) == point
-    # The table has twelve digits of the number.
+    # ε is found although the table has only twelve digits of it.
     half = dataclasses.replace(method, epsilons=(math.log(2),))
     moved = selected(method.points[1].text, epsilon=0.69314718056)
     assert models.selected_point(half, moved, "toy-line", math.log(2)).epsilon == math.log(2)

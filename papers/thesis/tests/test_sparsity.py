@@ -1,4 +1,4 @@
-"""The table of features used."""
+"""Test the table of the number of features that models use."""
 
 import itertools
 from types import SimpleNamespace

@@ -1,4 +1,8 @@
-"""Loops of DPBoost and DP bagging decide by noise as announced."""
+"""Test that the audit finds loops of DPBoost and DP bagging that decide with wrong noise.
+
+Each mistake changes the noise, or the scores to which it is added, within a compiled loop. The
+announced call is unchanged, so only a replay of the loop's decisions can find the mistake.
+"""
 
 import numpy as np
 import pytest
@@ -70,6 +74,9 @@ def test_a_mistake_is_seen(monkeypatch, change, case, why):
 
 
 def test_neighbours_do_not_show_votes_that_count_twice(monkeypatch):
-    """Recorded scores alone do not show wrong noise, so the contract needs threshold replay."""
+    """The contract's comparison of neighbours does not find the mistake: it needs threshold replay.
+
+    It compares only the scores that the call records, and these are correct.
+    """
     monkeypatch.setattr(dp_bagging, "answer_by_sign", mechanism(votes_counted_twice))
     assert check(DP_BAGGING, n_random=6).breach is None

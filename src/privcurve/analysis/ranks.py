@@ -24,7 +24,7 @@ COLUMNS = [
 
 
 def keep_complete_methods(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the methods that have as many datasets as any method at the same ε."""
+    """Return the rows of the methods that have the largest number of datasets at their ε."""
     n_datasets = table.groupby(["epsilon", "method"])["dataset"].transform("nunique")
     return table[n_datasets == n_datasets.groupby(table["epsilon"]).transform("max")]
 

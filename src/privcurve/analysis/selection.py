@@ -88,7 +88,7 @@ class Candidate:
 
 
 def _sign_of_cost(metric: str) -> int:
-    """Return 1 if the metric is a cost, and −1, by which it becomes a cost, if higher is better."""
+    """Return the factor that turns a metric into a cost: 1 if lower is better, else −1."""
     return 1 if metric in LOSSES else -1
 
 

@@ -97,7 +97,7 @@ class Case:
     neighbours: str = REPLACE_ONE  # the relation of its guarantee
     # By call (its name without numbers): why its bound may exceed twice the observed changes.
     idle: Mapping[str, str] = field(default_factory=dict)
-    # Numbers of records; the contract tries more pairs of 1 or 2 records than of more.
+    # Numbers of records of tables; the check tries more pairs with 1 or 2 records than with more.
     sizes: Sequence[int] = (1, 2, 3, 12)
     bins: Sequence[int] = BINS  # of the columns of the tables
     # Number of records kept of each person, if ε and δ are for persons.
@@ -463,7 +463,7 @@ Fit = Callable[[Case, Records, Replay], CodedClassifier]
 
 
 def released(model: CodedClassifier) -> dict[str, Any]:
-    """Return the attributes of a fitted model, except those that stay with the data owner."""
+    """Return the attributes of a fitted model, except parts that stay with the data owner."""
     held = getattr(model, "_held", ()) if _is_held(model) else ()
     # Include the parameters: a fit may have changed one.
     return {name: value for name, value in vars(model).items() if name not in held}
@@ -475,7 +475,7 @@ def _is_held(model: CodedClassifier) -> bool:
 
 
 def _differences(left: CodedClassifier, right: CodedClassifier) -> list[str]:
-    """Return the names of the attributes (and the scores) in which two models differ by a bit."""
+    """Return the names of attributes (and scores) that differ in any bit between two models."""
     states = [released(model) for model in (left, right)]
     for state, model in zip(states, (left, right), strict=True):
         state["measures_"] = model.measures_
@@ -536,7 +536,7 @@ def _random_pair(
 def _random_persons(
     case: Case, n: int, rng: np.random.Generator
 ) -> tuple[Sequence[Record], Sequence[Record]]:
-    """Return two tables that differ in all records of one person, with `at_most` per person."""
+    """Return two tables that differ in all records of a person, with `case.group` per person."""
     table, _ = _random_pair(case, n, rng)
     persons = [f"P{k}" for k in rng.integers(PERSONS, size=n)]
     one = persons[rng.integers(n)]

@@ -99,7 +99,7 @@ CASES: tuple[Case, ...] = (
 )
 
 # The kinds of answers that each learner releases. A test compares this table with the fits of all
-# cases, and another attacks the floating-point noise of numbers and points.
+# cases; another test attacks the floating-point noise of each learner that releases numbers.
 RELEASES: Mapping[str, frozenset[str]] = {
     "noisy_majority": frozenset({NUMBERS}),
     "noisy_bayes": frozenset({NUMBERS, CHOICES}),

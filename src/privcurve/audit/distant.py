@@ -42,7 +42,7 @@ SIZES = (2, 12, 60, 300)
 def check_distant(case: Case, seed: int = 0, sizes: Sequence[int] = SIZES) -> Verdict:
     """Check conditions 1 and 2 on distant tables; stop at the first pair that breaks one.
 
-    `sizes` are numbers of records to try, in addition to those of the case; they are not tried if a
+    `sizes` are numbers of records to try, in addition to `case.sizes`; they are not tried if a
     parameter of the case is at an end of its range.
     """
     verdict = Verdict(case)

@@ -48,7 +48,7 @@ def fits(
 
 
 def copy_untrained(learner: CodedClassifier, side: Records) -> Any:
-    """Return a copy of a learner in the state in which `fit_records` begins to train it."""
+    """Return a copy of a learner, prepared as by `fit_records` right before training."""
 
     def train_nothing(blank: Any, learners: Any, *arguments: Any) -> None:
         """Train nothing."""

@@ -127,14 +127,14 @@ def add_up(parts: Iterable[Trained]) -> dict[str, dict[str, int]]:
 
 
 def count_selections(n: int, code: str) -> Trained:
-    """Return that `n` selections of settings were made by the code with this checksum."""
+    """Return the count of `n` selections of settings by the code with this checksum."""
     return {SELECTION: {code: n}}
 
 
 def without_counts(trained: Trained) -> dict[str, dict[str, int]]:
     """Return the same learners and checksums with 0 runs each.
 
-    They stand for runs that were read, and that the job which trained them counts.
+    They stand for runs that a job has only read: the job that trained them counts them.
     """
     return {learners: dict.fromkeys(runs, 0) for learners, runs in trained.items()}
 
@@ -214,7 +214,7 @@ class Stamps:
         replace_text(self._file, json.dumps(self._same, indent=1) + "\n")
 
     def count_others(self, trained: Trained) -> dict[str, tuple[int, int]]:
-        """Return, by learners with runs from other code, the numbers of these and of all runs."""
+        """Return the learners with runs of other code: the number of these, and of all runs."""
         others = {}
         for learners, runs in sorted(trained.items()):
             stale = [n for code, n in runs.items() if not self.is_current(learners, code)]

@@ -62,7 +62,7 @@ def progress(study: StudyJobs) -> Progress:
                 unfinished.add(study.job_of(part).name)
                 left[name] = part
                 continue
-            # Not the rows are counted, as runs of the second round of the selection have none.
+            # The facts count all runs; rows would not do, as runs of the second round have none.
             good, failed = done["trained"] + done["reused"], done["failed"]
             total += Progress(good + failed, good, failed)
             if not part.is_fresh(name) and done["rows"]:

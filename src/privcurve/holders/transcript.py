@@ -15,7 +15,7 @@ from privcurve.holders.sums import MessageNoise, Sums
 
 @dataclass
 class Transcript:
-    """Totals of all messages; bits are those of the numbers, without framing or keys."""
+    """Totals of all messages; bits count the numbers alone, without framing or keys."""
 
     n_holders: int
     # Bits that each party sent to the server, by round.

@@ -60,7 +60,7 @@ class Option(NamedTuple):
         """Return whether a value has the right type; booleans are not numbers."""
         if value is None:
             return self.default is None
-        # Where the default None means all, code takes an empty list for the default.
+        # An empty list would be taken for the default None, which means all.
         if isinstance(value, list) and not value and self.default is None:
             return False
         if isinstance(value, bool):

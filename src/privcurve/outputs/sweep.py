@@ -230,7 +230,7 @@ def _add_levels(
 ) -> tuple[pd.DataFrame, sweep.Axes]:
     """Return the trainings of learners without the parameter x, and the axes of their lines.
 
-    They are repeated for each panel of their dataset, where they are horizontal lines.
+    Their means are horizontal lines; a training is repeated for each panel of its dataset.
     """
     telling = ("entry", *(key for key in axes.lines if key != "entry"))
     shared = tuple(key for key in axes.panels if key == "dataset")

@@ -16,7 +16,7 @@ from privcurve.learners.entries import by_rule
 from privcurve.outputs.answers import LEVEL, Ranking
 from privcurve.outputs.base import metric_name
 
-# Measures about which a wish can be; all except losses are scores from 0 to 1.
+# Measures that a wanted score can be about; all except losses are from 0 to 1.
 METRICS = tuple(MEASURES)
 _WISH = re.compile(r"\s*([a-z_ 0-9]+?)\s*(>=|≥|<=|≤|within)\s*([0-9.eE+-]+)\s*", re.IGNORECASE)
 WITHIN = "within"

@@ -52,7 +52,7 @@ class Call:
     """One announced mechanism call."""
 
     mechanism: str  # mechanism whose noise is drawn: a name of `mechanisms.MECHANISMS`
-    # b, σ, or 1/η for a choice; 0 without noise (ε = ∞), infinite for an answer of pure noise
+    # Noise scale: b (Laplace), σ (Gaussian), 1/η (choice); 0 without noise, ∞ for pure noise.
     scale: float
     # The charged ledger entry; None without noise, or for pure noise.
     entry: LedgerEntry | None = None
@@ -102,7 +102,7 @@ def _calls_of(statement: PrivacyStatement) -> Mapping[str, Call]:
     return calls
 
 
-# The section that proves the rules by which sensitivities are derived.
+# The proofs of the rules that derive sensitivities.
 RULES = "docs/proofs.md, 'Derived sensitivities'"
 
 
@@ -301,7 +301,7 @@ class Account:
         return alone and self._is_stated and 0 < len(self._made) == self._n_sums
 
     def spend(self, what: str, share: float) -> None:
-        """Spend a share of the budget, in a fit whose calls depend on earlier answers.
+        """Record that a share of the budget is spent, if the calls of a fit depend on its answers.
 
         Raises DoorError if the sum of all shares exceeds the budget.
         """
@@ -382,7 +382,7 @@ class Account:
         return call
 
     def check(self, statement: PrivacyStatement, by_package: bool = False) -> PrivacyStatement:
-        """Check that the calls of the fit are those of the statement, within its budget.
+        """Check that the fit made the calls of the statement's ledger, within the stated budget.
 
         Return the statement with the derived sensitivities.
 

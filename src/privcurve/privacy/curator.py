@@ -301,7 +301,7 @@ class Curator(Account):
         parts : int
         unit : float
             A power of two: shares are rounded to its multiples, which exact numbers must be, too.
-            0 is possible if `parts` is 1: then the grid is that of :meth:`numbers`.
+            0 is possible if `parts` is 1: then the grid is as in :meth:`numbers`.
         """
         values = self._values(exact)
         for _ in values:

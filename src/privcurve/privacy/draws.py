@@ -1,11 +1,11 @@
 """Noise from random words: the same numbers on every machine.
 
 NumPy's own samplers use logarithms and powers of the C library, whose last bits depend on the
-machine. The samplers here draw the same numbers up to such bits, in the same order: normal and
-exponential numbers by a ziggurat (Marsaglia and Tsang, "The ziggurat method for generating random
-variables", 2000), gamma numbers by Marsaglia and Tsang, "A simple method for generating gamma
-variables" (2000), with a shape below 1 by Ahrens and Dieter (1974), and others by the inverse of
-their distribution.
+machine. Apart from these bits, the samplers here draw the same numbers as NumPy's, in the same
+order. They draw normal and exponential numbers by a ziggurat (Marsaglia and Tsang, "The ziggurat
+method for generating random variables", 2000), gamma numbers by Marsaglia and Tsang, "A simple
+method for generating gamma variables" (2000), or, for a shape below 1, by Ahrens and Dieter (1974),
+and others by the inverse of the distribution function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Shape = int | tuple[int, ...]
 _LEAST = 2.0**-54
 
 # Where the tails of the densities e^(−x²/2) and e^(−x) begin. With these points, 256 layers of
-# equal area, the lowest of which includes the tail, reach the maximum 1 of a density; a test checks
+# equal area reach the maximum 1 of a density, if the lowest layer includes the tail; a test checks
 # this.
 _NORMAL_TAIL, _TAIL = 3.6541528853610088, 7.69711747013105
 _LAYERS = 256

@@ -30,7 +30,7 @@ class Grid(NamedTuple):
 
 
 def unit_of(scale: float) -> float:
-    """Return the unit of numbers with noise of the given scale (which must not be 0)."""
+    """Return the unit of numbers with noise of a scale; for the scale 0 it has no meaning."""
     return 2.0 ** (math.frexp(scale)[1] - BITS)
 
 

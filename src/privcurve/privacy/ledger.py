@@ -150,7 +150,7 @@ class LedgerEntry:
     sampled: float = 1.0
 
     def __hash__(self) -> int:
-        # Entries are counted in every fit, and these two fields distinguish most of them.
+        # Fast, as every fit counts its entries: these two fields distinguish most entries.
         return hash((self.what, self.noise_rate))
 
 
@@ -418,7 +418,7 @@ class PrivacyStatement:
         return parts
 
     def _public_parts(self) -> str:
-        """Return the unprotected parts of a record; empty except under ``private-columns``."""
+        """Return the words for a record's unprotected parts; empty unless ``private-columns``."""
         public = [f"its public {self._public_column_names()}"] if self.public_columns else []
         return _join_words([*public, "its label"] if self.public_label else public)
 

@@ -81,7 +81,7 @@ class Mechanism:
     probabilities: Callable[[ArrayLike, float], Floats] | None = None
 
     def bounded_range(self, epsilon: float) -> float | None:
-        """Return the length of the interval of an ε-DP call's privacy loss; None if up to 2ε.
+        """Return the length of the interval of an ε-DP call's privacy loss; None if it may be 2ε.
 
         For a choice, ε is the rate times the range of the scores' change. For labels, it is the
         rate times the L1 sensitivity of all margins, which bounds the sum of the intervals of all
@@ -128,7 +128,7 @@ def _norm_vector(rng: Source, size: Shape, scale: float = 1.0) -> Floats:
     """Draw a vector with density ∝ e^{−‖b‖/scale}: a uniform direction times a Gamma(d) norm.
 
     Each number is a sum of four draws, which is diffprivlib's defence against attacks on
-    floating-point noise; its distribution is that of a single draw.
+    floating-point noise; the sum has the same distribution as a single draw.
     """
     from privcurve.privacy.draws import old_gamma, old_normals
 

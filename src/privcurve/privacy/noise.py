@@ -215,7 +215,7 @@ def noise_of(
         The number of rounds, with equal budgets; its number replaces ``{}`` in the `what` of a
         call.
     accountants : tuple of str
-        For δ > 0: the candidates, of which the best is used; by default all that fit.
+        For δ > 0: the accountants to try; the best one is used. By default all that fit.
     **words
         Other arguments of :func:`~privcurve.privacy.ledger.state`.
 
@@ -296,7 +296,7 @@ def selection_statement(
     The ledger describes one run: a training, and the score of its model, which is the number of
     training records that the model predicts correctly. Replacing a record changes the score of a
     given model by at most one. `base` names the learners whose settings are tried. `assumptions`
-    and `exclusions` are those of all settings together, as any setting may win.
+    and `exclusions` are the union over all settings, as any setting may win.
     """
     of_settings = [text for text in exclusions if text not in NOT_COVERED]
     # Two of the usual exclusions are dropped. The choice of settings is private, so ε covers it.
@@ -335,7 +335,7 @@ PARTS = 2**10
 
 
 def noisy_counts(what: str, l1: float, epsilon: float, source: str) -> Call:
-    """Return the call that releases counts of records, in parts of a record (`PARTS`).
+    """Return the call that releases counts of records, in units of 1/PARTS of a record.
 
     The noise is discrete Laplace noise (``Curator.whole_numbers``). Neighbours move all counts
     together by at most `l1`, so the release is ε-DP. Raises ValueError if ε is finite and so small

@@ -1,4 +1,4 @@
-"""Find mutable variables to which a kernel could write exact values, apart from its results."""
+"""Find mutable variables in which a kernel could leave exact values, besides its results."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from privcurve.privacy.sums import (
 
 
 class Of(NamedTuple):
-    """The records to which rows belong; rows of the same records share the array `counts`."""
+    """The records that rows are computed from; rows of the same records share `counts`."""
 
     learner: str
     counts: Ints  # number of records that each row represents

@@ -154,7 +154,7 @@ class Sealed(np.lib.mixins.NDArrayOperatorsMixin):
         if all(part is None or isinstance(part, slice) for part in parts):
             before = places[self._rows] if len(places) > self._rows else len(parts)
             return before + max(self._rows - len(places), 0)
-        # For two tables that differ only in their number of rows, the results differ on this axis.
+        # The result's axis of rows is the axis on which it differs for tables of 2 and 3 rows.
         shapes = []
         for n in (2, 3):
             shape = list(self._array.shape)
@@ -402,7 +402,7 @@ def has_sealed(value: Any) -> bool:
 
 
 def open_values(value: Any) -> Any:
-    """Open sealed values, also in tuples and lists. Not for learners: their kernels do it."""
+    """Open sealed values, also in tuples and lists. Learners must not call it, but use kernels."""
     if type(value) in _OPEN:
         return value
     if isinstance(value, Sealed):

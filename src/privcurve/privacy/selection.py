@@ -36,7 +36,7 @@ _NAMED = re.compile(r"private selection \(eta = (\S+), expected runs = (\S+)\)")
 _NEAR = 1e-3
 _MOST_STEPS = 60
 
-# A score of one record is this many units of the grid of scores.
+# Scores with noise are integers, in which one record counts as this number of units.
 UNITS = 2**20
 
 
@@ -94,7 +94,7 @@ class Runs:
         return (1 + self.eta) * arithmetic.log((1 + self.gamma * shrink) / (shrink + self.gamma))
 
     def rho_slope(self, rho: float) -> float:
-        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs: Papernot, Steinke ('Private selection', 4)."""
+        """Bound ln f′(u)/f′(u′) for ρ-zCDP runs (Papernot and Steinke; 'Private selection', 4)."""
         log = -arithmetic.log(self.gamma)
         return (1 + self.eta) * (log if log <= rho else 2 * math.sqrt(rho * log) - rho)
 

@@ -74,7 +74,7 @@ class Bounds(NamedTuple):
 
 
 def unit_of(numbers: Floats) -> float:
-    """Return the largest of `_UNITS` of which all numbers are multiples; 0 if there is none."""
+    """Return the largest number of `_UNITS` that divides all numbers; 0 if none divides them."""
     return next((u for u in _UNITS if np.array_equal(np.rint(numbers / u) * u, numbers)), 0.0)
 
 

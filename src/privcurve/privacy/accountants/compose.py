@@ -97,14 +97,15 @@ class Accountant:
     delta: Callable[[Costs, float], float] | None = None
     # Whether the accountant uses only the pure ε of a call.
     pure: bool = False
-    # Whether δ must be above 0. Those of `ACCOUNTANTS` that allow δ = 0 add up ε's, so their ε is
-    # in proportion to the noise rates.
+    # Whether δ must be above 0. The members of `ACCOUNTANTS` that allow δ = 0 add up ε's, so their
+    # result is in proportion to the noise rates.
     needs_delta: bool = True
     # Whether the search for noise tries the accountant; False if another one is never worse.
     best: bool = True
     # Whether one evaluation takes milliseconds: the search then starts at the result of others.
     slow: bool = False
-    # The search multiplies noise rates by this factor below 1, to cover its error and that of δ.
+    # The search multiplies noise rates by this factor below 1, to cover its own error and errors
+    # of δ.
     safety: float = SAFETY
 
     def admits(self, costs: Costs, delta: float) -> bool:

@@ -62,7 +62,7 @@ class Cost:
 
 Costs = Sequence[Cost]
 
-# The relative error of `solve`, and the factor by which noise rates are reduced to cover it.
+# The relative error of `solve`, and a factor on noise rates that covers this error.
 TOLERANCE = 1e-11
 SAFETY = 1 - 3e-11
 

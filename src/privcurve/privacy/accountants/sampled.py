@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 
 
 def sampled_delta(costs: Costs, epsilon: float) -> float:
-    """Return an upper bound of δ(ε) of Gaussian calls, some of which are on Poisson batches.
+    """Return an upper bound of δ(ε) of Gaussian calls, if some calls are on Poisson batches.
 
     The bound is 1 if ε, or sensitivity/σ of a call, is too large for the grids.
     """

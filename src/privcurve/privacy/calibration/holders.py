@@ -82,9 +82,11 @@ def random_trees(
     trust: str,
     n_colluding: int,
 ) -> LeafNoise:
-    """Calibrate the Gaussian noise of T trees: σ = S·√T/μ (docs/proofs.md, 'Clipped residuals').
+    """Calibrate the Gaussian noise of random trees (docs/proofs.md, 'Clipped residuals').
 
-    Raises ValueError if the budget is out of range, or if δ = 0.
+    σ is S·√T/μ, for T trees, the L2 sensitivity S of the sums in one tree's leaves, and the budget
+    μ of Gaussian noise that follows from (ε, δ). Raises ValueError if the budget is out of range,
+    or if δ = 0.
     """
     check_budget(epsilon, delta)
     if not is_private(epsilon):

@@ -40,7 +40,7 @@ class Objective:
     """
 
     mechanism: str
-    sensitivity: float  # of the gradient, in that norm
+    sensitivity: float  # of the gradient, in the norm on which the noise depends
     scale: float  # of the noise; 0 at ε = ∞
     penalty: float  # Λ
     epsilon: float  # ε₁ (for the noise) + ε₂ (for the Jacobian)

@@ -76,7 +76,7 @@ def sums_sensitivity(neighbours: str, pure: bool, n_classes: int = 2, n_columns:
 
 
 def grid_bits(ledger: Sequence[LedgerEntry], epsilon: float) -> int:
-    """Return the finest grid that can represent the noise of all releases, in bits.
+    """Return the bits (unit 2^-bits) of the finest grid that can represent the noise of all calls.
 
     Raises ValueError if the noise is too large for any grid.
     """

@@ -17,7 +17,7 @@ from privcurve.privacy.accountants.compose import (
 from privcurve.privacy.accountants.cost import Cost, scale_costs, solve, total_rho
 from privcurve.privacy.budget import check_budget
 
-# Accountants in the order in which the search tries them; of equally good ones it takes the first.
+# The accountants that the search tries, in this order; of equally good ones it takes the first.
 BEST_OF = tuple(one.name for one in ACCOUNTANTS if one.best)
 
 

@@ -17,7 +17,7 @@ from privcurve.privacy.noise import Announced
 
 @dataclass(frozen=True)
 class SharedBudget:
-    """A budget from which calls take shares, which must add up to at most 1.
+    """A budget that calls spend in shares; the shares must add up to at most 1.
 
     If δ = 0, a share x pays for an xε-DP call. If δ > 0, it pays for a Gaussian release with
     sensitivity/σ = √x·μ, or for a choice with a bounded range of 2√x·μ: both cost x·ρ, ρ = μ²/2.

@@ -134,9 +134,9 @@ def lazybb_split_range(n: int, zeta: float, criterion: str, alpha: float = 1.0) 
     """Return the range of the split scores' change in LazyBB, all nodes of one tree level together.
 
     The scores are −ΣF(a, b), with F(a, b) = (a + b)G(a/(a + b)) for the weights a and b of the two
-    labels, in units of κn, of which no record has more than ζ (:func:`lazybb_zeta_rounds`). The
-    range is 2F(ζ, nζ); for Gini it is just below the 8ζ of `TOP_DOWN_SPLIT`. Replace-one. Source:
-    docs/proofs.md, 'LazyBB: trees' (proved).
+    labels, in units of κn. In these units no record weighs more than ζ
+    (:func:`lazybb_zeta_rounds`). The range is 2F(ζ, nζ); for Gini it is just below the 8ζ of
+    `TOP_DOWN_SPLIT`. Replace-one. Source: docs/proofs.md, 'LazyBB: trees' (proved).
     """
     check_n(n)
     return 2 * zeta * (n + 1) * impurity(1 / (n + 1), criterion, alpha)
