@@ -124,7 +124,7 @@ class Checksum:
         self._digest.update(fixed.reshape(-1).view(np.uint8).data)
 
     def add_all(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add complete arrays."""
+        """Add complete arrays, by their names."""
         for key, array in arrays.items():
             self.begin(key, array.dtype, array.shape)
             self.add(array)

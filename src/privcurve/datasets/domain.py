@@ -219,10 +219,10 @@ class Label:
     """The column of the label, and the names of the classes."""
 
     column: str  # the column of the file that holds the label
-    negative: str = ""  # meaning of −1, with two classes
-    positive: str = ""  # meaning of +1
+    negative: str = ""  # name of the class −1, if there are two classes
+    positive: str = ""  # name of the class +1, if there are two classes
     public: bool = False  # whether the label is public in studies of partially private features
-    classes: tuple[str, ...] = ()  # meanings of 0, 1, …, with more than two classes
+    classes: tuple[str, ...] = ()  # names of the classes 0, 1, …, if there are more than two
     # Original type of labels that are stored as texts (:mod:`privcurve.given`). It decides how
     # labels are read, but no code, so that domains are equal without it.
     type: str = field(default=given.TEXT, compare=False)

@@ -226,8 +226,8 @@ def _read(
 ) -> tuple[Coded, list[ColumnCounts]]:
     """Read and encode the files of `parts` one after another, up to `first` records (0: all).
 
-    Returns the encoded records (with a unit, at most `at_most` of each person), and for each column
-    the outcomes of its encoding.
+    Returns the encoded records (with a unit, at most `at_most` of each person), and the counts of
+    missing, clipped and unlisted values of each column.
     """
     coder = Coder(description.domain, description.path, problems)
     for part in parts:
@@ -292,7 +292,7 @@ class _GrowingArrays:
         return Coded(X, y, self.n_rows, rows, self._persons)
 
     def checksum(self, train: Coded, more: Mapping[str, NDArray[Any]]) -> str:
-        """Return the checksum of the dataset with these training records; `more`: other arrays."""
+        """Return the checksum of the dataset; `more` has the arrays of test set and persons."""
         at_most = None if self._unit is None else self._unit.at_most
         return checksum(self._domain, {"X": train.X, "y": train.y, **more}, at_most)
 

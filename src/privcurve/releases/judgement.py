@@ -304,7 +304,7 @@ def judge(counts: Floats, deviation: float, bins: ScoreBins, **facts: float) -> 
 
 
 def _mean(values: Floats, counts: Floats, deviation: float, binning: float = 0.0) -> Measure:
-    """Return the mean of `values` over all counted records; each record has the value of its cell.
+    """Return the mean over all records of the value that `values` gives to their cell of `counts`.
 
     The noise in the total number of records is part of the standard error.
     """

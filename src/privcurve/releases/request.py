@@ -90,9 +90,9 @@ class Request:
         return budget_within_group(self.epsilon, self.delta, self._at_most)
 
     def statement_of(self, statement: PrivacyStatement) -> PrivacyStatement:
-        """Return the statement of the release, from the statement of its fit, which is for records.
+        """Return the statement of the release, from the statement of its fit.
 
-        It differs if the unit of the request is a person.
+        If the unit of the request is a person, the result is for persons, not for single records.
         """
         return statement.of_persons(self._at_most)
 

@@ -194,9 +194,10 @@ class Coder:
     def _rows_to_refuse(
         self, wrong: NDArray[np.bool_], places: NDArray[np.intp]
     ) -> Iterator[tuple[int, int]]:
-        """Yield (row, position of its distinct cell) for wrong cells, until `problems` is full.
+        """Yield (row, cell) for each row with a wrong cell, until `problems` is full.
 
-        `wrong` has an entry for each distinct cell, `places` the cell of each row.
+        `places` has the cell of each row, as a position among the distinct cells; `wrong` says
+        which distinct cells are wrong.
         """
         for row in np.flatnonzero(wrong[places]).tolist() if wrong.any() else ():
             yield row, places[row]

@@ -114,7 +114,7 @@ class Profile:
         return self.numbers.get((decimal, thousands), Range())
 
     def is_mostly(self, values: Range) -> bool:
-        """Return whether nearly all present values of the column are counted in `values`."""
+        """Return whether nearly all present values are of one kind, which `values` counts."""
         return values.n > 0 and values.n >= NEARLY_ALL * self.n_present
 
     def add(self, texts: Any) -> None:

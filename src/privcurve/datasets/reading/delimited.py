@@ -375,10 +375,10 @@ def is_plain_text(path: Path) -> bool:
 
 
 def _find_separator(path: Path, encoding: str) -> tuple[str, list[Record]]:
-    """Return the separator that splits most lines into equally many fields, and two records.
+    """Return the separator that splits the most lines into equally many fields.
 
-    The separator must split the first line into more than one field. The records are the first two.
-    Raises DatasetError if there is no such separator.
+    The function also returns the first two records. Raises DatasetError if no separator splits the
+    first line, like most lines, into more than one field.
     """
     best: tuple[float, int] = (0.0, 0)
     choice: tuple[str, list[Record]] | None = None

@@ -343,5 +343,5 @@ KIND = FileKind(
     sniff=sniff,
     open=open_sheet,
     unit="row",
-    cell_bytes=125.0,  # measured: each value is an object
+    cell_bytes=125.0,  # measured; each value is a Python object
 )

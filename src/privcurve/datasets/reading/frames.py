@@ -1,4 +1,4 @@
-"""Read frames in pieces, as the same named columns that a file with these values would have."""
+"""Read the columns of a frame in pieces, with the values that a file would give."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def chunk_size(width: int) -> int:
 
 
 def chunks_of(items: Iterable[T], width: int) -> Iterator[list[T]]:
-    """Split records of `width` fields into lists, as long as the pieces of a table."""
+    """Split records of `width` fields into lists of :func:`chunk_size` records."""
     rest = iter(items)
     while chunk := list(islice(rest, chunk_size(width))):
         yield chunk
@@ -97,7 +97,7 @@ AnyDescription: TypeAlias = "Description | Unlabelled"
 
 
 def wanted_fields(description: AnyDescription) -> list[str]:
-    """Return the fields to read: the columns, then label and unit (or the copied fields)."""
+    """Return the fields to read: columns, label and unit; for prediction, columns and copies."""
     if description.label is None:
         return list(dict.fromkeys((*description.domain.names, *description.copied)))
     unit = [] if description.unit is None else [description.unit.column]
