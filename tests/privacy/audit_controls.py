@@ -41,7 +41,7 @@ class Control(NamedTuple):
     n_trainings: int = N_TRAININGS
 
 
-# Boosting of the two labels: on equal records every 1-rule is one of them ------ ------
+# Boosting of the two labels: on equal records every 1-rule is one of them -------------
 
 
 def boosted_labels(side, rates, weigh):
@@ -83,7 +83,7 @@ def boosted(name, n, n_rounds, rate, weigh=capped_weights):
     return Control(name, flipped_constant(n), sample, distribution)
 
 
-# Noise on exact sums ------ -----------------------------------------------------------
+# Noise on exact sums ------------------------------------------------------------------
 
 
 def sums(side, of_rows):

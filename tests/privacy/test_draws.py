@@ -22,7 +22,7 @@ def streams(kind):
 
 @pytest.mark.parametrize("kind", ["pcg", "chacha"])
 @pytest.mark.parametrize("law", ["laplace", "gumbel", "logistic", "exponential", "normal"])
-def test_noise_is_that_of_numpy(law, kind):
+def test_noise_equals_numpys(law, kind):
     own, numpys = streams(kind)
     drawn = getattr(draws, law)(own, (2, N // 2), 2.5)
     expected = getattr(numpys, law)(scale=2.5, size=(2, N // 2))

@@ -48,7 +48,7 @@ def test_residuals_are_in_fine_units_however_many_records_there_are():
     assert of_ring <= unit == 2**-10
 
 
-# Shares that are rounded one by one ------ -----------------------------------------------
+# Shares that are rounded one by one ------------------------------------------------------
 
 
 def of_shares(mechanism, scale, parts):

@@ -64,7 +64,7 @@ def test_each_loop_is_tried():
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_what_a_record_adds_does_not_depend_on_others(name):
+def test_the_contribution_of_a_record_does_not_depend_on_others(name):
     loop, _ = LOOPS[name]
     rng = np.random.default_rng(1)
     rows = [DOMAIN[k] for k in rng.integers(len(DOMAIN), size=60)]
@@ -80,7 +80,7 @@ def test_what_a_record_adds_does_not_depend_on_others(name):
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_what_a_record_adds_is_within_the_bounds(name):
+def test_the_contribution_of_a_record_is_within_the_bounds(name):
     loop, bounds = LOOPS[name]
     bounds = bounds(*GIVEN[name](table(DOMAIN[:1], [1])))
     at = [parts_of(loop(*GIVEN[name](table([row], [1]))), bounds) for row in DOMAIN]

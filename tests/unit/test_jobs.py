@@ -424,7 +424,7 @@ def test_files_of_earlier_versions_name_the_method_in_another_column(tmp_path):
     assert read_table(tmp_path / "old.csv")["method"].tolist() == ["1", "gam~proved"]
 
 
-def test_each_row_group_is_read_alone_with_the_columns_asked_for(tmp_path):
+def test_each_row_group_is_read_separately_with_the_requested_columns(tmp_path):
     path = tmp_path / "cells.parquet"
     groups = [[row("a"), row("b", epsilon=math.inf)], [], [row("c")]]
     results.write(path, list(map(results.table, groups)), [{"name": n} for n in "xyz"])

@@ -155,7 +155,7 @@ def test_noise_on_the_grid_is_rounded_up(rate):
         assert scale == 1 or 2**bits / (scale - 1) > rate
 
 
-def test_neighbouring_bins_are_merged_by_code_alone():
+def test_neighbouring_bins_are_merged_only_by_code():
     maps = bin_maps(np.array([40, 40, 16]), (True, False, True), 16)
     assert [int(one.max()) + 1 for one in maps] == [16, 40, 16]
     assert (np.diff(maps[0].astype(int)) >= 0).all()
@@ -291,7 +291,7 @@ def test_a_table_of_very_many_records_gives_the_model_of_fewer():
     assert many.decision_function(X) == pytest.approx(few.decision_function(X), abs=0.05)
 
 
-# Texts ------ -------------------------------------------------------------------------------------
+# Texts --------------------------------------------------------------------------------------------
 
 
 def test_the_model_prints_itself():
