@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from privcurve.audit.contract import Case, Verdict
@@ -29,7 +30,7 @@ NOT_SEEN = (
     "follows from a key."
 )
 
-# A check, and the setting that it checks.
+# A function that checks a case, and the case.
 Job = tuple[Callable[[Case], Verdict], Case]
 
 # Marks before and after the table in docs/research/audit.md.
@@ -50,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     jobs: list[Job] = [(try_case, case) for case in cases]
     if TUNED in names:
-        jobs += [(_check_candidate, case) for case in candidates()]
+        jobs += [(partial(check_distant, sizes=()), case) for case in candidates()]
     start = time.monotonic()
     verdicts = list(_check_all(jobs, options.processes, options.table is None))
     if options.table is not None:
@@ -119,7 +120,7 @@ def _check_releases(names: Sequence[str]) -> int:
 
 
 def _check_all(jobs: Sequence[Job], processes: int, tell: bool) -> Iterable[Verdict]:
-    # Worker processes have not imported the file of a user's own learner.
+    # A user's own learner is checked in this process: workers have not imported its file.
     alone = processes < 2 or len(jobs) < 2 or {case.learner for _, case in jobs} & set(own.names())
     if alone:
         yield from (_report(_do(job), tell) for job in jobs)
@@ -133,11 +134,6 @@ def _do(job: Job) -> Verdict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return one(case)
-
-
-def _check_candidate(case: Case) -> Verdict:
-    """Check private selection over a learner; the learner has checks of its own."""
-    return check_distant(case, sizes=())
 
 
 def _report(verdict: Verdict, tell: bool) -> Verdict:
@@ -154,9 +150,10 @@ def _report(verdict: Verdict, tell: bool) -> Verdict:
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
-    """Return a Markdown table of the largest change of the exact values of each learner's calls.
+    """Return a Markdown table that compares announced and observed sensitivities.
 
-    A row shows the setting of the learner that uses the largest part of the announced sensitivity.
+    The observed sensitivity is the largest change of the exact values between neighbours. A row is
+    a call of a learner, in the setting where observed/announced is largest.
     """
     rows: dict[tuple[str, str], tuple[float, str]] = {}
     for verdict in verdicts:

@@ -30,12 +30,12 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 class _Files(IndexDataCacheFile):
     """The cache files of a function, named by a hash of types, processor and code."""
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: object, data: object) -> None:
         # Store the data packed: data of older code may refer to functions that no longer exist, so
         # `load` must compare the stamps before it unpacks them.
         self._save_data(self._name_of(key), (self._version, self._source_stamp, self._dump(data)))
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: object) -> Any:
         try:
             version, stamp, packed = self._load_data(self._name_of(key))
             is_current = (version, stamp) == (self._version, self._source_stamp)
@@ -43,7 +43,7 @@ class _Files(IndexDataCacheFile):
         except (OSError, EOFError, ValueError, TypeError, pickle.UnpicklingError):
             return None  # the file is missing or incomplete: Numba compiles the function
 
-    def _name_of(self, key: Any) -> str:
+    def _name_of(self, key: object) -> str:
         digest = hashlib.sha256(repr(key).encode()).hexdigest()
         return self._data_name_pattern.replace("{number:d}", digest[:16])
 

@@ -199,7 +199,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
     def fit_records(
         self,
         records: Records | PartedRecords,
-        settings: Sequence[Mapping[str, Any]],
+        settings: Sequence[Mapping[str, object]],
         curators: Sequence[Curator],
     ) -> list[Self]:
         """Train one copy of this learner for each setting, on encoded records.
@@ -260,7 +260,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         """Return a remark if simpler learners often predict better from `n` records; else ""."""
         return ""
 
-    def _copies_with(self, settings: Sequence[Mapping[str, Any]]) -> list[Self]:
+    def _copies_with(self, settings: Sequence[Mapping[str, object]]) -> list[Self]:
         """Return a copy of this learner for each setting, with checked parameters."""
         learners = []
         for setting in settings:
@@ -326,7 +326,7 @@ class CodedClassifier(Explained, merging.MergingClassifier, SklearnClassifier):
         return learners
 
     @staticmethod
-    def _without_seed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_seed(parameters: Mapping[str, object]) -> dict[str, Any]:
         return {key: value for key, value in parameters.items() if key != "random_state"}
 
     def _as_fitted(self) -> Self:

@@ -328,11 +328,11 @@ class LearnerEntry:
         """The default hyperparameters."""
         return {name: parameter.default for name, parameter in self.parameters.items()}
 
-    def complete(self, setting: Mapping[str, Any]) -> dict[str, Any]:
+    def complete(self, setting: Mapping[str, object]) -> dict[str, Any]:
         """Return the hyperparameters of `setting`, completed by the defaults of the others."""
         return {**self.defaults, **setting}
 
-    def most_bins(self, setting: Mapping[str, Any]) -> int | None:
+    def most_bins(self, setting: Mapping[str, object]) -> int | None:
         """Return how many mixed bins a column has after merging; None: they are not merged.
 
         Parameters
@@ -388,7 +388,7 @@ class LearnerEntry:
         neighbours: str | None = None,
         n_classes: int = 2,
         facts: object = None,
-        setting: Mapping[str, Any] | None = None,
+        setting: Mapping[str, object] | None = None,
         in_parts: bool = False,
     ) -> Iterator[str]:
         if delta and not self.approximate:
@@ -428,7 +428,7 @@ class LearnerEntry:
                     )
 
     def cost(
-        self, setting: Mapping[str, Any], n_rows: int, n_columns: int, n_classes: int = 2
+        self, setting: Mapping[str, object], n_rows: int, n_columns: int, n_classes: int = 2
     ) -> float:
         """Return the estimated seconds of one fit.
 

@@ -171,7 +171,7 @@ class LazyBBClassifier(VotingClassifier, StartClassifier, LazyBBParameters):
         kept = np.clip(votes, -LARGEST_START, LARGEST_START)
         return signs * kept.astype(np.int64)
 
-    def _adopt(self, released: Any, n: int, statement: PrivacyStatement) -> None:
+    def _adopt(self, released: object, n: int, statement: PrivacyStatement) -> None:
         super()._adopt(released, n, statement)
         automatic = NEGATIVE if self.calibration == PUBLISHED else LAST_ROUND
         self.ties_ = automatic if self.ties == "auto" else self.ties

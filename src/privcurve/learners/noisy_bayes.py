@@ -115,7 +115,10 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         released = curator.numbers(call, counts)
         noisy = np.split(released, np.cumsum(n_bins[chosen])[:-1])
         if roles.public is None:
-            totals = _estimate_totals(noisy)
+            # From all columns, weighted by their precision.
+            precisions = np.array([1 / len(table) for table in noisy])
+            sums = np.array([table.sum(axis=0) for table in noisy])
+            totals = transposed_times(sums, precisions) / total(precisions)
             rates = logs(np.maximum(totals, 0.0) + call.scale + float(self.smoothing))
             self.prior_: float | PublicStart = float(rates[1] - rates[0])
         else:
@@ -161,7 +164,7 @@ class NoisyBayesClassifier(ChanceClassifier, StartClassifier, NoisyBayesParamete
         return scores
 
 
-def cells_of_columns(rows: Any, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
+def cells_of_columns(rows: object, columns: Sequence[int], widths: Sequence[int]) -> list[Bounds]:
     """Return the bounds of the counts of each column: a record is in one cell of code and label."""
     return [one_cell((width, 2)) for width in widths]
 
@@ -206,13 +209,3 @@ def _choose(tables: Mapping[int, Sum], m: int, curator: Curator) -> list[int]:
         place = curator.choose(CHOICE.format(k), [scores[j] for j in left])
         chosen.append(left.pop(place))
     return chosen
-
-
-def _estimate_totals(noisy: list[Floats]) -> Floats:
-    """Estimate the numbers of negative and positive records from the noisy counts of all columns.
-
-    Each column gives an estimate; its weight is inverse to its variance.
-    """
-    weights = np.array([1 / len(table) for table in noisy])
-    sums = np.array([table.sum(axis=0) for table in noisy])
-    return transposed_times(sums, weights) / total(weights)

@@ -68,7 +68,7 @@ def hint_parts() -> str:
 
 
 def check_parameters(
-    name: str, parameters: Mapping[str, Any], calibration: str | None = None
+    name: str, parameters: Mapping[str, object], calibration: str | None = None
 ) -> None:
     """Check hyperparameters of a learner against its entry; the others have their defaults.
 
@@ -102,7 +102,7 @@ def check_parameters(
                 )
 
 
-def check_proved(name: str, parameters: Mapping[str, Any]) -> None:
+def check_proved(name: str, parameters: Mapping[str, object]) -> None:
     """Refuse hyperparameters of a learner without a proved guarantee."""
     for key, value in parameters.items():
         registered = entry(name).parameters[key]
@@ -170,7 +170,7 @@ def estimator_class(name: str) -> type[Any]:
     return kind
 
 
-def is_shipped(kind: type[Any]) -> bool:
+def is_shipped(kind: type[object]) -> bool:
     """Return whether a class is exactly a learner class of this project, and not a subclass."""
     name = str(getattr(kind, "_learner", None))
     if name not in LEARNERS:
@@ -188,7 +188,7 @@ def is_ours(module: str) -> bool:
 def make(
     name: str,
     domain: Any,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, object] | None = None,
     neighbours: str = REPLACE_ONE,
 ) -> Any:
     """Return an unfitted learner for a dataset, with the dataset's public facts as parameters.

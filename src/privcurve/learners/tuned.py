@@ -248,7 +248,7 @@ class TunedClassifier(PrivateClassifier, TunedParameters):
         check_is_fitted(self)
         return bool(self.best_.chances_by_link)
 
-    def _on_groups(self, domain: Any) -> tuple[Self, Any]:
+    def _on_groups(self, domain: object) -> tuple[Self, Any]:
         other = copy.copy(self)
         other.best_, domain = self.best_._on_groups(domain)
         other.n_bins_ = other.best_.n_bins_

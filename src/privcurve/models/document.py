@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privcurve import __version__
-from privcurve.datasets.description import WITH_FILES, Parser
+from privcurve.datasets.description import Parser
 from privcurve.datasets.domain import Domain
+from privcurve.datasets.reading import file_kind_names
 from privcurve.given import OF_TEXTS, TEXT, type_of_classes
 from privcurve.learners.registry import LEARNERS, estimator_class
 from privcurve.learners.shared.explained import are_names_of, check_domain
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
     from privcurve.learners.base import CodedClassifier
 
 FORMAT = "privcurve model"
-# Increases if the meaning of a file changes.
+# The version of the format, which increases when the meaning of files changes.
 FORMAT_VERSION = 1
 
-# Omitted parameters: some follow from the domain, and the seed is secret.
+# Parameters that a file does not contain: the secret seed, and what follows from the domain.
 NOT_WRITTEN = ("n_bins", "bounds", "classes", "schema", "random_state", "mixed_bins")
 
 
 def key_of(attribute: str) -> str:
-    """Return the key of an attribute of a learner in a file."""
+    """Return the key in a model file for an attribute of a learner: its name without ``_``."""
     return attribute.rstrip("_")
 
 
@@ -46,14 +47,14 @@ def save(
     *,
     parser: Parser | None = None,
     statement: PrivacyStatement | None = None,
-    dataset: Any = None,
-    notes: Any = None,
+    dataset: object = None,
+    notes: object = None,
 ) -> None:
     """Write a fitted learner as a file of JSON (docs/model_file.md).
 
     The file contains only released results of the fit and public facts: no exact counts, no private
-    number of records, no seed. It suffices for predictions; its statement bounds what it may
-    reveal.
+    number of records, no seed. It suffices for predictions; its privacy statement bounds what it
+    may reveal.
 
     Parameters
     ----------
@@ -62,11 +63,11 @@ def save(
     estimator : CodedClassifier
         A fitted learner of this project, trained on data encoded by `domain`.
     domain : Domain, optional
-        The meaning of its columns and classes, which is public; by default the domain of the
-        learner's ``schema``.
+        The public meaning of the columns and classes; by default the domain of the learner's
+        ``schema``.
     parser : Parser, optional
-        The format of the records' files, such as ``datasets.describe("patients").parser``, which is
-        public. ``privcurve predict`` uses it to read files without column names.
+        The public format of the training files, such as ``datasets.describe("patients").parser``.
+        ``privcurve predict`` uses it to read files without column names.
     statement : PrivacyStatement, optional
         The statement of the released model; by default the estimator's ``privacy_``.
     dataset, notes : optional
@@ -76,7 +77,7 @@ def save(
     ------
     ModelError
         If the learner can't be released, is not fitted, or was fitted on other columns or classes
-        than the domain's.
+        than `domain` has.
     OSError
         If the file can't be written.
     """
@@ -100,8 +101,8 @@ def document(
     *,
     parser: Parser | None = None,
     statement: PrivacyStatement | None = None,
-    dataset: Any = None,
-    notes: Any = None,
+    dataset: object = None,
+    notes: object = None,
 ) -> dict[str, Any]:
     """Return the content of the file that :func:`save` writes, without its seal."""
     name = _learner_of(estimator)
@@ -135,7 +136,7 @@ def document(
         "classes": classes,
         "domain": facts,
         # A dataset without files has no format.
-        **({"parser": parser.to_dict()} if parser and parser.kind in WITH_FILES else {}),
+        **({"parser": parser.to_dict()} if parser and parser.kind in file_kind_names() else {}),
         "model": _encode_attributes(chosen),
         "statement": {"text": str(stated), **fields},
         "dataset": _check_json(dataset, "dataset"),
@@ -144,15 +145,15 @@ def document(
 
 
 def _encode_classes(estimator: CodedClassifier, domain: Domain) -> tuple[list[Any], dict[str, Any]]:
-    """Return the classes of the fit, and the domain with the type of its labels, as JSON."""
+    """Return the classes of the fit, and the domain with the type of its labels, as plain JSON."""
     classes, facts = np.asarray(estimator.classes_).tolist(), domain.to_dict()
     names = domain.label.names
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
-        # Labels of other types are written by their names.
+        # JSON has no type for these labels, such as dates: write the names of the classes.
         classes = list(names)
     elif estimator.schema is None or not are_names_of(names, classes):
-        # The labels of the fit were codes or positions of classes.
+        # The fit had codes or positions as labels: keep the type of the labels in the domain.
         kind = domain.label.type
     if kind != TEXT:
         facts["label"]["type"] = kind
@@ -191,7 +192,7 @@ def check(estimator: CodedClassifier, domain: Domain) -> None:
         raise ModelError(str(error)) from None
 
 
-def _encode_parameter(value: Any, key: str) -> Any:
+def _encode_parameter(value: object, key: str) -> Any:
     """Return a parameter as plain JSON; infinity is the text ``inf``."""
     if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
@@ -210,7 +211,7 @@ def _encode_parameter(value: Any, key: str) -> Any:
     raise ModelError(f"{key} = {value!r} can't be written as JSON")
 
 
-def _check_json(value: Any, name: str) -> Any:
+def _check_json(value: object, name: str) -> Any:
     """Return `value` if it is plain JSON; raise ModelError otherwise."""
     with suppress(TypeError, ValueError):
         written = json.dumps(value, allow_nan=False)

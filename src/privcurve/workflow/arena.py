@@ -1,4 +1,4 @@
-"""The study behind ``privcurve arena``: one method, on the tables of a file of runs."""
+"""The study behind ``privcurve arena``: one method, on the datasets of a file of stored runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from privcurve.workflow.comparison import SEED, arguments, lay_out
 from privcurve.workflow.plan import Plan
 
 PREFIX = "arena_of_"
-DELTA = 1e-6
-# Figures show the new method, the reference and this many other methods of the file.
+DELTA = 1e-6  # default for learners that use a δ
+# Figures show the new method and, of the file, the reference and this many other methods.
 MOST_OTHERS = 4
 
 
@@ -30,18 +30,18 @@ class Entrant(NamedTuple):
 
     @property
     def output(self) -> OutputRequest:
-        """The output with its tables and figures."""
+        """The output ``arena`` of the study, which has its tables and figures."""
         requests = {r.output.word: r for r in self.plan.study_outputs(self.name)}
         return requests["arena"]
 
     def arguments(self, cores: str) -> list[str]:
-        """Return Snakemake's arguments."""
+        """Return Snakemake's command-line arguments for the study."""
         return arguments(self.configuration, self.name, cores)
 
 
 def prepare(
     learner: str,
-    setting: Mapping[str, Any],
+    setting: Mapping[str, object],
     against: str = arena.FROZEN,
     datasets: Sequence[str] = (),
     delta: float | None = None,
@@ -49,18 +49,21 @@ def prepare(
 ) -> Entrant:
     """Check a method, and write its study and the configuration; nothing is trained.
 
-    The study has the tables (or only `datasets`), ε and hold-outs of the file of runs `against`.
-    Without `delta` the study has `DELTA`, or 0 if the learner offers no other.
-    Raises StudyError, or ValueError for an unknown learner.
+    The study has the untouched datasets (or only `datasets`), ε and hold-outs of the file of
+    runs `against`. The default of `delta` is `DELTA`, or 0 for a learner that uses no δ. Raises
+    StudyError if the study can't be run, and ValueError if the learner is unknown.
     """
     entry = registry.entry(learner)
     others = runs.read(arena.against_file(against))
-    tables = list(dict.fromkeys(others["dataset"]))
+    suites = dict(zip(others["dataset"], others["suite"], strict=True))
     for name in datasets:
         try:
-            check_name("--datasets: the file of runs has no table", name, tables)
+            check_name("--datasets: the file of runs has no table", name, suites)
         except ValueError as error:
             raise StudyError(str(error)) from None
+    tables = [*datasets] or [name for name in suites if suites[name] == runs.UNTOUCHED]
+    tables = tables or list(suites)
+    others = others[others["dataset"].isin(tables)]
     spec: dict[str, Any] = {"learner": learner, **({"fixed": dict(setting)} if setting else {})}
     if entry.private:
         chosen = (DELTA if entry.approximate else 0.0) if delta is None else delta
@@ -69,11 +72,11 @@ def prepare(
     options: dict[str, Any] = {"against": against, "shown": _choose_others(learner, others)}
     content = {
         "title": f"{entry.title} in the arena",
-        "datasets": [*datasets] or tables,
+        "datasets": tables,
         "epsilons": sorted(e for e in set(others["epsilon"]) if math.isfinite(e)),
         "splits": {"holdout": holdout, "repeats": int(others["split"].max())},
         "learners": {learner: spec},
-        "outputs": ["runs", {"arena": options}],
+        "outputs": ["runs", "checks", {"arena": options}],
     }
     name = PREFIX + learner
     head = "# Made by privcurve arena, which writes it anew each time.\n"
@@ -82,7 +85,11 @@ def prepare(
 
 
 def _choose_others(learner: str, others: Any) -> list[str]:
-    """Choose the methods that figures add: PrivGAM, and the learners with the best mean AUC."""
+    """Return the methods of the file that figures show next to the new method.
+
+    They are the reference (PrivGAM), and the best method of each of the `MOST_OTHERS` learners with
+    the best mean AUC.
+    """
     finite = others[others["epsilon"].map(math.isfinite)]
     means = finite.groupby("method")["auc"].mean().sort_values(ascending=False)
     of = dict(zip(finite["method"], finite["learner"], strict=True))

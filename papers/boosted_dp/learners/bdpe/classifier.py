@@ -65,9 +65,8 @@ from .noise import (
 CHOSEN = "chosen"
 RANDOM = "random"
 
-# Values of `calibrate_alpha` besides EXACT: α of the splits is the parameter itself, or depends on
-# the noisy error of the tree.
-GIVEN = "no"
+# Values of `calibrate_alpha` besides "no": α of the splits depends on the exact error of the tree
+# (EXACT), or on its noisy error.
 RELEASED = "released"
 
 # Values of `votes`: how a leaf votes.

@@ -23,7 +23,6 @@ from .._kernel import WeightedRows, draw_tree
 from .._leaves import leaves_in, shrunk_votes
 from . import Parameters
 
-LAPLACE_LEAVES = "laplace"
 EXPONENTIAL_LEAVES = "exponential"
 SIGN = "sign"
 

@@ -1,4 +1,4 @@
-"""A draft of a description, and how it is written as a YAML file for its owner to complete."""
+"""The draft of a description, written as a YAML file for its owner to complete."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from privcurve.datasets.describing.columns import Proposal
 from privcurve.datasets.describing.label import Classes
 from privcurve.datasets.reading import Format
 from privcurve.datasets.variants import escape_name
 
-# Words that YAML reads unchanged.
+# Words that YAML reads as texts without quotes, except the words in _NOT_BARE.
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_./%-]*")
 _NUMBERED = re.compile(r"(.*\D)(0|[1-9]\d*)")
-# Two numbers have the same magnitude if they differ by at most this factor.
+# Columns share bounds only if their largest numbers differ by at most this factor.
 _MAGNITUDE = 10
 _NOT_BARE = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
@@ -25,7 +24,7 @@ _UNIT = (
     "{{column: {first}, at_most: how many records of each}}, if {names} people: ε then "
     "protects persons; none, if each record is another person's"
 )
-# Comments on the keys of a label.
+# Comments that a draft puts next to the keys of the label.
 _OF_LABEL = {
     "positive": "the label of positive records",
     "negative": "the label of negative records",
@@ -37,7 +36,7 @@ _PRIVATE = """\
 # possible), never what the screen showed of them. Fill in each line marked "decide", then:
 #   privcurve check {name}
 """
-# A release for add-remove neighbours protects the number in this line.
+# Comment after n_rows in a draft.
 _ADD_REMOVE = (
     "# (A release with --neighbours add-remove protects this number, too: n_rows would be public",
     "# knowledge as soon as others saw this file. Keep it to yourself then.)",
@@ -52,35 +51,35 @@ _PUBLIC = """\
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft of a description, and what was seen of the table."""
+    """The draft of a description, and facts about the table for its owner."""
 
     name: str
     format: Format
     decimal: str
     thousands: str
     missing: list[str]  # words for missing values
-    files: Mapping[str, str]  # path of the file, by part
-    n_rows: int  # records of the training part, including unreadable ones
+    files: Mapping[str, str]  # paths of the files, by part (`train`, `test`)
+    n_rows: int  # number of training records, including unreadable ones
     n_test: int
-    columns: Mapping[str, Proposal]  # all fields except the label
+    columns: Mapping[str, Proposal]  # proposals for all fields except the label
     shares: Mapping[str, float]  # share of missing values of each column
     label: str
     classes: Classes
     public: bool  # whether the records are public
-    n_read: int  # training records that can be read
-    faults: tuple[str, ...]  # faults in lines of the files
+    n_read: int  # number of training records that can be read
+    faults: tuple[str, ...]  # messages about lines of the files that can't be read
     remarks: tuple[str, ...] = ()  # remarks that need no action
 
     @cached_property
     def entries(self) -> dict[str, Proposal]:
-        """The columns that are used; similar columns share one entry with a pattern of names."""
+        """Proposals for the columns to use, by name; similar columns share a pattern of names."""
         return dict(
             _merge_columns({key: column for key, column in self.columns.items() if column.kind})
         )
 
     @property
     def blanks(self) -> int:
-        """Number of lines to decide."""
+        """Number of blanks for the owner to fill in; several columns may share one."""
         keys = (self.classes.keys, *(column.keys for column in self.entries.values()))
         n_blank = sum(value is None for entry in keys for value in entry.values())
         n_shared = len(self._anchors) - len(set(self._anchors.values()))
@@ -93,10 +92,10 @@ class Draft:
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
-        """The YAML anchor of the groups of each column that shares its words with others.
+        """By column, the name of the YAML anchor of its groups, if other columns have its words.
 
-        Shared groups are decided once. As in :func:`_merge_columns`, they leave no trace in a
-        model.
+        The owner decides on shared groups once. As in :func:`_merge_columns`, the sharing leaves no
+        trace in a model.
         """
         alike: dict[frozenset[str], list[str]] = {}
         for key, column in self.entries.items():
@@ -107,7 +106,7 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The YAML file."""
+        """The content of the YAML file."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -151,7 +150,7 @@ class Draft:
             yield f"  {_write_line(key, values, _OF_LABEL[key])}"
 
     def _column_lines(self, name: str, column: Proposal) -> Iterator[str]:
-        """Yield the lines of a column's keys; the first column of shared groups has their lines."""
+        """Yield the lines of a column's keys; shared groups are written at their first column."""
         anchor = self._anchors.get(name, "")
         first = next((other for other, word in self._anchors.items() if word == anchor), name)
         for key, value in column.keys.items():
@@ -166,9 +165,9 @@ class Draft:
 def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Proposal]]:
     """Merge similar columns whose names differ in a number: x2, x3 and x4 become ``x{2..4}``.
 
-    Their numbers must have the same magnitude: with shared bounds, smaller numbers would fall into
-    one bin. The merging depends on the records, but the facts about each column do not, and a model
-    has no trace of the merging.
+    The largest numbers of merged columns must have the same magnitude: with shared bounds, much
+    smaller numbers would fall into one bin. Which columns are merged depends on the records, but
+    what the owner writes about them does not, and a model has no trace of the merging.
     """
     rest = list(columns.items())
     start = 0
@@ -194,14 +193,14 @@ def _merge_columns(columns: Mapping[str, Proposal]) -> Iterator[tuple[str, Propo
         start = end
 
 
-def _write_line(key: str, value: Any, remark: str | None) -> str:
+def _write_line(key: str, value: object, remark: str | None) -> str:
     if value is None:
         return f"{key}:  # decide: {remark}"
     return f"{key}: {write_flow(value)}" + (f"  # {remark}" if remark else "")
 
 
-def write_flow(value: Any) -> str:
-    """Write a value on one line."""
+def write_flow(value: object) -> str:
+    """Write a value as YAML on one line (flow style)."""
     if isinstance(value, Mapping):
         pairs = (f"{write_scalar(str(key))}: {write_flow(entry)}" for key, entry in value.items())
         return "{" + ", ".join(pairs) + "}"
@@ -210,7 +209,7 @@ def write_flow(value: Any) -> str:
     return write_scalar(value)
 
 
-def write_scalar(value: Any) -> str:
+def write_scalar(value: object) -> str:
     """Write a value so that YAML reads it unchanged."""
     if isinstance(value, str) and _BARE.fullmatch(value) and value.lower() not in _NOT_BARE:
         return value

@@ -65,10 +65,7 @@ class AIMClassifier(SyntheticClassifier, AIMParameters):
         Maximum number of cells of the model's junction tree at the end. A round may use a part of
         them: the part of the budget that is spent after it. The paper allows ten million cells
         (80 MB), which takes hours.
-    neighbours : str
-        ``replace-one``; or ``add-remove``, as in the paper: the number of records is then not
-        public, and is estimated from the first counts.
-    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+    neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

@@ -64,10 +64,7 @@ class MSTClassifier(SyntheticClassifier):
 
     Parameters
     ----------
-    neighbours : str
-        ``replace-one``; or ``add-remove``, as in the paper: the number of records is then not
-        public, and is estimated from the first counts.
-    n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
+    neighbours, n_rounds, most_records, n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.boosting.synthetic.SyntheticClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

@@ -37,7 +37,10 @@ class SyntheticClassifier(GroupedClassifier, SyntheticParameters):
     most_records : int
         Maximum number of synthetic records. Up to this limit, as many are drawn as there are
         records (or are estimated, if the number is not public).
-    n_groups, ordered, neighbours, epsilon, delta, calibration
+    neighbours : str
+        ``replace-one``; or ``add-remove``, as in the papers: the number of records is then not
+        public, and is estimated from the first counts.
+    n_groups, ordered, epsilon, delta, calibration
         See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
     n_bins, bounds, classes, random_state
         See :class:`~privcurve.learners.base.CodedClassifier`.

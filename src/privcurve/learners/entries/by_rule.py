@@ -50,7 +50,7 @@ def title(spec: Mapping[str, Any]) -> str:
     return spec.get("title", registry.entry(spec["learner"]).title)
 
 
-def name_of(learner: str, setting: Mapping[str, Any]) -> str:
+def name_of(learner: str, setting: Mapping[str, object]) -> str:
     """Return the title of a learner with a setting: the title in `LEARNERS`, or the learner's."""
     for spec in LEARNERS.values():
         if spec["learner"] == learner and spec.get("fixed", {}) == setting:

@@ -18,7 +18,7 @@ def boosting(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return _rules(float(setting["n_rounds"]), n_rows, n_columns)
 
 
-def one_rule(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def one_rule(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of a 1-rule."""
     return _rules(1.0, n_rows, n_columns)
 
@@ -27,7 +27,7 @@ def _rules(n_rounds: float, n_rows: int, n_columns: int) -> float:
     return 5e-4 + 2e-10 * n_rounds * n_rows * n_columns
 
 
-def topdown(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def topdown(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of one DP-TopDown tree."""
     return 1e-3 + _tree(setting, n_rows, n_columns)
 
@@ -39,7 +39,7 @@ def _tree(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return 1e-4 + 5e-10 * (1 + depth / 2) * n_rows * n_columns + 4e-6 * 2**depth
 
 
-def logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of logistic regression, private or not."""
     return 1e-2 + 2.2e-7 * n_rows * n_columns
 
@@ -63,22 +63,22 @@ def dpl_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return 0.01 + 1.2e-7 * n_rows * depth + n_trees * each
 
 
-def dpl_logistic_regression(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def dpl_logistic_regression(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of diffprivlib's logistic regression: some hundred passes over the matrix."""
     return 2e-2 + 3e-7 * n_rows * n_columns
 
 
-def dpl_gaussian_nb(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def dpl_gaussian_nb(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of diffprivlib's naive Bayes."""
     return 1e-2 + 1e-3 * n_columns + 3e-8 * n_rows * n_columns
 
 
-def majority(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def majority(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of counting labels."""
     return 2e-3
 
 
-def noisy_bayes(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def noisy_bayes(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of counting each column by label."""
     return 2e-3 + 1e-8 * n_rows * n_columns
 
@@ -94,7 +94,7 @@ def random_trees(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> flo
     return 5e-3 + sent + 2.2e-9 * trees * depth * n_rows
 
 
-def privgam(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def privgam(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of PrivGAM: at most 12 sums over all columns, and a network on their bins."""
     return 5e-3 + n_columns * (2e-3 + 5e-6 * n_columns + 3.2e-8 * n_rows)
 
@@ -117,7 +117,7 @@ def dp_sgd(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return n_steps * each + 3e-8 * setting["n_epochs"] * n_rows * n_columns * width
 
 
-def boosted_adassp(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def boosted_adassp(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of Boosted AdaSSP: like Newton steps, one per round."""
     return dp_newton({"n_steps": setting["n_rounds"]}, n_rows, n_columns)
 
@@ -129,7 +129,7 @@ def mst(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
     return 5e-2 + 3e-9 * n_rows * (n_columns * n_columns) + boosting
 
 
-def aim(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
+def aim(setting: Mapping[str, object], n_rows: int, n_columns: int) -> float:
     """Return the cost of AIM: counts of all pairs of columns with the label, rounds, boosting."""
     # A rough average: the number of rounds depends on ε, and each takes longer as the model grows.
     rounds = 0.3 * n_columns

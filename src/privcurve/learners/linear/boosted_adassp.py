@@ -46,18 +46,9 @@ class BoostedAdaSSPClassifier(JointClassifier, BoostedAdaSSPParameters):
     Parameters
     ----------
     n_rounds : int
-    gram_share : float
-        The share of the budget (ρ) for the Gram matrix; the rounds share the rest evenly.
-    n_groups, neighbours, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score, which estimates y − ½ for y in {0, 1}.
-    intercept_ : float
+    gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
+        See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
+        the attributes. The score estimates y − ½ for y in {0, 1}.
     """
 
     _learner = "boosted_adassp"

@@ -37,16 +37,9 @@ class DPGradientDescentClassifier(JointClassifier, DescentClassifier, DPGradient
         elsewhere, or be chosen within the budget (by ``tuned``).
     n_estimate : int or None
         Only with ``add-remove``: an estimate of the number of records, from public sources.
-    n_groups, neighbours, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score.
-    intercept_ : float
+    n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
+        See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
+        the attributes.
     """
 
     _learner = "dp_gradient_descent"

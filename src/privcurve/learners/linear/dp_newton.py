@@ -40,18 +40,9 @@ class DPNewtonClassifier(JointClassifier, DPNewtonParameters):
     Parameters
     ----------
     n_steps : int
-    gram_share : float
-        The share of the budget (ρ) for the Gram matrix; the steps share the rest evenly.
-    n_groups, neighbours, ordered, epsilon, delta, calibration
-        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_bins.sum(),)
-        What each code of each column adds to the score.
-    intercept_ : float
+    gram_share, n_groups, neighbours, ordered, epsilon, delta, calibration, n_bins, bounds, classes
+        See :class:`~privcurve.learners.linear.joint.JointClassifier`, also for `random_state` and
+        the attributes.
     """
 
     _learner = "dp_newton"

@@ -150,7 +150,13 @@ def inputs_of(groups: Sequence[Codes]) -> tuple[Ints, int]:
 
 
 def of_gradients(
-    codes: Any, labels: Any, counts: Any, inputs: Ints, first: Floats, second: Floats, clip: float
+    codes: object,
+    labels: object,
+    counts: object,
+    inputs: Ints,
+    first: Floats,
+    second: Floats,
+    clip: float,
 ) -> Bounds:
     """Return the bounds of a record's clipped gradient.
 

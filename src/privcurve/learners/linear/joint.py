@@ -38,6 +38,22 @@ class JointClassifier(OneHotClassifier, GroupedClassifier):
     """Base of learners with a score linear in one-hot codes, fitted by noisy sums over records.
 
     Subclasses implement the fit of the weights in `_model`.
+
+    Parameters
+    ----------
+    gram_share : float
+        The share of the budget (ρ) for the Gram matrix, if the learner releases one; the steps or
+        rounds share the rest evenly.
+    n_groups, neighbours, ordered, epsilon, delta, calibration
+        See :class:`~privcurve.learners.shared.grouped.GroupedClassifier`.
+    n_bins, bounds, classes, random_state
+        See :class:`~privcurve.learners.base.CodedClassifier`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_bins.sum(),)
+        What each code of each column adds to the score.
+    intercept_ : float
     """
 
     _released: ClassVar[Mapping[str, Any]] = {"coef_": Floats, "intercept_": float}
@@ -76,7 +92,7 @@ def group_rows(codes: Codes, groups: Sequence[Codes], widths: Sequence[int]) -> 
     return one_hot(merged, np.array(widths))
 
 
-def of_slopes(rows: Any, signs: Any, counts: Any, model: Floats, n_ones: int) -> Bounds:
+def of_slopes(rows: object, signs: object, counts: object, model: Floats, n_ones: int) -> Bounds:
     """Return the bounds of a record's row times its clipped residual.
 
     A replaced record changes the sum by at most twice as much as one record adds.
@@ -90,7 +106,7 @@ def _of_clipped(n_ones: int, width: int) -> Bounds:
     return Bounds(size, size.times(2.0), RESIDUAL_UNIT)
 
 
-def of_gram(rows: Any, counts: Any, n_ones: int, width: int) -> Bounds:
+def of_gram(rows: object, counts: object, n_ones: int, width: int) -> Bounds:
     """Return the bounds of the outer product of a record's row (lemma D8 of docs/proofs.md)."""
     entries = np.ones(width * (width + 1) // 2)
     entries[width:] = ROOT_TWO

@@ -185,16 +185,10 @@ class DiffprivlibGaussianNBClassifier(_Scaled):
 
     Parameters
     ----------
-    ordered : sequence of bool, bool or None
-        Which columns have ordered codes (a public fact). None: all if `bounds` is given, else none.
     epsilon : float
         ε as claimed by diffprivlib, for adding or removing a record; infinite: no noise.
-    delta : float
-        Must be 0.
-    calibration : str
-        ``published``: the library's noise.
-    n_bins, bounds, classes, random_state
-        See :class:`~privcurve.learners.base.CodedClassifier`.
+    ordered, delta, calibration, n_bins, bounds, classes, random_state
+        See :class:`DiffprivlibLogisticRegressionClassifier`.
 
     Attributes
     ----------

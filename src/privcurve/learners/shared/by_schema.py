@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from privcurve.datasets.public_schema import Schema
 
 
-def schema_facts(learner: Any, schema: Schema, y: Any) -> dict[str, Any]:
+def schema_facts(learner: Any, schema: Schema, y: object) -> dict[str, Any]:
     """Return the parameters of a learner that its schema determines.
 
     They are the public facts and, if the schema has a unit of privacy, the ε and δ of one row that
@@ -90,7 +90,7 @@ def positions_need_rows(learner: Any, y: Any) -> bool:
     return are and any(number in classes for number in numbers)
 
 
-def training_rows(schema: Schema | None, X: Any, counts: Any) -> NDArray[np.intp] | slice:
+def training_rows(schema: Schema | None, X: object, counts: object) -> NDArray[np.intp] | slice:
     """Return the rows to train on: all, or a limited number of each person (the schema's unit)."""
     if schema is None or schema.at_most is None:
         return slice(None)

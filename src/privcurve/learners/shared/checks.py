@@ -37,7 +37,7 @@ MOST_RECORDS = 2**53
 MOST_NAMED = 8
 
 
-def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Generator:
+def generator_of(random_state: object, facts: Mapping[str, object]) -> np.random.Generator:
     """Convert scikit-learn's `random_state` to the generator of one fit.
 
     A user may fit with the same secret seed and several values of a parameter. If these fits drew
@@ -66,7 +66,7 @@ def generator_of(random_state: object, facts: Mapping[str, Any]) -> np.random.Ge
     return stream(int(digest, 16), random_state)
 
 
-def _simplify(value: Any) -> Any:
+def _simplify(value: object) -> Any:
     """Convert a public fact to JSON values that are equal for equal facts (1, 1.0, NumPy's 1)."""
     if value is None or isinstance(value, str):
         return value
@@ -203,7 +203,7 @@ def plain_number(value: Any) -> Any:
         return value
 
 
-def refuse_others(name: str, others: Mapping[str, Any]) -> None:
+def refuse_others(name: str, others: Mapping[str, object]) -> None:
     """Raise TypeError if `fit` got other arguments than X, y and counts."""
     if "sample_weight" in others:
         raise TypeError(
@@ -231,7 +231,7 @@ def check_counts(counts: ArrayLike | None, n_rows: int) -> Ints:
     return given.astype(np.int64)
 
 
-def warn_of_index(X: Any, **others: Any) -> None:
+def warn_of_index(X: object, **others: Any) -> None:
     """Warn if X and `y` or `counts` have different pandas indexes; they are joined by position."""
     rows: Any = getattr(X, "index", None)
     for name, values in others.items():
@@ -280,7 +280,7 @@ def warn_of_size(learner: Any, n: int) -> None:
         warnings.warn(remark, stacklevel=4)
 
 
-def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
+def warn_of_order(classes: NDArray[Any], named: Sequence[object] | None) -> None:
     """Warn if classes are not sorted, as some of scikit-learn's tools assume that they are.
 
     `classes` are the fitted classes, and `named` the classes given as a parameter. If labels were
@@ -305,7 +305,7 @@ def warn_of_order(classes: NDArray[Any], named: Sequence[Any] | None) -> None:
 
 
 def check_labels(
-    given: NDArray[Any], classes: Sequence[Any] | None, n_rows: int, learner: LearnerEntry
+    given: NDArray[Any], classes: Sequence[object] | None, n_rows: int, learner: LearnerEntry
 ) -> tuple[NDArray[Any], Ints]:
     """Return the classes, and the position of each row's label among them.
 
@@ -360,7 +360,7 @@ def check_length(labels: NDArray[Any], n_rows: int) -> None:
         raise ValueError(f"X has {n_rows} rows but y has {len(labels)}: inconsistent samples")
 
 
-def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]:
+def check_classes(classes: Sequence[object], learner: LearnerEntry) -> NDArray[Any]:
     """Return the given classes as an array.
 
     Raises ValueError if they are not distinct labels, or if the learner does not support so many.
@@ -370,7 +370,7 @@ def check_classes(classes: Sequence[Any], learner: LearnerEntry) -> NDArray[Any]
         more = "" if most == 2 else f" or more (at most {most})"
         why = labels.ndim == 1 and learner.refuses(n_classes=len(labels))
         raise ValueError(
-            f"classes must be two different labels{more}, not {classes!r}"
+            f"classes must be two different labels{more}; got {classes!r}"
             + (f": {why}" if why else "")
         )
     if any(map(is_absent, labels.tolist())):

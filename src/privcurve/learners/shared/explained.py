@@ -70,7 +70,7 @@ def _check_classes(learner: Any, names: list[str]) -> None:
         )
 
 
-def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
+def are_names_of(names: Sequence[str], classes: Sequence[object]) -> bool:
     """Return whether `names` are, in order, the names that a schema has for these classes."""
     kind = type_of_classes(classes)
     if kind in OF_TEXTS:
@@ -79,7 +79,7 @@ def are_names_of(names: Sequence[str], classes: Sequence[Any]) -> bool:
     return all(name in _list_spellings(value) for value, name in zip(classes, names, strict=False))
 
 
-def _list_spellings(value: Any) -> set[str]:
+def _list_spellings(value: object) -> set[str]:
     """Return the names that a schema may have for a class with this value."""
     if isinstance(value, bool):
         return {str(value), str(value).lower(), str(value).upper(), str(int(value))}
@@ -140,7 +140,7 @@ class Explained:
             "describe() says how, privacy_ what it guarantees."
         )
 
-    def explain(self, domain: Any = None) -> Any:
+    def explain(self, domain: object = None) -> Any:
         """Return the effect of each column on the model's score; see :func:`privcurve.explain`."""
         # `privcurve.explain` imports its module only now: models may import learners, not the
         # reverse.

@@ -64,7 +64,7 @@ class MergingClassifier:
     def _encode(self, X: Any, fit: bool) -> Codes:
         raise NotImplementedError
 
-    def _code(self, X: Any) -> Codes:
+    def _code(self, X: object) -> Codes:
         """Check X, and return its codes after the merging of the fit."""
         return self._merge(self._encode(X, fit=False))
 

@@ -45,7 +45,7 @@ class Terms:
     exclusions: tuple[str, ...]
 
 
-def base_entry(name: Any) -> LearnerEntry:
+def base_entry(name: object) -> LearnerEntry:
     """Return the registry's entry of a learner whose settings may be selected privately.
 
     Raises ValueError, with the reason, if they may not.
@@ -127,7 +127,7 @@ def _list_settings(name: str, given: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(settings)
 
 
-def _is_list(values: Any) -> bool:
+def _is_list(values: object) -> bool:
     return isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, (str, bytes))
 
 
