@@ -1,4 +1,4 @@
-"""Other libraries' learners, methods without privacy, and the learner that selects settings."""
+"""Entries of other libraries' learners, of methods without privacy, and of `tuned`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from privcurve.learners.entries import parameters as declared
 from privcurve.learners.entry import LearnerEntry, Proof, parameters_of
 from privcurve.privacy.budget import ADD_REMOVE, PRIVATE_COLUMNS, PROVED, PUBLISHED, REPLACE_ONE
 
-# Shared by the learners of diffprivlib.
+# Fields of the entries of diffprivlib's learners.
 DIFFPRIVLIB: dict[str, Any] = {
     "calibrations": (PUBLISHED,),
     "requires": "diffprivlib",
     "peer": True,
 }
 
-# Seconds of a fit of a user's own learner, whose cost is unknown.
+# A guess of the seconds of a fit of a user's own learner, whose entry is not read here.
 _SECONDS = 0.1
 
 
 def _estimate_runs(setting: Mapping[str, Any], n_rows: int, n_columns: int) -> float:
-    """Return the cost of a private selection: its runs, with average settings."""
+    """Return the cost of a private selection: the expected runs, each with a middle setting."""
     name, settings = setting["learner"], setting["settings"]
     middle: dict[str, Any] = {}
     if isinstance(settings, Mapping):
@@ -119,7 +119,7 @@ ENTRIES: tuple[LearnerEntry, ...] = (
         multiclass=True,
         peak=(87, 2.7),
     ),
-    # Private selection of settings of any proved learner.
+    # Private selection among the settings of proved learners.
     LearnerEntry(
         name="tuned",
         path="privcurve.learners.tuned:TunedClassifier",
