@@ -123,6 +123,9 @@ def clip_norms(rows: Floats, longest: float) -> Floats:
 
 def times_matrix(rows: Floats, matrix: Floats) -> Floats:
     """Return the product of rows (their last axis) with a vector, or with each matrix column."""
+    if rows.shape[-1] != len(matrix):
+        n_columns = rows.shape[-1]
+        raise ValueError(f"a matrix must have a row per column, {n_columns}; got {len(matrix)}")
     flat = np.ascontiguousarray(rows.reshape(-1, rows.shape[-1]))
     columns = matrix.reshape(len(matrix), -1).T
     products = [arithmetic.times(flat, np.ascontiguousarray(column)) for column in columns]
