@@ -52,7 +52,7 @@ STEPS = {
     "by a column": lambda x, rng: x * rng.choice([-1.0, 0.0, 0.7], size=x._low.shape),
     "into": lambda x, rng: rng.choice([1.0, 0.7]) / (1.0 + np.square(x)),
     "beside": lambda x, rng: x + x[:, ::-1],
-    "product": lambda x, rng: x * x[:, :1],
+    "product": lambda x, rng: (x + rng.choice([0.0, 2.0])) * x[:, :1],
     "squares": lambda x, rng: x * x,
     "by one below 0": lambda x, rng: np.column_stack(
         [x[:, j] / (x[:, 0] - x._high[0] - 1.0) for j in (0, -1)]

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,8 +60,7 @@ def _widths(low: Floats, high: Floats) -> Floats:
     return np.asarray(np.where(missed > 0, np.nextafter(width, np.inf), width))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
+class Moves(NamedTuple):
     """Bounds of a vector: of each entry, of its L1 norm, and of its L2 norm factor · √square."""
 
     entries: Floats
@@ -108,8 +106,7 @@ class Moves:
         """Return the bounds of a sum."""
         for one, still in ((self, other), (other, self)):
             if still.is_zero:
-                return replace(self, l1=one.l1, factor=one.factor, square=one.square,
-                               entries=self.entries + other.entries)  # fmt: skip
+                return one.with_entries(self.entries + other.entries)
         entries = self.entries + other.entries
         alone = (self.entries == 0) | (other.entries == 0)
         entries = np.where(alone, entries, np.nextafter(entries, np.inf))
@@ -133,7 +130,7 @@ class Moves:
 
     def with_entries(self, entries: Floats) -> Self:
         """Return these bounds with other bounds of the entries."""
-        return replace(self, entries=entries)
+        return type(self)(entries, self.l1, self.factor, self.square)
 
     def take(self, index: Any) -> Self:
         """Return the bounds of selected entries."""

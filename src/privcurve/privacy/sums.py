@@ -136,11 +136,11 @@ class Sum(Bounded):
 
     @classmethod
     def make(cls, values: NDArray[Any], learner: str, bounds: Bounds) -> Self:
-        """Return sums with bounds of one record's contribution and of its change."""
+        """Return sums with checked bounds of one record's contribution and of its change."""
         values = np.asarray(values).view()
         values.flags.writeable = False
         made = cls(values, learner)
-        made._bounds = bounds.checked()
+        made._bounds = bounds
         return made
 
     def _made(self, values: NDArray[Any], bounds: Bounds) -> Self:
@@ -153,7 +153,8 @@ class Sum(Bounded):
         # Whole numbers are not rounded, and do not leave 64 bits.
         is_whole = values.dtype.kind == "i" and most < _MOST_WHOLE
         error = 0.0 if is_whole else steps * bounds.error(most)
-        return self._made(values, bounds.each(lambda moves: moves.loosened(error)))
+        bounds = bounds.each(lambda moves: moves.loosened(error)) if error else bounds
+        return self._made(values, bounds.checked())
 
     @property
     def batches(self) -> frozenset[str]:
@@ -177,7 +178,7 @@ class Sum(Bounded):
         error = n * self._bounds.error(n * self._bounds.most)
         bounds = self._bounds.each(lambda m: Moves(np.array(m.l1), m.l1, m.l1, 1.0).loosened(error))
         shift = n * self._bounds.shift
-        return self._made(np.abs(self._array).sum(), bounds._replace(shift=shift))
+        return self._made(np.abs(self._array).sum(), bounds._replace(shift=shift).checked())
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Sealed):
