@@ -93,6 +93,12 @@ def add_whole(
     NaN counts as 0 before clipping. Without codes, all rows have the first code.
     """
     per = 1.0 / unit
+    if not len(codes) and values.shape[1] == 1:
+        total = 0  # in a register, which takes half of the time
+        for i in range(len(values)):
+            total += counts[i] * _whole(values[i, 0], low[0], high[0], per)
+        sums[0, 0] += total
+        return
     for i in range(len(values)):
         code = codes[i] if len(codes) else 0
         for j in range(values.shape[1]):

@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from privcurve.coding import Floats
 
@@ -21,9 +20,8 @@ from privcurve.coding import Floats
 ULP = 2.0**-52
 
 
-def add_up(values: ArrayLike) -> float:
+def add_up(numbers: Sequence[float]) -> float:
     """Return a sum of numbers, rounded up if it is not exact."""
-    numbers = np.asarray(values, dtype=np.float64).ravel().tolist()
     total = math.fsum(numbers)
     if math.isfinite(total) and math.fsum([*numbers, -total]) > 0:
         return math.nextafter(total, math.inf)
@@ -76,7 +74,8 @@ class Moves(NamedTuple):
     @classmethod
     def of(cls, entries: Floats) -> Self:
         """Return the bounds that follow from bounds of the entries."""
-        return cls(entries, add_up(entries), 1.0, add_up(_each_up(entries, entries)))
+        numbers, squares = entries.ravel().tolist(), _each_up(entries, entries).ravel().tolist()
+        return cls(entries, add_up(numbers), 1.0, add_up(squares))
 
     @classmethod
     def between(cls, low: Floats, high: Floats) -> Self:

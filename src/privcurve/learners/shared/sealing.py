@@ -84,7 +84,7 @@ def statement_as_known(learner: Any, statement: PrivacyStatement) -> PrivacyStat
 def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> PrivacyStatement:
     """Return the statement of a fit: ``derived`` if all sensitivities are derived from their sums.
 
-    For a user's own learner this requires that only its calls are its own: the announced calls and
+    It says whether the records were sealed. For a user's own learner this requires that only its calls are its own: the announced calls and
     their noise are then the library's.
     """
     if statement.status == DERIVED:
@@ -94,8 +94,9 @@ def state_fit(learner: Any, statement: PrivacyStatement, curator: Curator) -> Pr
     kind = type(learner)
     states = not is_shipped(kind) and any(_is_replaced(kind, name) for name in STATING)
     if statement.private and statement.status == PROVED and curator.derived and not states:
-        return replace(statement, status=DERIVED)
-    return statement_as_known(learner, statement)
+        return replace(statement, status=DERIVED, sealed=bool(curator.sealed_for))
+    statement = statement_as_known(learner, statement)
+    return replace(statement, sealed=bool(curator.sealed_for))
 
 
 def _is_replaced(kind: type[Any], method: str) -> bool:
